@@ -1,0 +1,145 @@
+"""What an audit hands on: findings, and the facts that they were drawn from.
+
+These models are the published schema of ``report.json`` (``topicwarden schema report``). Times are
+milliseconds since the epoch, sizes are bytes, offsets are Kafka's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import Enum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Verdict(str, Enum):
+    """``fail`` is proof; what cannot be proven is ``suspect`` or ``undecidable``, and says why."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    SUSPECT = "suspect"
+    UNDECIDABLE = "undecidable"
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Place(_Model):
+    """The line of YAML that declares what a finding is about."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class Finding(_Model):
+    """One check's verdict on one topic, or on some partitions of it."""
+
+    check: str = Field(description="The check's id, as `topicwarden rules` lists it.")
+    verdict: Verdict
+    topic: str
+    partitions: list[int] = Field(default=[], description="The partitions it speaks of; empty for the whole topic.")
+    message: str = Field(default="", description="What was seen against what was declared; empty for a plain pass.")
+    because: list[str] = Field(default=[], description="Why it is so, or why it is lawful: one reason a line.")
+    remedy: str = Field(default="", description="What to do about it.")
+    evidence: dict[str, int | float | str | None] = Field(default={}, description="The numbers it rests on.")
+    place: Place | None = Field(default=None, description="Where the YAML declares it.")
+
+
+class PartitionFacts(_Model):
+    """One partition, as the snapshot and the scan saw it. Counts are of records that were read."""
+
+    partition: int
+    leader: int | None
+    replicas: list[int]
+    in_sync: list[int]
+    log_start: int | None = Field(description="First offset that may be read, when the snapshot was taken.")
+    log_end: int | None = Field(description="The offset that the next record will get (high watermark).")
+    last_stable: int | None
+    log_bytes: int | None = Field(description="Bytes on the leader's disk, compressed; null where not to be had.")
+    records: int = 0
+    payload_bytes: int = Field(default=0, description="Keys and values, uncompressed.")
+    largest_record: int = Field(default=0, description="Bytes of the largest key and value together.")
+    null_keys: int = 0
+    tombstones: int = 0
+    empty_values: int = 0
+    keys: int | None = Field(default=None, description="Distinct keys; null where not compacted.")
+    superseded: int | None = Field(default=None, description="Records whose key has a later one here.")
+    first_timestamp: int | None = None
+    last_timestamp: int | None = None
+
+
+class AgeBand(_Model):
+    """How many records of a topic are at least ``from_ms`` and less than ``to_ms`` old.
+
+    In a compacted topic a key's records count in the band of its latest one. Negative ages lie in the future.
+    """
+
+    from_ms: int | None
+    to_ms: int | None
+    records: int
+
+
+class TopicFacts(_Model):
+    """One topic of the cluster, or one that is declared and not there (without partitions)."""
+
+    name: str
+    domain: str
+    declared: bool
+    topic_id: str | None = None
+    cleanup_policy: str | None = None
+    partitions: list[PartitionFacts] = []
+    ages: list[AgeBand] = []
+
+    @property
+    def records(self) -> int:
+        return sum(partition.records for partition in self.partitions)
+
+    @property
+    def payload_bytes(self) -> int:
+        return sum(partition.payload_bytes for partition in self.partitions)
+
+    @property
+    def log_bytes(self) -> int | None:
+        """Bytes of the leaders' logs; None unless every partition's is known."""
+        sizes = [partition.log_bytes for partition in self.partitions]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if known and len(known) == len(sizes) else None
+
+    @property
+    def skew(self) -> float | None:
+        """Records of the fullest partition over the mean; None for an empty topic."""
+        return max(p.records for p in self.partitions) * len(self.partitions) / self.records if self.records else None
+
+
+class AuditReport(_Model):
+    """One audit of one stack."""
+
+    schema_version: int = 1
+    topicwarden: str = Field(description="The version that made the report.")
+    stack: str
+    cluster_id: str | None
+    started: int
+    finished: int
+    scanned_records: int
+    scan_seconds: float
+    topics: list[TopicFacts]
+    findings: list[Finding]
+
+    def counts(self) -> Counter[Verdict]:
+        return Counter(finding.verdict for finding in self.findings)
+
+    def of_topic(self, name: str) -> list[Finding]:
+        return [finding for finding in self.findings if finding.topic == name]
+
+    def worst(self, name: str) -> Verdict:
+        """The weightiest verdict on a topic; ``pass`` where nothing speaks against it."""
+        verdicts = {finding.verdict for finding in self.of_topic(name)}
+        return next((verdict for verdict in BY_WEIGHT if verdict in verdicts), Verdict.PASS)
+
+
+BY_WEIGHT = (Verdict.FAIL, Verdict.SUSPECT, Verdict.UNDECIDABLE, Verdict.PASS)

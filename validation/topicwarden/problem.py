@@ -1,0 +1,46 @@
+"""What everything that judges YAML hands on: a message, and the place where the value was written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Level(str, Enum):
+    """How much a problem weighs: an error ends in exit code 1, a warning does not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, order=True)
+class Location:
+    """A place in a file: its path as it is to be printed, line and column counted from 1."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """Something written that cannot be, or may not be, with the rule that says so."""
+
+    location: Location
+    message: str
+    rule: str
+    level: Level = Level.ERROR
+
+    def __str__(self) -> str:
+        weight = "warning: " if self.level is Level.WARNING else ""
+        return f"{self.location}: {weight}{self.message} [{self.rule}]"
+
+
+class Refusal(Exception):
+    """The outside world, or the user, is not as it must be; the message says what to do.
+
+    The command line prints the message and ends with exit code 2; nothing else catches it.
+    """

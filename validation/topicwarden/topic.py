@@ -1,0 +1,79 @@
+"""The topic: declared and live are the same type, so that every rule is written once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Allowance(str, Enum):
+    """A destructive change that the YAML may allow by name."""
+
+    DELETE = "delete"
+    RECREATE = "recreate"
+    SHRINK_RETENTION = "shrink-retention"
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What the records of a topic must look like; None where nothing is declared.
+
+    Times are milliseconds, sizes bytes (of the uncompressed key and value).
+    """
+
+    key_required: bool = False
+    key_format: str | None = None
+    partitioner: str | None = None
+    value_format: str | None = None
+    value_schema: str | None = None
+    headers_required: tuple[str, ...] = ()
+    timestamp_type: str | None = None
+    timestamp_max_ahead_ms: int | None = None
+    record_max_bytes: int | None = None
+    partition_max_skew: float | None = None
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic as declared for one stack, or as it is on the cluster.
+
+    ``config`` holds Kafka's names and Kafka's own spelling of the values (``retention.ms`` in
+    milliseconds, ``cleanup.policy`` comma-separated): declared, only what was declared; live,
+    everything in force.
+    """
+
+    name: str
+    partitions: int
+    replication_factor: int
+    config: Mapping[str, str] = field(default_factory=dict)
+    domain: str = ""
+    owner: str | None = None
+    description: str | None = None
+    contents: Contents = Contents()
+    allow: frozenset[Allowance] = frozenset()
+
+    @property
+    def cleanup_policies(self) -> frozenset[str] | None:
+        """``{"delete"}``, ``{"compact"}``, both or (lawfully) none; None where it is not known."""
+        value = self.config.get("cleanup.policy")
+        return None if value is None else frozenset(part.strip() for part in value.split(",") if part.strip())
+
+    @property
+    def compacted(self) -> bool:
+        return "compact" in (self.cleanup_policies or ())
+
+    @property
+    def internal(self) -> bool:
+        """Kafka's own topics, which no YAML declares (``org.apache.kafka.common.internals.Topic``)."""
+        return self.name in INTERNAL_TOPICS
+
+    def number(self, setting: str) -> int | None:
+        """The whole number that ``setting`` holds; None where it is not set."""
+        value = self.config.get(setting)
+        return None if value is None else int(value)
+
+
+INTERNAL_TOPICS = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata", "__remote_log_metadata"}
+)
