@@ -1,0 +1,43 @@
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.TreeMap;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.utils.AppInfoParser;
+import org.apache.kafka.storage.internals.log.LogConfig;
+
+/**
+ * Prints Kafka's own definitions of its topic configurations as JSON.
+ *
+ * <pre>java -cp "JARS/*" DumpTopicConfigs.java > kafka-VERSION.json</pre>
+ *
+ * where JARS holds kafka-clients, kafka-storage, what they need, and jackson-databind: the libs of a Kafka distribution.
+ */
+public class DumpTopicConfigs {
+    public static void main(String[] args) throws Exception {
+        Map<String, Object> configs = new TreeMap<>();
+        LogConfig.configKeys().forEach((name, key) -> {
+            if (!key.internalConfig) {
+                String server = LogConfig.configDefCopy().serverConfigName(name).orElse(null);
+                configs.put(name, definition(key, server));
+            }
+        });
+        Map<String, Object> catalogue = new LinkedHashMap<>();
+        catalogue.put("kafka", AppInfoParser.getVersion());
+        catalogue.put("configs", configs);
+        System.out.println(new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsString(catalogue));
+    }
+
+    private static Map<String, Object> definition(ConfigDef.ConfigKey key, String server) {
+        Map<String, Object> definition = new LinkedHashMap<>();
+        definition.put("type", key.type.name().toLowerCase());
+        definition.put("default", ConfigDef.convertToString(key.defaultValue, key.type));
+        definition.put("validator", key.validator == null ? null : key.validator.toString());
+        definition.put("server_default", server);
+        definition.put("importance", key.importance.name().toLowerCase());
+        definition.put("documentation", key.documentation);
+        return definition;
+    }
+}

@@ -1,0 +1,97 @@
+"""What pydantic says of a document, as Problems at the places where the values were written."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from topicwarden.problem import Problem
+from topicwarden.specs import configs
+from topicwarden.specs.model import Settings
+from topicwarden.specs.nodes import Document, KeyPath
+from topicwarden.specs.words import guess, plainly, quoted, seen
+
+_TYPES = {
+    "int_type": "a whole number such as 3",
+    "float_type": "a number such as 4.0",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "list_type": "a list such as [a, b]",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+
+
+def problems_of(error: ValidationError, document: Document, shape: type[BaseModel]) -> list[Problem]:
+    """One Problem for each of pydantic's errors; ``shape`` is what the document was to be."""
+    return [_problem(each, document, shape) for each in error.errors(include_url=False)]
+
+
+def _problem(error: ErrorDetails, document: Document, shape: type[BaseModel]) -> Problem:
+    path, kind, given = error["loc"], error["type"], error["input"]
+    if kind == "extra_forbidden":
+        return Problem(document.at_key(path), _unknown_key(path, shape), "unknown-key")
+    if kind == "config-unknown":
+        return Problem(document.at_key(path), error["msg"], kind)
+    if kind == "topic-name":
+        return Problem(document.at(path), error["msg"], kind)
+    rule = "type" if kind in _TYPES else kind if kind in ("type", "config-value") else "value"
+    return Problem(document.at(path), f"{_name(path)}: {_message(kind, error, given)}", rule)
+
+
+def _name(path: KeyPath) -> str:
+    """What the message calls the value: its keys, without the list index, the stack and ``config``."""
+    path = path[2:] if path[:1] == ("stacks",) and len(path) > 2 else path
+    path = path[1:] if path[:1] == ("config",) and len(path) > 1 else path
+    keys = [key if key.isprintable() else quoted(key) for key in path if isinstance(key, str)]
+    return ".".join(keys) or "the document"
+
+
+def _message(kind: str, error: ErrorDetails, given: Any) -> str:
+    if kind in _TYPES:
+        return f"expected {_TYPES[kind]}, seen {seen(given)}{_remedy(kind, given)}"
+    context = error.get("ctx", {})
+    if kind in ("literal_error", "enum"):
+        choices = re.findall("'([^']+)'", context["expected"])
+        return f"expected one of {', '.join(choices)}, seen {seen(given)}{guess(str(given), choices)}"
+    bound = {
+        "greater_than_equal": f"expected at least {context.get('ge')}, seen {given}",
+        "less_than_equal": f"expected at most {context.get('le')}, seen {given}",
+        "finite_number": "expected a number such as 4.0, seen one that is too large",
+        "string_too_short": "expected text, seen empty text; write it, or null to unset what is inherited",
+    }
+    return bound.get(kind, error["msg"])
+
+
+def _remedy(kind: str, given: Any) -> str:
+    if kind == "bool_type" and isinstance(given, str):
+        meant = {"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}
+        return f"; write {meant[given.lower()]}" if given.lower() in meant else ""
+    if kind in ("int_type", "float_type") and isinstance(given, str):
+        return plainly(given)
+    if kind == "string_type" and isinstance(given, (int, float)):
+        return "; put it in quotes"
+    return ""
+
+
+def _unknown_key(path: KeyPath, shape: type[BaseModel]) -> str:
+    key, known = str(path[-1]), _known_keys(path[:-1], shape)
+    if key == "topic":
+        where = "stacks" if path[0] == "stacks" else "a _defaults.yaml"
+        return f"{where} cannot name a topic; delete the key topic"
+    if configs.definition(key):
+        return f"unknown key {quoted(key)}; it is a configuration of Kafka's: write it under config"
+    remedy = guess(key, known) or f"; known are {', '.join(known)}"
+    return f"unknown key {quoted(key)}{remedy}"
+
+
+def _known_keys(path: KeyPath, shape: type[BaseModel]) -> list[str]:
+    if path[:1] == ("stacks",):
+        path, shape = path[2:], Settings
+    for key in path:
+        shape = shape.model_fields[str(key)].annotation  # type: ignore[assignment]
+    return [field.alias or name for name, field in shape.model_fields.items()]

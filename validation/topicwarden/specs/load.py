@@ -1,0 +1,125 @@
+"""``topics/`` to validated documents: every file is read once, whatever the number of stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from topicwarden.problem import Location, Problem
+from topicwarden.specs.files import DEFAULTS, SpecFile, read_files
+from topicwarden.specs.model import Defaults, Spec
+from topicwarden.specs.names import metric_name, name_problem
+from topicwarden.specs.nodes import Document, read_documents
+from topicwarden.specs.sheet import Sheet, validate
+from topicwarden.specs.words import quoted
+
+
+@dataclass(frozen=True)
+class LoadedTopic:
+    """A topic's name, the folders below ``topics/`` that its file lies in, and its document."""
+
+    name: str
+    folder: tuple[str, ...]
+    sheet: Sheet
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """All that ``topics/`` says. Documents with problems are not among ``topics``.
+
+    ``defaults`` has a folder's ``_defaults.yaml``, None where it is broken. ``stacks`` are those of the project.
+    """
+
+    topics: tuple[LoadedTopic, ...]
+    defaults: Mapping[tuple[str, ...], Sheet | None]
+    stacks: tuple[str, ...]
+    problems: tuple[Problem, ...]
+
+
+def load(topics_dir: Path, root: Path, stacks: Sequence[str]) -> Loaded:
+    """Read every YAML file below ``topics_dir``; ``stacks`` are the stacks that exist.
+
+    Locations are relative to ``root``. What is wrong is in ``problems``, all of it; nothing is raised.
+    """
+    loading = _Loading(tuple(stacks))
+    for found in read_files(topics_dir, root):
+        if isinstance(found, Problem):
+            loading.problems.append(found)
+        else:
+            loading.read(found)
+    return Loaded(tuple(loading.topics), loading.defaults, loading.stacks, tuple(sorted(set(loading.problems))))
+
+
+class _Loading:
+    def __init__(self, stacks: tuple[str, ...]) -> None:
+        self.stacks = stacks
+        self.topics: list[LoadedTopic] = []
+        self.defaults: dict[tuple[str, ...], Sheet | None] = {}
+        self.problems: list[Problem] = []
+        self._names: dict[str, tuple[str, Location]] = {}
+
+    def read(self, spec: SpecFile) -> None:
+        documents, problems = read_documents(spec.data, spec.file)
+        self.problems += problems
+        if spec.defaults:
+            self._defaults(spec, documents, bool(problems))
+        elif documents:
+            for document in documents:
+                self._topic(spec, document, alone=len(documents) == 1)
+        elif not problems:
+            message = "this file declares no topic; write one, or delete the file"
+            self.problems.append(Problem(Location(spec.file), message, "empty"))
+
+    def _defaults(self, spec: SpecFile, documents: list[Document], broken: bool) -> None:
+        if len(documents) > 1:
+            message = f"expected one document in {DEFAULTS}, seen {len(documents)}; make them one"
+            self.problems.append(Problem(documents[1].at(()), message, "document-extra"))
+            broken = True
+        sheets = [self._sheet(document, Defaults) for document in documents]
+        if broken or None in sheets:
+            self.defaults[spec.folder] = None
+        elif sheets:
+            self.defaults[spec.folder] = sheets[0]
+
+    def _topic(self, spec: SpecFile, document: Document, alone: bool) -> None:
+        sheet = self._sheet(document, Spec)
+        name = self._name(spec, document, alone)
+        if name is not None and self._first(name, document) and sheet is not None:
+            self.topics.append(LoadedTopic(name, spec.folder, sheet))
+
+    def _sheet(self, document: Document, shape: type[Defaults]) -> Sheet | None:
+        sheet, problems = validate(document, shape, self.stacks)
+        self.problems += problems
+        return sheet
+
+    def _name(self, spec: SpecFile, document: Document, alone: bool) -> str | None:
+        """The name that is written, or the file's; None where neither will do (the shape reports a written one)."""
+        value = document.value
+        written = value.get("topic") if isinstance(value, dict) else None
+        if written is not None or not isinstance(value, dict):
+            return written if isinstance(written, str) and not name_problem(written) else None
+        message, rule = name_problem(spec.stem), "topic-name"
+        if not alone:
+            message, rule = "expected a topic in every document of a file of several; write topic: NAME", "missing"
+        elif spec.stem.startswith("_"):
+            message = f"expected {DEFAULTS}, seen {quoted(spec.stem + '.yaml')}; rename it, or write a topic: key"
+        elif message:
+            message += "; the file's name is the topic's unless it says topic: NAME"
+        if message:
+            self.problems.append(Problem(document.at(()), message, rule))
+            return None
+        return spec.stem
+
+    def _first(self, name: str, document: Document) -> bool:
+        place = document.at(("topic",))
+        first, where = self._names.setdefault(metric_name(name), (name, place))
+        if where == place:
+            return True
+        if first == name:
+            message, rule = f"the topic {name} is declared twice, first at {where}; keep one", "topic-twice"
+        else:
+            message = f"{name} and {first} ({where}) are one name in Kafka's metrics, so Kafka refuses it; rename one"
+            rule = "topic-collision"
+        self.problems.append(Problem(place, message, rule))
+        return False

@@ -1,0 +1,155 @@
+"""The shape of one document: what a topic's YAML and a ``_defaults.yaml`` may say.
+
+Validated values are in Kafka's own units and spelling. What was not written is not set; null unsets what is
+inherited, except where a mapping stands: there it says nothing, as all beneath it is often just commented out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
+from pydantic_core import CoreSchema
+
+from topicwarden.specs.names import MAX_LENGTH, name_problem
+from topicwarden.specs.settings import Config, custom_error
+from topicwarden.specs.units import DURATION, SIZE, Unit
+from topicwarden.specs.words import seen
+from topicwarden.topic import Allowance
+
+T = TypeVar("T")
+
+
+def _number_of(unit: Unit) -> Callable[[Any], Any]:
+    def number(value: Any) -> Any:
+        if isinstance(value, str):
+            try:
+                return unit.parse(value)
+            except ValueError as error:
+                raise custom_error("value", str(error)) from error
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise custom_error("type", f"expected a {unit.noun} such as {unit.example}, seen {seen(value)}")
+        return value
+
+    return number
+
+
+def _legal_name(value: str) -> str:
+    if problem := name_problem(value):
+        raise custom_error("topic-name", problem)
+    return value
+
+
+class _OrNull:
+    """Tells the JSON Schema that null may stand where a mapping does."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [handler(schema), {"type": "null"}]}
+
+
+def _written(unit: Unit, minimum: int) -> WithJsonSchema:
+    number = {"type": "integer", "minimum": minimum}
+    return WithJsonSchema({"anyOf": [number, {"type": "string", "pattern": unit.pattern}]})
+
+
+Text = Annotated[str, Field(strict=True, min_length=1)]
+Flag = Annotated[bool, Field(strict=True)]
+Partitions = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
+ReplicationFactor = Annotated[int, Field(strict=True, ge=1, le=2**15 - 1)]
+Ratio = Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)]
+Duration = Annotated[int, BeforeValidator(_number_of(DURATION)), Field(ge=0), _written(DURATION, 0)]
+Size = Annotated[int, BeforeValidator(_number_of(SIZE)), Field(ge=1), _written(SIZE, 1)]
+TopicName = Annotated[
+    str,
+    Field(strict=True, json_schema_extra={"pattern": rf"^[a-zA-Z0-9._-]{{1,{MAX_LENGTH}}}$"}),
+    AfterValidator(_legal_name),
+]
+Nullable = Annotated[T, BeforeValidator(lambda value: {} if value is None else value), _OrNull()]
+
+Format = Literal["string", "json", "avro", "protobuf", "bytes", "int", "long", "uuid"]
+Partitioner = Literal["murmur2", "crc32", "fnv1a", "sarama"]
+
+
+class Part(BaseModel):
+    """A mapping whose keys are known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Key(Part):
+    """The records' keys."""
+
+    required: Flag | None = Field(default=None, description="Whether every record must have a key.")
+    format: Format | None = Field(default=None, description="What the keys' bytes are.")
+    partitioner: Partitioner | None = Field(
+        default=None,
+        description="How producers choose the partition of a key: murmur2 is Java's way.",
+    )
+
+
+class RecordValue(Part):
+    """The records' values."""
+
+    format: Format | None = Field(default=None, description="What the values' bytes are.")
+    schema_: Text | None = Field(default=None, alias="schema", description="File of the schema that values meet.")
+
+
+class Headers(Part):
+    """The records' headers."""
+
+    required: list[Text] | None = Field(default=None, description="Names of headers that every record must have.")
+
+
+class Timestamps(Part):
+    """The records' timestamps."""
+
+    type: Literal["CreateTime", "LogAppendTime"] | None = Field(default=None, description="Whose clock they tell.")
+    max_ahead: Duration | None = Field(default=None, description="How far they may lie in the future: 1h.")
+
+
+class Records(Part):
+    """Single records."""
+
+    max_bytes: Size | None = Field(default=None, description="Largest key and value, uncompressed: 64KiB.")
+
+
+class Partitioning(Part):
+    """How records spread over the partitions."""
+
+    max_skew: Ratio | None = Field(default=None, description="How many times the mean one partition may hold.")
+
+
+class ContentsSpec(Part):
+    """What the live records must look like; only the audit can tell."""
+
+    key: Nullable[Key] = Key()
+    value: Nullable[RecordValue] = RecordValue()
+    headers: Nullable[Headers] = Headers()
+    timestamps: Nullable[Timestamps] = Timestamps()
+    records: Nullable[Records] = Records()
+    partitions: Nullable[Partitioning] = Partitioning()
+
+
+class Settings(Part):
+    """What may be said of a topic on every level: in its own document, in defaults, for one stack."""
+
+    description: Text | None = Field(default=None, description="What one record means, and by what it is keyed.")
+    owner: Text | None = Field(default=None, description="The team that answers for the topic.")
+    partitions: Partitions | None = Field(default=None, description="How many partitions; they can only grow.")
+    replication_factor: ReplicationFactor | None = Field(default=None, description="How many brokers hold each.")
+    config: Config = Field(default={}, description="Kafka's topic configurations; else the broker's hold.")
+    contents: Nullable[ContentsSpec] = ContentsSpec()
+    allow: list[Allowance] | None = Field(default=None, description="Destructive changes that were thought over.")
+
+
+class Defaults(Settings):
+    """A ``_defaults.yaml``: holds for the topics of its folder and below."""
+
+    stacks: Nullable[dict[str, Nullable[Settings]]] = Field(default={}, description="What differs by stack.")
+
+
+class Spec(Defaults):
+    """One topic."""
+
+    topic: TopicName | None = Field(default=None, description="The topic's name; without it, the file's.")

@@ -1,0 +1,130 @@
+"""What holds on one stack: defaults, documents and their stacks laid over one another.
+
+From weak to strong: the outermost ``_defaults.yaml`` … the nearest, the topic's document, then the ``stacks`` sections
+for the stack in the same order. Maps are merged key by key, a list replaces a list, null unsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, Final
+
+from topicwarden.problem import Problem
+from topicwarden.specs.load import Loaded, LoadedTopic
+from topicwarden.specs.nodes import Document, KeyPath
+from topicwarden.specs.sheet import Leaves, Places, Sheet
+from topicwarden.topic import Contents, Topic
+
+_CONTENTS: Final[Mapping[KeyPath, str]] = {
+    ("contents", "key", "required"): "key_required",
+    ("contents", "key", "format"): "key_format",
+    ("contents", "key", "partitioner"): "partitioner",
+    ("contents", "value", "format"): "value_format",
+    ("contents", "value", "schema"): "value_schema",
+    ("contents", "headers", "required"): "headers_required",
+    ("contents", "timestamps", "type"): "timestamp_type",
+    ("contents", "timestamps", "max_ahead"): "timestamp_max_ahead_ms",
+    ("contents", "records", "max_bytes"): "record_max_bytes",
+    ("contents", "partitions", "max_skew"): "partition_max_skew",
+}
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A topic as declared for one stack, and where each of its settings was written."""
+
+    topic: Topic
+    places: Places
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The topics of one stack by name, and every problem of ``topics/``, those of loading among them.
+
+    With problems, ``declarations`` holds what can be judged all the same: never deploy it.
+    """
+
+    declarations: tuple[Declaration, ...]
+    problems: tuple[Problem, ...]
+
+
+def resolve(loaded: Loaded, stack: str | None) -> Resolved:
+    """The topics as declared for ``stack``; None for what holds where no ``stacks`` section does."""
+    chains = _Chains(loaded)
+    declarations, problems = [], list(loaded.problems)
+    for topic in loaded.topics:
+        chain = chains.of(topic.folder)
+        if chain is None:
+            continue
+        sheets = [*chain, topic.sheet]
+        leaves = _merge(sheets, stack)
+        missing = [name for name in ("partitions", "replication_factor") if (name,) not in leaves]
+        problems += [_missing(topic, sheets, name, loaded.stacks) for name in missing]
+        if not missing:
+            declarations.append(Declaration(_topic(topic, leaves), _places(sheets, stack, leaves)))
+    declarations.sort(key=lambda declaration: declaration.topic.name)
+    return Resolved(tuple(declarations), tuple(sorted(set(problems))))
+
+
+def problems_of(resolved: Iterable[Resolved]) -> tuple[Problem, ...]:
+    """The problems of several stacks, sorted, each once."""
+    return tuple(sorted({problem for each in resolved for problem in each.problems}))
+
+
+class _Chains:
+    """The defaults that hold in a folder, from the outermost to the nearest; looked up once a folder."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self._defaults = loaded.defaults
+        self._known: dict[tuple[str, ...], list[Sheet] | None] = {}
+
+    def of(self, folder: tuple[str, ...]) -> list[Sheet] | None:
+        """None where one of them is broken, so that nothing can be said of the folder's topics."""
+        if folder not in self._known:
+            above = accumulate(((part,) for part in folder), initial=())
+            sheets = [self._defaults[part] for part in above if part in self._defaults]
+            self._known[folder] = None if None in sheets else [sheet for sheet in sheets if sheet]
+        return self._known[folder]
+
+
+def _merge(sheets: Sequence[Sheet], stack: str | None) -> Leaves:
+    merged: dict[KeyPath, Any] = {}
+    for sheet in sheets:
+        merged.update(sheet.common)
+    for sheet in sheets:
+        merged.update(sheet.stacks.get(stack, {}) if stack is not None else {})
+    return {path: value for path, value in merged.items() if value is not None}
+
+
+def _places(sheets: Sequence[Sheet], stack: str | None, leaves: Leaves) -> Places:
+    layers: list[tuple[Document, KeyPath]] = []
+    if stack is not None:
+        layers += [(sheet.document, ("stacks", stack)) for sheet in reversed(sheets) if stack in sheet.stacks]
+    layers += [(sheet.document, ()) for sheet in reversed(sheets)]
+    return Places(sheets[-1].document, layers, leaves)
+
+
+def _topic(topic: LoadedTopic, leaves: Leaves) -> Topic:
+    contents = {field: leaves[path] for path, field in _CONTENTS.items() if path in leaves}
+    if "headers_required" in contents:
+        contents["headers_required"] = tuple(contents["headers_required"])
+    return Topic(
+        name=topic.name,
+        partitions=leaves["partitions",],
+        replication_factor=leaves["replication_factor",],
+        config={str(path[1]): value for path, value in sorted(leaves.items()) if path[0] == "config"},
+        domain=topic.folder[0] if topic.folder else "",
+        owner=leaves.get(("owner",)),
+        description=leaves.get(("description",)),
+        contents=Contents(**contents),
+        allow=frozenset(leaves.get(("allow",), ())),
+    )
+
+
+def _missing(topic: LoadedTopic, sheets: Sequence[Sheet], name: str, stacks: Sequence[str]) -> Problem:
+    lacking = [stack for stack in stacks if (name,) not in _merge(sheets, stack)]
+    where = "" if lacking == list(stacks) else f" for {', '.join(lacking) or 'stacks without a section'}"
+    message = f"{topic.name} has no {name}{where}; write it here or in a _defaults.yaml"
+    return Problem(topic.sheet.document.at(("topic",)), message, "missing")

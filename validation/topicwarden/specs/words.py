@@ -1,0 +1,44 @@
+"""How messages speak of what was written: values shown, misspelt words guessed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The word of ``known`` that is most like ``word``; None where none is alike."""
+    by_lower = {each.lower(): each for each in known}
+    return next((by_lower[found] for found in get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)), None)
+
+
+def guess(word: str, known: Iterable[str]) -> str:
+    """``; did you mean X?``, or nothing: the end of a message about an unknown word."""
+    found = nearest(word, known)
+    return f"; did you mean {found}?" if found else ""
+
+
+def plainly(text: str) -> str:
+    """``; write 1000`` for ``1_000``, ``01000`` and ``"1000"``, else nothing: the end of a message about a number."""
+    number = re.fullmatch(r"0*([0-9]+)", text.replace("_", "").replace(",", ""), re.ASCII)
+    return f"; write {number[1]}" if number else ""
+
+
+def quoted(text: str) -> str:
+    """``text`` in quotation marks on one line, cut where it is long, escaped where it cannot be printed."""
+    return json.dumps(text if len(text) <= 60 else text[:57] + "...", ensure_ascii=not text.isprintable())
+
+
+def seen(value: object) -> str:
+    """What a value read from YAML is, for the end of ``expected …, seen …``."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f"the text {quoted(value)}"
+    if isinstance(value, (int, float)):
+        return f"the number {value}"
+    return "a list" if isinstance(value, list) else "a mapping"
