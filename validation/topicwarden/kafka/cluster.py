@@ -1,0 +1,224 @@
+"""The one place that speaks to Kafka's Admin interface. It reads; nothing here changes a cluster."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import (
+    ClusterAuthorizationFailedError,
+    KafkaError,
+    SaslAuthenticationFailedError,
+    TopicAuthorizationFailedError,
+    UnsupportedVersionError,
+)
+from kafka.protocol.consumer import IsolationLevel, OffsetSpec
+
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.snapshot import Extent, LiveTopic, Replicas, Snapshot
+from topicwarden.problem import Refusal
+from topicwarden.topic import Topic
+
+_NO_LEADER = -1
+_TIMEOUT_MS = 20_000
+_PATIENCE_S, _PAUSE_S = 15.0, 0.5
+_REFUSED = (
+    ClusterAuthorizationFailedError,
+    TopicAuthorizationFailedError,
+    SaslAuthenticationFailedError,
+    UnsupportedVersionError,
+)
+
+
+class Cluster:
+    """An open connection for reading; see ``open_cluster``."""
+
+    def __init__(self, admin: KafkaAdminClient) -> None:
+        self._admin = admin
+
+    def snapshot(self, topics: Collection[str] | None = None) -> Snapshot:
+        """``snapshot_once``, again for a while where the cluster is changing its leaders just now."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                return self.snapshot_once(topics)
+            except KafkaError as error:  # noqa: PERF203
+                if isinstance(error, _REFUSED) or time.monotonic() > deadline:
+                    raise
+                time.sleep(_PAUSE_S)
+
+    def snapshot_once(self, topics: Collection[str] | None = None) -> Snapshot:
+        """Everything about ``topics`` (default: all) at this moment; unknown names are left out.
+
+        Requests: one for metadata, one for configurations, one for a broker's, and five a broker for
+        offsets and sizes, whatever the number of topics.
+        """
+        cluster = self._admin.describe_cluster()
+        # A broker that is lost stays registered, fenced (KIP-1073).
+        alive = [broker for broker in cluster["brokers"] if not broker.get("is_fenced")]
+        racks = {broker["broker_id"]: broker["rack"] for broker in alive}
+        described = [
+            topic
+            for topic in self._admin.describe_topics()
+            if topic["error_code"] == 0 and (topics is None or topic["name"] in topics)
+        ]
+        settings = self._settings([topic["name"] for topic in described])
+        replicas = {topic["name"]: _replicas(topic) for topic in described}
+        extents = self._extents(replicas, list(racks))
+        return Snapshot(
+            cluster_id=cluster["cluster_id"],
+            taken_at=int(time.time() * 1000),
+            racks=racks,
+            broker_config=self._broker_settings(min(racks)),
+            topics={
+                topic["name"]: LiveTopic(
+                    topic=_live(topic["name"], replicas[topic["name"]], settings.get(topic["name"], {})),
+                    id=str(topic.get("topic_id")),
+                    sources={name: entry["config_source"] for name, entry in settings.get(topic["name"], {}).items()},
+                    replicas=replicas[topic["name"]],
+                    extents=extents.get(topic["name"], {}),
+                )
+                for topic in sorted(described, key=lambda topic: str(topic["name"]))
+            },
+        )
+
+    def first_offsets_at(self, times: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], tuple[int, int]]:
+        """For each (topic, partition): offset and timestamp of the first record stamped at or after the time (ms).
+
+        Partitions without such a record are left out. The broker scans batches of any kind, so that a
+        record is never passed over (``LogSegment.findOffsetByTimestamp``).
+        """
+        answers = self._offsets({TopicPartition(*place): max(0, time) for place, time in times.items()})
+        return {place: (at.offset, at.timestamp) for place, at in answers.items() if at.offset >= 0}
+
+    def _settings(self, names: list[str]) -> dict[str, dict[str, Any]]:
+        resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+        described = self._admin.describe_configs(resources, config_filter="all") if resources else {}
+        return dict(described.get("topic", {}))
+
+    def _broker_settings(self, broker: int) -> dict[str, str]:
+        resource = ConfigResource(ConfigResourceType.BROKER, str(broker))
+        described = self._admin.describe_configs([resource], config_filter="all")
+        entries = described.get("broker", {}).get(str(broker), {})
+        return {name: entry["value"] for name, entry in entries.items() if entry["value"] is not None}
+
+    def _offsets(
+        self, specs: Mapping[TopicPartition, Any], isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    ) -> dict[tuple[str, int], Any]:
+        answers = self._admin.list_partition_offsets(specs, isolation_level=isolation) if specs else {}
+        return {(place.topic, place.partition): answer for place, answer in answers.items()}
+
+    def _extents(
+        self, replicas: Mapping[str, tuple[Replicas, ...]], brokers: list[int]
+    ) -> dict[str, dict[int, Extent]]:
+        led = {
+            TopicPartition(name, state.partition): state.leader
+            for name, states in replicas.items()
+            for state in states
+            if state.leader is not None
+        }
+        start = self._offsets(dict.fromkeys(led, OffsetSpec.EARLIEST))
+        stable = self._offsets(dict.fromkeys(led, OffsetSpec.LATEST), IsolationLevel.READ_COMMITTED)
+        latest = self._latest(led)
+        end = self._offsets(dict.fromkeys(led, OffsetSpec.LATEST))
+        sizes = self._log_bytes(brokers)
+        extents: dict[str, dict[int, Extent]] = {}
+        for (name, partition), leader in led.items():
+            newest = latest.get((name, partition))
+            dated = newest is not None and newest.offset >= 0
+            extents.setdefault(name, {})[partition] = Extent(
+                start=start[name, partition].offset,
+                end=end[name, partition].offset,
+                last_stable=stable[name, partition].offset,
+                latest_timestamp=newest.timestamp if newest is not None and dated else None,
+                latest_offset=newest.offset if newest is not None and dated else None,
+                log_bytes=sizes.get((name, partition, leader)),
+            )
+        return extents
+
+    def _latest(self, led: Collection[TopicPartition]) -> dict[tuple[str, int], Any]:
+        try:
+            return self._offsets(dict.fromkeys(led, OffsetSpec.MAX_TIMESTAMP))
+        except UnsupportedVersionError:  # before KIP-734; what rests on it is then undecidable
+            return {}
+
+    def _log_bytes(self, brokers: list[int]) -> dict[tuple[str, int, int], int]:
+        """Bytes on disk by topic, partition and broker; empty where Describe on the cluster was not granted."""
+        return {
+            (topic["name"], partition["partition_index"], answer["broker"]): partition["partition_size"]
+            for answer in self._admin.describe_log_dirs(brokers=brokers)
+            for directory in answer["log_dirs"]
+            for topic in directory["topics"]
+            for partition in topic["partitions"]
+        }
+
+
+@contextmanager
+def open_cluster(connection: Connection) -> Iterator[Cluster]:
+    """Connects, and closes again. Whatever Kafka refuses on the way becomes one ``Refusal``."""
+    servers = ",".join(connection.bootstrap_servers)
+    try:
+        admin = KafkaAdminClient(**_client_settings(connection))
+    except (KafkaError, OSError, ValueError) as error:
+        raise Refusal(f"no Kafka cluster answers at {servers}: {_said(error)}; is it running and reachable?") from error
+    try:
+        yield Cluster(admin)
+    except KafkaError as error:
+        raise Refusal(f"the Kafka cluster at {servers} stopped answering, or refused: {_said(error)}") from error
+    finally:
+        admin.close()
+
+
+def _client_settings(connection: Connection) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        "bootstrap_servers": list(connection.bootstrap_servers),
+        "security_protocol": connection.security_protocol,
+        "client_id": "topicwarden",
+        "request_timeout_ms": _TIMEOUT_MS,
+        "bootstrap_timeout_ms": _TIMEOUT_MS // 2,
+    }
+    if connection.tls:
+        context = ssl.create_default_context(cadata=connection.ca_cert)
+        if not connection.verify_tls:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        settings["ssl_context"] = context
+    if connection.sasl_mechanism:
+        settings |= {
+            "sasl_mechanism": connection.sasl_mechanism,
+            "sasl_plain_username": connection.username,
+            "sasl_plain_password": connection.password,
+        }
+    return settings
+
+
+def _replicas(topic: Mapping[str, Any]) -> tuple[Replicas, ...]:
+    states = sorted(topic["partitions"], key=lambda state: int(state["partition_index"]))
+    return tuple(
+        Replicas(
+            partition=state["partition_index"],
+            leader=None if state["leader_id"] == _NO_LEADER else state["leader_id"],
+            replicas=tuple(state["replica_nodes"]),
+            in_sync=tuple(sorted(state["isr_nodes"])),
+        )
+        for state in states
+    )
+
+
+def _live(name: str, states: tuple[Replicas, ...], settings: Mapping[str, Any]) -> Topic:
+    """Its replication factor is that of its least replicated partition."""
+    return Topic(
+        name=name,
+        partitions=len(states),
+        replication_factor=min(len(state.replicas) for state in states),
+        config={key: entry["value"] for key, entry in settings.items() if entry["value"] is not None},
+    )
+
+
+def _said(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,0 +1,156 @@
+"""How a stack's cluster is reached: the ``kafka:`` settings of ``Pulumi.<stack>.yaml``, for every client.
+
+The names are those of the ``pulumi-kafka`` provider, so that deploy, plan and audit cannot mean
+different clusters. ``topicwarden:cluster: sandbox`` stands for the sandbox of this project.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from topicwarden.problem import Refusal
+from topicwarden.project import Project
+
+SANDBOX_ADDRESS = "sandbox/bootstrap-servers"
+SETTINGS = (
+    "topicwarden:cluster",
+    *("kafka:bootstrapServers", "kafka:tlsEnabled", "kafka:skipTlsVerify", "kafka:caCert", "kafka:caCertFile"),
+    *("kafka:saslMechanism", "kafka:saslUsername", "kafka:saslPassword"),
+)
+"""What is read of ``Pulumi.<stack>.yaml``."""
+
+_MECHANISMS = {"plain": "PLAIN", "scram-sha256": "SCRAM-SHA-256", "scram-sha512": "SCRAM-SHA-512"}
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Where a cluster is and how it is entered. The password is kept out of ``repr``."""
+
+    bootstrap_servers: tuple[str, ...]
+    tls: bool = True
+    verify_tls: bool = True
+    ca_cert: str | None = None
+    sasl_mechanism: str | None = None
+    username: str | None = None
+    password: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Connection({','.join(self.bootstrap_servers)}, {self.security_protocol})"
+
+    @property
+    def security_protocol(self) -> str:
+        """Kafka's ``security.protocol``."""
+        return ("SASL_" if self.sasl_mechanism else "") + ("SSL" if self.tls else "PLAINTEXT")
+
+    def for_java(self) -> dict[str, str]:
+        """The settings of Kafka's Java clients (and so of Spark's source, behind ``kafka.``)."""
+        settings = {"bootstrap.servers": ",".join(self.bootstrap_servers), "security.protocol": self.security_protocol}
+        if self.ca_cert:
+            settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": self.ca_cert}
+        if self.tls and not self.verify_tls:
+            settings["ssl.endpoint.identification.algorithm"] = ""
+        if self.sasl_mechanism:
+            module = "plain.PlainLoginModule" if self.sasl_mechanism == "PLAIN" else "scram.ScramLoginModule"
+            settings["sasl.mechanism"] = self.sasl_mechanism
+            settings["sasl.jaas.config"] = (
+                f"org.apache.kafka.common.security.{module} required "
+                f"username={json.dumps(self.username)} password={json.dumps(self.password)};"
+            )
+        return settings
+
+
+def connect_to(project: Project, stack: str) -> Connection:
+    """The connection of ``stack``; refuses an unknown stack and settings that lead nowhere."""
+    return connection_from(project, stack, stack_settings(project, stack))
+
+
+def connection_from(project: Project, stack: str, settings: Mapping[str, Any]) -> Connection:
+    """The connection that ``settings`` (names as in ``Pulumi.<stack>.yaml``, secrets in plain) describe."""
+    if settings.get("topicwarden:cluster") == "sandbox":
+        return Connection(sandbox_servers(project), tls=False)
+    servers = settings.get("kafka:bootstrapServers")
+    if isinstance(servers, str):
+        servers = json.loads(servers) if servers.startswith("[") else [servers]
+    if not servers:
+        raise Refusal(
+            f"stacks/Pulumi.{stack}.yaml names no cluster: set kafka:bootstrapServers, "
+            "or topicwarden:cluster: sandbox for the cluster of this machine"
+        )
+    mechanism = settings.get("kafka:saslMechanism")
+    if mechanism is not None and mechanism not in _MECHANISMS:
+        raise Refusal(f"stacks/Pulumi.{stack}.yaml: kafka:saslMechanism {mechanism!r}: expected {_one_of(_MECHANISMS)}")
+    return Connection(
+        bootstrap_servers=tuple(str(server) for server in servers),
+        tls=_flag(settings.get("kafka:tlsEnabled", True)),
+        verify_tls=not _flag(settings.get("kafka:skipTlsVerify", False)),
+        ca_cert=_certificate(project, stack, settings),
+        sasl_mechanism=_MECHANISMS[mechanism] if mechanism else None,
+        username=settings.get("kafka:saslUsername"),
+        password=settings.get("kafka:saslPassword"),
+    )
+
+
+def sandbox_servers(project: Project) -> tuple[str, ...]:
+    """Where the sandbox of ``project`` listens; refuses where none was started."""
+    address = project.cache / SANDBOX_ADDRESS
+    if not address.is_file():
+        raise Refusal("the sandbox is not running: start it with `topicwarden sandbox up`")
+    return tuple(address.read_text().split())
+
+
+def stack_settings(project: Project, stack: str) -> Mapping[str, Any]:
+    """What ``Pulumi.<stack>.yaml`` configures; values that Pulumi encrypted are asked of ``pulumi``."""
+    path = project.stacks / f"Pulumi.{stack}.yaml"
+    if not path.is_file():
+        known = ", ".join(project.stack_names()) or "none"
+        raise Refusal(f"there is no stack {stack!r}: stacks/Pulumi.{stack}.yaml does not exist (stacks: {known})")
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        settings = document.get("config") or {}
+        items = dict(settings.items())
+    except (yaml.YAMLError, UnicodeDecodeError, AttributeError) as error:
+        raise Refusal(f"stacks/Pulumi.{stack}.yaml cannot be read as stack settings: {_first_line(error)}") from error
+    if any(isinstance(value, dict) and "secure" in value for value in items.values()):
+        return {**items, **_decrypted(project, stack)}
+    return items
+
+
+def _decrypted(project: Project, stack: str) -> Mapping[str, Any]:
+    pulumi = shutil.which("pulumi")
+    if pulumi is None:
+        raise Refusal(f"stack {stack!r} has encrypted settings and pulumi is not on the PATH: see `make shell`")
+    command = [pulumi, "config", "--show-secrets", "--json", "--stack", stack, "--non-interactive"]
+    answer = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+    if answer.returncode:
+        raise Refusal(f"pulumi could not decrypt the settings of stack {stack!r}: {_first_line(answer.stderr)}")
+    return {name: entry.get("objectValue", entry.get("value")) for name, entry in json.loads(answer.stdout).items()}
+
+
+def _certificate(project: Project, stack: str, settings: Mapping[str, Any]) -> str | None:
+    inline, file = settings.get("kafka:caCert"), settings.get("kafka:caCertFile")
+    if inline or not file:
+        return inline
+    path = project.root / Path(str(file))
+    if not path.is_file():
+        raise Refusal(f"stacks/Pulumi.{stack}.yaml: kafka:caCertFile {file}: there is no such file")
+    return path.read_text()
+
+
+def _flag(value: object) -> bool:
+    return value is True or str(value).lower() == "true"
+
+
+def _one_of(names: Mapping[str, str]) -> str:
+    return "one of " + ", ".join(names)
+
+
+def _first_line(error: object) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,65 @@
+"""The cluster at one moment: everything that Kafka's Admin interface says of it, in a bounded number of requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from topicwarden.topic import Topic
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """One partition's metadata: broker ids, the first replica being the preferred leader."""
+
+    partition: int
+    leader: int | None
+    replicas: tuple[int, ...]
+    in_sync: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """One partition's log: offsets as Kafka counts them, timestamps in milliseconds.
+
+    ``latest`` is the largest timestamp and its offset (KIP-734, brokers from 3.0); None for an
+    empty partition and where the broker does not say.
+    """
+
+    start: int
+    end: int
+    last_stable: int
+    latest_timestamp: int | None
+    latest_offset: int | None
+    log_bytes: int | None
+
+
+@dataclass(frozen=True)
+class LiveTopic:
+    """A topic of the cluster: its settings in force, where each comes from, and its partitions.
+
+    ``sources`` names Kafka's ``ConfigSource`` by setting, such as ``DYNAMIC_TOPIC_CONFIG``; it is
+    empty where DescribeConfigs was not granted. ``extents`` lacks partitions without a leader.
+    """
+
+    topic: Topic
+    id: str
+    sources: Mapping[str, str]
+    replicas: tuple[Replicas, ...]
+    extents: Mapping[int, Extent] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What the brokers said; ``taken_at`` is this machine's clock, in milliseconds."""
+
+    cluster_id: str | None
+    taken_at: int
+    racks: Mapping[int, str | None]
+    broker_config: Mapping[str, str]
+    topics: Mapping[str, LiveTopic]
+
+    def broker_number(self, setting: str, default: int) -> int:
+        """A broker's setting as a whole number, Kafka's default where the broker does not say."""
+        value = self.broker_config.get(setting)
+        return default if value is None else int(value)
