@@ -1,0 +1,34 @@
+"""Writes with ``acks=all`` are accepted.
+
+**fail**: a partition has fewer in-sync replicas than ``min.insync.replicas``; at this moment its leader
+refuses such writes with ``NOT_ENOUGH_REPLICAS`` (``Partition.appendRecordsToLeader``).
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.finding import Verdict
+
+
+def applies(subject: Subject) -> bool:
+    return subject.number("min.insync.replicas") is not None
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    assert subject.live
+    least = subject.number("min.insync.replicas") or 1
+    short = [state for state in subject.live.replicas if len(state.in_sync) < least]
+    if short:
+        numbers = ", ".join(str(state.partition) for state in short)
+        yield Judgement(
+            Verdict.FAIL,
+            f"writes with acks=all are refused now in {len(short)} of {len(subject.live.replicas)} partitions: "
+            f"{numbers}",
+            path=("config", "min.insync.replicas"),
+            partitions=tuple(state.partition for state in short),
+            because=(
+                f"min.insync.replicas is {least}, and as few as {min(len(s.in_sync) for s in short)} are in sync",
+            ),
+            remedy="bring the lost brokers back; lowering min.insync.replicas risks losing acknowledged records",
+            evidence={"min.insync.replicas": least, "fewest_in_sync": min(len(state.in_sync) for state in short)},
+        )

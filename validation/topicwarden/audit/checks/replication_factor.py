@@ -1,0 +1,30 @@
+"""Every partition has as many replicas as were declared.
+
+**fail**: a partition has more or fewer; each partition is looked at, as a reassignment may have changed some only.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.finding import Verdict
+
+
+def applies(subject: Subject) -> bool:
+    return subject.declared is not None and subject.live is not None
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    assert subject.declared and subject.live
+    expected = subject.declared.replication_factor
+    wrong = [state for state in subject.live.replicas if len(state.replicas) != expected]
+    if wrong:
+        seen = sorted({len(state.replicas) for state in wrong})
+        yield Judgement(
+            Verdict.FAIL,
+            f"{len(wrong)} of {len(subject.live.replicas)} partitions have "
+            f"{' or '.join(map(str, seen))} replicas, declared {expected}",
+            path=("replication_factor",),
+            partitions=tuple(state.partition for state in wrong),
+            remedy="reassign the partitions to the declared number of brokers",
+            evidence={"declared": expected, "least": seen[0], "most": seen[-1]},
+        )

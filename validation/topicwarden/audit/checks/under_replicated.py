@@ -1,0 +1,47 @@
+"""Every replica is in sync.
+
+**fail**: at the moment of the snapshot a partition had fewer in-sync replicas than replicas, or no
+leader at all (Kafka's ``UnderReplicatedPartitions`` and ``OfflinePartitionsCount``). It is what the
+brokers themselves report, so one look is proof; a broker that restarts causes it for a while.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.finding import Verdict
+
+
+def applies(subject: Subject) -> bool:
+    return subject.live is not None
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    assert subject.live
+    behind = [
+        state for state in subject.live.replicas if state.leader is None or len(state.in_sync) < len(state.replicas)
+    ]
+    if not behind:
+        return
+    leaderless = [state.partition for state in behind if state.leader is None]
+    missing = sorted({broker for state in behind for broker in set(state.replicas) - set(state.in_sync)})
+    gone = [broker for broker in missing if broker not in subject.snapshot.racks]
+    because = [
+        f"broker {broker} is {'not part of the cluster now' if broker in gone else 'up, but behind its leaders'}"
+        for broker in missing
+    ]
+    if leaderless:
+        because.append(f"no replica of partition {_listed(leaderless)} can lead: it can be neither read nor written")
+    yield Judgement(
+        Verdict.FAIL,
+        f"{len(behind)} of {len(subject.live.replicas)} partitions are under-replicated: "
+        f"{_listed(state.partition for state in behind)}",
+        path=("replication_factor",),
+        partitions=tuple(state.partition for state in behind),
+        because=tuple(because),
+        remedy=f"bring back broker {_listed(missing)}, or reassign its partitions",
+        evidence={"partitions_behind": len(behind), "leaderless": len(leaderless), "brokers_missing": _listed(gone)},
+    )
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(str(number) for number in numbers)

@@ -1,0 +1,142 @@
+"""What the broker's own answers prove about a partition before a single record is read.
+
+`ListOffsets` by time yields the *first* offset stamped at or after a time, over all batches. So with
+``T`` the largest timestamp of the log, the first offset ``p`` stamped at or after ``T - S - ALLOWANCE``
+is the roll certificate's border: every record below ``p`` is followed by one more than ``S`` younger
+than anything up to it, and has therefore left the active segment (``LogSegment.shouldRoll``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.snapshot import Extent, LiveTopic, Snapshot
+from topicwarden.topic import Topic
+
+ALLOWANCE_MS = 1_000
+"""For records of one batch, whose times differ by the producer's linger."""
+
+CLOCK_MS = 5_000
+"""For the difference between this machine's clock and the brokers'."""
+
+CHECK_INTERVAL = "log.retention.check.interval.ms"
+DEFAULT_CHECK_INTERVAL_MS = 300_000
+
+PartitionOf = tuple[str, int]
+"""A topic's name and a partition of it."""
+
+
+@dataclass(frozen=True)
+class Horizon:
+    """Borders in one partition's offsets; ``start`` where nothing below can be proven."""
+
+    start: int
+    rolled: int
+    """Records below have left the active segment."""
+    cleanable: int
+    """Records below the cleaner may take: rolled, stable, and past ``min.compaction.lag.ms``."""
+    held_by: str | None
+    """What keeps ``cleanable`` below ``rolled``."""
+    overdue: int
+    """Records below should have been deleted by time: rolled, expired, and the broker has looked since."""
+    unexpired: int | None
+    """The first record that ``retention.ms`` still protects; deletion by time stops at its segment."""
+    expired_time: int | None
+    """Records stamped before this moment (ms) are past ``retention.ms``; None without a retention."""
+    future_offset: int | None
+    """The first record that is stamped ahead of the clock, and its timestamp (ms)."""
+    future_timestamp: int | None
+
+
+def roll_time(topic: Topic) -> int | None:
+    """``S``: the longest that a segment stays active once a later record is appended, in milliseconds.
+
+    ``LogConfig.maxSegmentMs`` and, for compacted topics, ``max.compaction.lag.ms`` (KIP-354);
+    jitter only shortens it. None where the configuration is not known.
+    """
+    segment = topic.number("segment.ms")
+    lag = topic.number("max.compaction.lag.ms") if topic.compacted else None
+    return None if segment is None else min(segment, segment if lag is None else lag)
+
+
+def retention_time(topic: Topic) -> int | None:
+    """``retention.ms`` where the topic deletes by time; None where nothing ever expires."""
+    retention = topic.number("retention.ms")
+    deletes = "delete" in (topic.cleanup_policies or ())
+    return retention if deletes and retention is not None and retention >= 0 else None
+
+
+def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) -> dict[PartitionOf, Horizon]:
+    """The horizon of every partition that has a leader; five requests a broker for all of them."""
+    logs = {
+        (live.topic.name, partition): (live.topic, extent)
+        for live in topics
+        for partition, extent in live.extents.items()
+    }
+    now = snapshot.taken_at
+    interval = snapshot.broker_number(CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS)
+    roll = {place: _roll_border(topic, extent) for place, (topic, extent) in logs.items()}
+    expiry = {place: _expired_time(topic, now, interval) for place, (topic, _) in logs.items()}
+
+    rolled = cluster.first_offsets_at(_known(roll))
+    settled = cluster.first_offsets_at(
+        {
+            place: now - lag - CLOCK_MS
+            for place, (topic, _) in logs.items()
+            if topic.compacted and (lag := topic.number("min.compaction.lag.ms") or 0) > 0
+        }
+    )
+    overdue = cluster.first_offsets_at(
+        {
+            place: min(border, expired - (roll_time(logs[place][0]) or 0))
+            for place, border in _known(roll).items()
+            if (expired := expiry[place]) is not None
+        }
+    )
+    unexpired = cluster.first_offsets_at(_known(expiry))
+    future = cluster.first_offsets_at(
+        {
+            place: now + CLOCK_MS
+            for place, (_, extent) in logs.items()
+            if extent.latest_timestamp is not None and extent.latest_timestamp > now + CLOCK_MS
+        }
+    )
+
+    def horizon(place: PartitionOf, extent: Extent) -> Horizon:
+        rolled_before = rolled.get(place, (extent.start, 0))[0]
+        borders = {
+            "an open transaction": extent.last_stable,
+            "min.compaction.lag.ms": settled.get(place, (extent.end, 0))[0],
+        }
+        holder, held_at = min(borders.items(), key=lambda border: border[1])
+        return Horizon(
+            start=extent.start,
+            rolled=rolled_before,
+            cleanable=min(rolled_before, held_at),
+            held_by=holder if held_at < rolled_before else None,
+            overdue=overdue.get(place, (extent.start, 0))[0],
+            unexpired=unexpired[place][0] if place in unexpired else None,
+            expired_time=expiry[place],
+            future_offset=future[place][0] if place in future else None,
+            future_timestamp=future[place][1] if place in future else None,
+        )
+
+    return {place: horizon(place, extent) for place, (_, extent) in logs.items()}
+
+
+def _roll_border(topic: Topic, extent: Extent) -> int | None:
+    longest = roll_time(topic)
+    if longest is None or extent.latest_timestamp is None:
+        return None
+    return extent.latest_timestamp - longest - ALLOWANCE_MS
+
+
+def _expired_time(topic: Topic, now: int, interval: int) -> int | None:
+    retention = retention_time(topic)
+    return None if retention is None else now - retention - interval - CLOCK_MS
+
+
+def _known(times: Mapping[PartitionOf, int | None]) -> dict[PartitionOf, int]:
+    return {place: time for place, time in times.items() if time is not None}

@@ -1,0 +1,49 @@
+"""The narrow second read: which records exactly are superseded, and by which, in a bounded window.
+
+The one scan counts by hashes of keys; this compares the keys themselves, from the first superseded
+record of a partition on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession, Window
+from pyspark.sql import functions as F
+
+from topicwarden.audit.counts import Counts, Pair
+from topicwarden.audit.horizon import PartitionOf
+from topicwarden.audit.scan import Slice, read
+from topicwarden.kafka.connection import Connection
+
+WINDOW_OFFSETS = 1_000
+MOST_PARTITIONS = 100
+
+
+def superseded_pairs(
+    spark: SparkSession, connection: Connection, parts: list[Slice], counts: Mapping[PartitionOf, Counts]
+) -> dict[PartitionOf, tuple[Pair, ...]]:
+    """The pairs that lie within ``WINDOW_OFFSETS`` of a partition's first superseded record.
+
+    Looks at no more than ``MOST_PARTITIONS`` partitions; reads nothing where nothing is superseded.
+    """
+    windows: dict[PartitionOf, tuple[int, int]] = {}
+    for part in parts:
+        place = (part.topic, part.partition)
+        first = counts[place].first_superseded if place in counts else None
+        if first is not None and len(windows) < MOST_PARTITIONS:
+            windows[place] = (first, min(part.end, first + WINDOW_OFFSETS))
+    if not windows:
+        return {}
+    of_one_key = Window.partitionBy("topic", "partition", "key").orderBy("offset")
+    rows = (
+        read(spark, connection, windows)
+        .where(F.col("key").isNotNull())
+        .select("topic", "partition", "offset", F.lead("offset").over(of_one_key).alias("next"))
+        .where(F.col("next").isNotNull())
+        .collect()
+    )
+    pairs: dict[PartitionOf, list[Pair]] = {}
+    for row in rows:
+        pairs.setdefault((row["topic"], row["partition"]), []).append(Pair(row["offset"], row["next"]))
+    return {place: tuple(sorted(held, key=lambda pair: pair.offset)) for place, held in pairs.items()}
