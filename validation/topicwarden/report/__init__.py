@@ -1,0 +1,1 @@
+"""What people and machines read of an audit: one file a format."""

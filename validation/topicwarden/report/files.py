@@ -1,0 +1,41 @@
+"""Writes a report in every format that is kept."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from topicwarden.finding import AuditReport
+from topicwarden.problem import Refusal
+from topicwarden.report import html, json, markdown
+
+
+def write(report: AuditReport, directory: Path) -> list[Path]:
+    """Writes ``report.html``, ``report.md`` and ``report.json``, each whole or not at all; gives their paths.
+
+    Makes the directory where there is none. Raises Refusal where it is a file or may not be written.
+    """
+    # All are drawn before the first is written, so that the three always speak of the same audit.
+    texts = {
+        "report.html": html.render(report),
+        "report.md": markdown.render(report),
+        "report.json": json.render(report),
+    }
+    if directory.exists() and not directory.is_dir():
+        raise Refusal(f"cannot write the report to {directory}: it is not a directory; name another with --out")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        return [_replace(directory / name, text) for name, text in texts.items()]
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise Refusal(f"cannot write the report to {directory}: {reason}; name another with --out") from error
+
+
+def _replace(path: Path, text: str) -> Path:
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+    return path
