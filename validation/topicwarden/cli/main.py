@@ -1,0 +1,176 @@
+"""The command line: parses, calls one verb, and turns what the outside world refuses into one line and exit code 2."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from topicwarden import __version__
+from topicwarden.problem import Refusal
+
+app = typer.Typer(
+    name="topicwarden",
+    help="Kafka topics as their owners declared them: check the YAML, deploy with Pulumi, audit the records.",
+    epilog="Exit codes: 0 all is well; 1 something declared is not so, or may not be done; 2 it could not run.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+sandbox_app = typer.Typer(
+    help="A real Kafka cluster on this machine, for trying out and for tests.", no_args_is_help=True
+)
+app.add_typer(sandbox_app, name="sandbox")
+
+Stack = Annotated[str, typer.Option("--stack", "-s", help="The stack: stacks/Pulumi.<stack>.yaml.")]
+Broker = Annotated[int, typer.Argument(help="The broker's id, from 1.", min=1)]
+
+
+# A command is imported when it is called: a check of a pull request starts no JVM and imports no Pulumi.
+
+
+@app.command(epilog="Example: topicwarden check --stack dev")
+def check(
+    stack: Annotated[str | None, typer.Option("--stack", "-s", help="Only this stack (default: every one).")] = None,
+) -> None:
+    """Judge specs and policies, without a cluster: every problem as file:line:col: message."""
+    from topicwarden.cli.check import check
+
+    raise typer.Exit(check(stack))
+
+
+@app.command(epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/")
+def audit(
+    stack: Stack,
+    topics: Annotated[
+        list[str] | None, typer.Option("--topics", "-t", help="Only topics like this glob; may be given again.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="A folder for report.html, report.md and report.json.")
+    ] = None,
+    master: Annotated[
+        str | None, typer.Option("--master", help="Spark's master (default: this machine, or spark-submit's).")
+    ] = None,
+) -> None:
+    """Read the topics' live contents and judge them against what is declared. Only reads; needs Java and a cluster."""
+    from topicwarden.cli.audit import audit
+
+    raise typer.Exit(audit(stack, tuple(topics or ()), out, master))
+
+
+@app.command(epilog="Example: topicwarden demo")
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the report goes.")] = Path("reports"),
+) -> None:
+    """The whole way on the sandbox: declare, deploy, fill, break, audit. Takes a minute or two."""
+    from topicwarden.cli.demo import demo
+
+    raise typer.Exit(demo(out))
+
+
+@app.command(epilog="Example: topicwarden schema topic > topic.schema.json")
+def schema(what: Annotated[str, typer.Argument(help="topic or report.")] = "topic") -> None:
+    """Print the JSON Schema of topic files, or of report.json."""
+    from topicwarden.cli.schema import schema
+
+    raise typer.Exit(schema(what))
+
+
+@app.command()
+def rules() -> None:
+    """List every rule and every check, with what it says and when."""
+    from topicwarden.cli.rules import rules
+
+    raise typer.Exit(rules())
+
+
+@sandbox_app.command("up", epilog="Example: topicwarden sandbox up --brokers 3")
+def sandbox_up(
+    brokers: Annotated[int, typer.Option("--brokers", help="How many.", min=1, max=9)] = 3,
+    port: Annotated[
+        int | None, typer.Option("--port", help="The first broker's port (default: free ones).", min=1024, max=65000)
+    ] = None,
+) -> None:
+    """Start the cluster, or what is missing of it; safe to call twice."""
+    from topicwarden.cli import sandbox
+
+    raise typer.Exit(sandbox.up(brokers, port))
+
+
+@sandbox_app.command("down")
+def sandbox_down(
+    remove: Annotated[bool, typer.Option("--remove", help="Delete its data and Pulumi's state of it, too.")] = False,
+) -> None:
+    """Stop every broker; their data stays for the next up."""
+    from topicwarden.cli import sandbox
+
+    raise typer.Exit(sandbox.down(remove))
+
+
+@sandbox_app.command("status")
+def sandbox_status() -> None:
+    """Show every broker: running, stopped or killed. Exit code 1 unless all run."""
+    from topicwarden.cli import sandbox
+
+    raise typer.Exit(sandbox.status())
+
+
+@sandbox_app.command("stop")
+def sandbox_stop(broker: Broker) -> None:
+    """Stop one broker in order, as for maintenance."""
+    from topicwarden.cli import sandbox
+
+    raise typer.Exit(sandbox.change("stop", broker))
+
+
+@sandbox_app.command("kill")
+def sandbox_kill(broker: Broker) -> None:
+    """Kill one broker, as if its machine were lost."""
+    from topicwarden.cli import sandbox
+
+    raise typer.Exit(sandbox.change("kill", broker))
+
+
+@sandbox_app.command("start")
+def sandbox_start(broker: Broker) -> None:
+    """Start one broker again."""
+    from topicwarden.cli import sandbox
+
+    raise typer.Exit(sandbox.change("start", broker))
+
+
+@sandbox_app.command("install")
+def sandbox_install() -> None:
+    """Fetch, once, what deploy, audit and the sandbox run: Kafka, Spark's connector, Pulumi."""
+    from topicwarden.cli import sandbox
+
+    raise typer.Exit(sandbox.install())
+
+
+@sandbox_app.command("env", epilog='Example: eval "$(topicwarden sandbox env)"; pulumi preview --stack dev')
+def sandbox_env() -> None:
+    """Print the variables with which `pulumi` and `spark-submit` work in this project's shell."""
+    from topicwarden.cli import sandbox
+
+    raise typer.Exit(sandbox.env())
+
+
+@app.callback(invoke_without_command=True)
+def top(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
+) -> None:
+    if version:
+        print(__version__)
+        raise typer.Exit
+
+
+def run() -> None:
+    """The entry point."""
+    try:
+        app()
+    except Refusal as refusal:
+        print(f"topicwarden: {refusal}", file=sys.stderr)
+        sys.exit(2)

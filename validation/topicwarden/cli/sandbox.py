@@ -1,0 +1,112 @@
+"""`topicwarden sandbox`: the cluster of this machine, and what it runs on."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+from topicwarden.problem import Refusal
+from topicwarden.project import Project, find_project
+from topicwarden.sandbox.cluster import Sandbox
+from topicwarden.sandbox.install import environment, toolchain
+from topicwarden.sandbox.install import install as install_tools
+from topicwarden.sandbox.server import Condition
+from topicwarden.sandbox.state import HOST
+from topicwarden.sandbox.status import Status
+
+
+def sandbox_of(project: Project) -> Sandbox:
+    """The project's sandbox; refuses where what it runs on is not installed."""
+    tools = toolchain(project)
+    return Sandbox(project.cache / "sandbox", tools.java, tools.kafka_jars)
+
+
+def up(brokers: int, port: int | None) -> int:
+    status = sandbox_of(find_project()).up(brokers=brokers, port=port, say=_say)
+    show(status)
+    return 0
+
+
+def down(remove: bool) -> int:
+    project = find_project()
+    sandbox_of(project).down(remove, _say)
+    if remove:
+        # Pulumi would believe in topics that are gone.
+        shutil.rmtree(project.cache / "pulumi" / "state", ignore_errors=True)
+    if not remove:
+        _say("the sandbox is down; its data stays for the next up")
+    return 0
+
+
+def status() -> int:
+    found = sandbox_of(find_project()).status()
+    show(found)
+    return 0 if found.ready else 1
+
+
+def change(verb: str, broker: int) -> int:
+    """``stop``, ``kill`` or ``start`` of one broker."""
+    sandbox = sandbox_of(find_project())
+    getattr(sandbox, verb)(broker, _say)
+    show(sandbox.status())
+    return 0
+
+
+def install() -> int:
+    project = find_project()
+    install_tools(project, _say)
+    select_stack(project, "dev")
+    return 0
+
+
+def env() -> int:
+    """As a shell reads it: ``eval "$(topicwarden sandbox env)"``."""
+    for name, value in environment(find_project()).items():
+        print(f"export {name}={shlex.quote(value)}")
+    return 0
+
+
+def select_stack(project: Project, stack: str) -> None:
+    """Makes Pulumi know the sandbox's stack; nothing happens where it does."""
+    run_pulumi(project, "stack", "select", "--create", stack)
+
+
+def run_pulumi(project: Project, *arguments: str, show: bool = False) -> None:
+    """Pulumi in the project's own environment; refuses with what it said where it fails."""
+    command = [str(toolchain(project).pulumi), *arguments, "--non-interactive"]
+    answer = subprocess.run(
+        command,
+        cwd=project.root,
+        env={**os.environ, **environment(project)},
+        text=True,
+        check=False,
+        stdout=None if show else subprocess.PIPE,
+        stderr=None if show else subprocess.STDOUT,
+    )
+    if answer.returncode:
+        said = "" if show else f": {answer.stdout.strip()}"
+        raise Refusal(f"`pulumi {' '.join(arguments)}` ended with {answer.returncode}{said}")
+
+
+def show(status: Status) -> None:
+    """A line a broker, for people."""
+    if not status.brokers:
+        print("there is no sandbox: start it with `topicwarden sandbox up`")
+        return
+    table = Table("broker", "rack", "address", "pid", "state", box=None, pad_edge=False)
+    for broker in status.brokers:
+        state = broker.condition.value
+        if broker.condition is Condition.RUNNING and not broker.in_cluster:
+            state += ", not in the cluster"
+        table.add_row(str(broker.id), broker.rack, f"{HOST}:{broker.port}", str(broker.pid or "–"), state)
+    Console().print(table)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
