@@ -53,7 +53,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             evidence={
                 "blocking_offset": horizon.future_offset,
                 "blocking_timestamp": stamped,
-                "lets_go": stamped + retention,
+                "lets_go_timestamp": stamped + retention,
                 "expired_behind": counts.expired_behind_future,
             },
         )
