@@ -1,0 +1,58 @@
+"""Subjects by hand: one topic, one partition, and just what a check looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from topicwarden.audit.counts import Counts, Pair
+from topicwarden.audit.horizon import Horizon
+from topicwarden.audit.subject import Subject
+from topicwarden.kafka.snapshot import Extent, LiveTopic, Replicas, Snapshot
+from topicwarden.topic import Contents, Topic
+
+NOW = 1_800_000_000_000
+CONFIG = {
+    "cleanup.policy": "delete",
+    "segment.ms": "1000",
+    "retention.ms": "60000",
+    "min.insync.replicas": "2",
+    "min.cleanable.dirty.ratio": "0.5",
+}
+HORIZON = Horizon(
+    start=0,
+    rolled=0,
+    cleanable=0,
+    held_by=None,
+    overdue=0,
+    unexpired=None,
+    expired_time=None,
+    future_offset=None,
+    future_timestamp=None,
+)
+
+
+def subject(
+    counts: Counts | None = None,
+    horizon: Horizon = HORIZON,
+    *,
+    live: Mapping[str, str] | None = None,
+    declared: Mapping[str, str] | None = None,
+    contents: Contents | None = None,
+    replicas: Replicas | None = None,
+    sources: Mapping[str, str] | None = None,
+    pairs: tuple[Pair, ...] = (),
+) -> Subject:
+    """A topic ``t`` of one partition on brokers 1, 2 and 3; ``live`` and ``declared`` change its settings."""
+    config = {**CONFIG, **(live or {})}
+    topic = Topic("t", 1, 3, config)
+    state = replicas or Replicas(0, 1, (1, 2, 3), (1, 2, 3))
+    extent = Extent(0, 100, 100, NOW, 99, 1_000)
+    return Subject(
+        snapshot=Snapshot("c", NOW, {1: None, 2: None, 3: None}, {}, {}),
+        declared=replace(topic, config=dict(declared or {}), contents=contents or Contents()),
+        live=LiveTopic(topic, "id", sources or dict.fromkeys(config, "DEFAULT_CONFIG"), (state,), {0: extent}),
+        horizons={0: horizon},
+        counts={0: counts} if counts else {},
+        pairs={0: pairs},
+    )

@@ -1,0 +1,149 @@
+"""Each check on evidence made by hand: what it says, and what it must not say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from tests.audit.subjects import HORIZON, NOW, subject
+from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.counts import Counts, Pair
+from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.finding import Verdict
+from topicwarden.kafka.snapshot import Replicas
+from topicwarden.topic import Contents
+
+COMPACT = {"cleanup.policy": "compact"}
+
+
+def judged(check: str, of: Subject) -> list[Judgement]:
+    return list(CHECKS[check].judge(of)) if CHECKS[check].applies(of) else []
+
+
+def verdicts(judgements: Iterable[Judgement]) -> list[Verdict]:
+    return [judgement.verdict for judgement in judgements]
+
+
+def test_every_check_says_what_it_is_and_when_it_may_say_fail() -> None:
+    for name, check in CHECKS.items():
+        assert "**fail**" in (check.__doc__ or "").lower() or name in ("compaction", "retention-time"), name
+
+
+def test_a_topic_in_order_passes_every_check() -> None:
+    counts = Counts(records=10, keys=10, first_timestamp=NOW - 5_000, last_timestamp=NOW)
+    for live in ({}, COMPACT):
+        for name in CHECKS:
+            assert judged(name, subject(counts, live=live)) == [], name
+
+
+def test_drift_names_both_values_and_where_the_live_one_comes_from() -> None:
+    of = subject(declared={"retention.ms": "100"}, sources={"retention.ms": "DYNAMIC_TOPIC_CONFIG"})
+    (judgement,) = judged("config-drift", of)
+    assert judgement.verdict is Verdict.FAIL
+    assert judgement.path == ("config", "retention.ms")
+    assert "60000 (set on the topic)" in judgement.message
+    assert "declared 100" in judgement.message
+
+
+def test_a_value_spelled_otherwise_is_no_drift() -> None:
+    of = subject(
+        live={"cleanup.policy": "delete,compact", "min.cleanable.dirty.ratio": "0.50"},
+        declared={"cleanup.policy": "compact,delete", "min.cleanable.dirty.ratio": "0.5"},
+    )
+    assert judged("config-drift", of) == []
+
+
+def test_a_setting_that_somebody_added_by_hand_is_drift() -> None:
+    (judgement,) = judged("config-drift", subject(sources={"segment.ms": "DYNAMIC_TOPIC_CONFIG"}))
+    assert "segment.ms was set on the topic to 1000, and is not declared" in judgement.message
+
+
+def test_without_the_right_to_see_settings_nothing_is_guessed() -> None:
+    of = subject(declared={"retention.ms": "100"})
+    assert of.live
+    blind = replace(of, live=replace(of.live, sources={}))
+    assert verdicts(judged("config-drift", blind)) == [Verdict.UNDECIDABLE]
+
+
+@pytest.mark.parametrize(
+    ("in_sync", "under_replicated", "refused"),
+    [((1, 2, 3), False, False), ((1, 2), True, False), ((1,), True, True), ((), True, True)],
+)
+def test_replicas_out_of_sync(in_sync: tuple[int, ...], under_replicated: bool, refused: bool) -> None:
+    of = subject(replicas=Replicas(0, 1 if in_sync else None, (1, 2, 3), in_sync))
+    assert bool(judged("under-replicated", of)) == under_replicated
+    assert bool(judged("min-insync-replicas", of)) == refused
+
+
+def test_a_keyless_record_fails_where_it_is_lost_or_forbidden_and_nowhere_else() -> None:
+    counts = Counts(records=3, null_keys=2, first_null_key=7)
+    assert judged("null-key", subject(counts)) == []
+    (compacted,) = judged("null-key", subject(counts, live=COMPACT))
+    assert "partition 0: 2, first at offset 7" in compacted.message
+    (required,) = judged("null-key", subject(counts, contents=Contents(key_required=True)))
+    assert required.path == ("contents", "key", "required")
+
+
+def test_an_empty_value_is_no_tombstone() -> None:
+    assert judged("empty-value", subject(Counts(records=2, tombstones=2), live=COMPACT)) == []
+    assert verdicts(judged("empty-value", subject(Counts(records=2, empty_values=1), live=COMPACT))) == [Verdict.FAIL]
+
+
+REPEATED = Counts(records=11, keys=1, superseded=10, superseded_rolled=5, superseded_cleanable=5, cleanable=6)
+PAIRS = tuple(Pair(offset, offset + 1) for offset in range(10))
+
+
+def test_duplicates_are_suspect_only_where_the_dirty_ratio_is_provably_exceeded() -> None:
+    horizon = replace(HORIZON, rolled=6, cleanable=6)
+    eager = {**COMPACT, "min.cleanable.dirty.ratio": "0.01"}
+    lazy = {**COMPACT, "min.cleanable.dirty.ratio": "0.9"}
+    (suspect,) = judged("compaction", subject(REPEATED, horizon, live=eager, pairs=PAIRS))
+    (lawful,) = judged("compaction", subject(REPEATED, horizon, live=lazy, pairs=PAIRS))
+    assert (suspect.verdict, lawful.verdict) == (Verdict.SUSPECT, Verdict.PASS)
+    assert lawful.because[0].startswith("5 (offsets 5-9): the segment of the superseding record has not rolled")
+    assert lawful.because[1].startswith("5 (offsets 0-4): their segments have rolled, and the cleaner has not come by")
+
+
+def test_an_open_transaction_holds_duplicates_back_lawfully() -> None:
+    counts = replace(REPEATED, superseded_rolled=10, superseded_cleanable=0, cleanable=1)
+    horizon = replace(HORIZON, rolled=11, cleanable=1, held_by="an open transaction")
+    (judgement,) = judged("compaction", subject(counts, horizon, live=COMPACT, pairs=PAIRS))
+    assert judgement.verdict is Verdict.PASS
+    assert judgement.because == ("10 (offsets 0-9): held back by an open transaction",)
+
+
+def test_what_retention_should_have_deleted_is_suspect_and_never_fail_from_one_look() -> None:
+    counts = Counts(records=5, expired=3, first_timestamp=NOW - 10_000_000, last_timestamp=NOW)
+    assert verdicts(judged("retention-time", subject(counts, replace(HORIZON, overdue=3)))) == [Verdict.SUSPECT]
+    assert judged("retention-time", subject(counts, HORIZON)) == []
+    assert judged("retention-time", subject(counts, replace(HORIZON, overdue=3), live={"retention.ms": "-1"})) == []
+    assert judged("retention-time", subject(counts, replace(HORIZON, overdue=3), live=COMPACT)) == []
+
+
+def test_compact_and_delete_is_judged_by_its_youngest_record() -> None:
+    both = {"cleanup.policy": "compact,delete"}
+    counts = Counts(records=5, first_timestamp=NOW - 10_000_000, last_timestamp=NOW)
+    assert judged("retention-time", subject(counts, replace(HORIZON, overdue=3), live=both)) == []
+
+
+def test_a_future_timestamp_blocks_only_what_stands_behind_it() -> None:
+    future = replace(HORIZON, unexpired=0, future_offset=0, future_timestamp=NOW + 1_800_000)
+    counts = Counts(records=21, expired=20, expired_behind_future=20)
+    (judgement,) = judged("retention-blocked", subject(counts, future))
+    assert judgement.verdict is Verdict.FAIL
+    assert judgement.evidence["lets_go_timestamp"] == NOW + 1_800_000 + 60_000
+    behind_nothing = replace(counts, expired_behind_future=0)
+    assert judged("retention-blocked", subject(behind_nothing, future)) == []
+    protected_otherwise = replace(future, unexpired=0, future_offset=5)
+    assert judged("retention-blocked", subject(counts, protected_otherwise)) == []
+
+
+def test_declared_contents_are_bounds() -> None:
+    contents = Contents(record_max_bytes=10, timestamp_max_ahead_ms=1_000)
+    within = Counts(records=1, largest_record=10, last_timestamp=NOW + 1_000)
+    beyond = Counts(records=1, largest_record=11, last_timestamp=NOW + 60_000)
+    for name in ("record-size", "timestamp-future"):
+        assert judged(name, subject(within, contents=contents)) == []
+        assert verdicts(judged(name, subject(beyond, contents=contents))) == [Verdict.FAIL]
