@@ -30,7 +30,7 @@ class Log:
         }
 
 
-def horizon(log: Log, last_stable: int | None = None, **config: str) -> Horizon:
+def horizon(log: Log, last_stable: int | None = None, /, **config: str) -> Horizon:
     settings = {"cleanup.policy": "delete", "segment.ms": "100"} | {
         name.replace("_", "."): value for name, value in config.items()
     }
@@ -58,8 +58,8 @@ def test_an_old_record_behind_a_young_one_proves_nothing_new() -> None:
 def test_compaction_lag_shortens_the_roll_of_a_compacted_topic_only() -> None:
     log = Log(NOW - 5_000, NOW)
     slow = {"segment_ms": "60000", "max_compaction_lag_ms": "100"}
-    assert horizon(log, **slow).rolled == 0
-    assert horizon(log, cleanup_policy="compact", **slow).rolled == 1
+    assert horizon(log, None, **slow).rolled == 0
+    assert horizon(log, None, cleanup_policy="compact", **slow).rolled == 1
 
 
 @pytest.mark.parametrize(("stable", "cleanable", "by"), [(4, 3, None), (1, 1, "an open transaction")])

@@ -33,6 +33,11 @@ class Project:
         override = os.environ.get("TOPICWARDEN_CACHE")
         return Path(override).resolve() if override else self.root / ".cache"
 
+    @property
+    def spark_conf(self) -> Path:
+        """What ``SPARK_CONF_DIR`` names: our sessions and those of spark-submit are configured alike."""
+        return self.cache / "spark" / "conf"
+
     def stack_names(self) -> list[str]:
         """The stacks that have a settings file, sorted."""
         return sorted(path.name[len("Pulumi.") : -len(".yaml")] for path in self.stacks.glob("Pulumi.*.yaml"))

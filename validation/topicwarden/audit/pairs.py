@@ -7,13 +7,15 @@ record of a partition on.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F
 
 from topicwarden.audit.counts import Counts, Pair
 from topicwarden.audit.horizon import PartitionOf
-from topicwarden.audit.scan import Slice, read
+from topicwarden.audit.ranges import pack, read
+from topicwarden.audit.scan import Slice
 from topicwarden.kafka.connection import Connection
 
 WINDOW_OFFSETS = 1_000
@@ -27,23 +29,26 @@ def superseded_pairs(
 
     Looks at no more than ``MOST_PARTITIONS`` partitions; reads nothing where nothing is superseded.
     """
-    windows: dict[PartitionOf, tuple[int, int]] = {}
-    for part in parts:
-        place = (part.topic, part.partition)
-        first = counts[place].first_superseded if place in counts else None
-        if first is not None and len(windows) < MOST_PARTITIONS:
-            windows[place] = (first, min(part.end, first + WINDOW_OFFSETS))
+    windows = [
+        replace(part.range, start=first, end=min(part.range.end, first + WINDOW_OFFSETS))
+        for part in parts
+        if (first := _first(counts, part)) is not None
+    ][:MOST_PARTITIONS]
     if not windows:
         return {}
-    of_one_key = Window.partitionBy("topic", "partition", "key").orderBy("offset")
+    of_one_key = Window.partitionBy("part", "key").orderBy("offset")
     rows = (
-        read(spark, connection, windows)
+        read(spark, connection, pack(spark, windows))
         .where(F.col("key").isNotNull())
-        .select("topic", "partition", "offset", F.lead("offset").over(of_one_key).alias("next"))
+        .select("part", "offset", F.lead("offset").over(of_one_key).alias("next"))
         .where(F.col("next").isNotNull())
         .collect()
     )
     pairs: dict[PartitionOf, list[Pair]] = {}
     for row in rows:
-        pairs.setdefault((row["topic"], row["partition"]), []).append(Pair(row["offset"], row["next"]))
+        pairs.setdefault(parts[row["part"]].place, []).append(Pair(row["offset"], row["next"]))
     return {place: tuple(sorted(held, key=lambda pair: pair.offset)) for place, held in pairs.items()}
+
+
+def _first(counts: Mapping[PartitionOf, Counts], part: Slice) -> int | None:
+    return counts[part.place].first_superseded if part.place in counts else None

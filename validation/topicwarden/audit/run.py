@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -79,16 +80,14 @@ def _gather(spark: SparkSession, request: Request, progress: Progress) -> Eviden
         snapshot = cluster.snapshot()
         wanted = [topic for name, topic in snapshot.topics.items() if request.wants(name) and not topic.topic.internal]
         borders = horizons(cluster, snapshot, wanted)
-    begun = time.monotonic()
+    parts, begun = slices(wanted, borders), time.monotonic()
     try:
         with watched(spark, progress):
-            parts = slices(wanted, borders)
             counts = scan(spark, request.connection, parts, snapshot.taken_at)
         scan_seconds = time.monotonic() - begun
         pairs = superseded_pairs(spark, request.connection, parts, counts)
-    except PySparkException as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise Refusal(f"the scan did not end: {reason}; is the cluster still there? audit again") from error
+    except (PySparkException, Py4JJavaError) as error:
+        raise Refusal(f"the scan did not end: {_root_cause(error)}; is the cluster still there? audit again") from error
     return Evidence(snapshot, borders, counts, pairs, scan_seconds)
 
 
@@ -136,6 +135,15 @@ def _finding(check_id: str, topic: str, judgement: Judgement, declaration: Decla
         evidence=dict(judgement.evidence),
         place=Place(file=place.file, line=place.line, column=place.column) if place else None,
     )
+
+
+def _root_cause(error: Exception) -> str:
+    """What went wrong first: Spark wraps a task's failure several times, with a stack trace in each message."""
+    cause = error.java_exception if isinstance(error, Py4JJavaError) else None
+    while cause is not None and cause.getCause() is not None:
+        cause = cause.getCause()
+    said = str(error) if cause is None else str(cause.getMessage() or cause.getClass().getName())
+    return said.strip().partition("\n")[0]
 
 
 def _now() -> int:

@@ -6,7 +6,6 @@ they fall into; a second, small aggregation brings both to one row for each part
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -15,47 +14,42 @@ from pyspark.sql import functions as F
 
 from topicwarden.audit.counts import BANDS, Counts
 from topicwarden.audit.horizon import Horizon, PartitionOf
+from topicwarden.audit.ranges import Range, pack, read
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import LiveTopic
 
-READ_OPTIONS = {
-    "failOnDataLoss": "false",  # what retention removes while we read is no error of ours
-    "includeHeaders": "false",
-    "maxRecordsPerPartition": "1000000",  # tasks short enough for progress, long enough to be worth a consumer
-    "kafka.isolation.level": "read_uncommitted",
-    # Each fetch of the source seeks and asks for the partition's bounds again: few, large polls make it fast.
-    "kafka.max.poll.records": "100000",
-    "kafka.max.partition.fetch.bytes": str(32 * 1024 * 1024),
-    "kafka.fetch.max.bytes": str(64 * 1024 * 1024),
-}
+
+_LEAST_REDUCERS = 4
 
 
 @dataclass(frozen=True)
 class Slice:
-    """What is to be read of one partition, ``[start, end)``, and the borders to count by."""
+    """What is to be read of one partition, and the borders to count by."""
 
-    topic: str
-    partition: int
+    range: Range
     compacted: bool
-    start: int
-    end: int
     horizon: Horizon
+
+    @property
+    def place(self) -> PartitionOf:
+        return self.range.topic, self.range.partition
 
 
 def slices(topics: Iterable[LiveTopic], horizons: Mapping[PartitionOf, Horizon]) -> list[Slice]:
-    """Every partition that holds anything."""
-    return [
-        Slice(
-            live.topic.name,
-            partition,
-            live.topic.compacted,
-            extent.start,
-            extent.end,
-            horizons[live.topic.name, partition],
-        )
+    """Every partition that holds anything, as the snapshot saw it."""
+    held = [
+        (live.topic, partition, extent)
         for live in topics
         for partition, extent in live.extents.items()
         if extent.start < extent.end
+    ]
+    return [
+        Slice(
+            Range(number, topic.name, partition, extent.start, extent.end),
+            topic.compacted,
+            horizons[topic.name, partition],
+        )
+        for number, (topic, partition, extent) in enumerate(held)
     ]
 
 
@@ -63,49 +57,27 @@ def scan(spark: SparkSession, connection: Connection, parts: list[Slice], now: i
     """Reads ``parts`` to the offset, and counts; ``now`` in milliseconds is what ages are measured from."""
     if not parts:
         return {}
-    records = read(spark, connection, {(part.topic, part.partition): (part.start, part.end) for part in parts})
-    rows = _count(records.join(F.broadcast(_borders(spark, parts)), ["topic", "partition"]), now).collect()
+    tasks = pack(spark, (part.range for part in parts))
+    # As many reducers as readers: each then holds about the groups of one reader's records.
+    spark.conf.set("spark.sql.shuffle.partitions", str(max(len(tasks), _LEAST_REDUCERS)))
+    records = read(spark, connection, tasks)
+    rows = _count(records.join(F.broadcast(_borders(spark, parts)), "part"), now).collect()
     by_part: dict[int, list[dict[str, int | None]]] = {}
     for row in rows:
         by_part.setdefault(row["part"], []).append(row.asDict())
-    return {(parts[part].topic, parts[part].partition): _merge(bands) for part, bands in by_part.items()}
-
-
-def read(spark: SparkSession, connection: Connection, ranges: Mapping[PartitionOf, tuple[int, int]]) -> DataFrame:
-    """The records of ``ranges``, each from its first offset to before its last, as Spark's Kafka source gives them."""
-    options = READ_OPTIONS | {f"kafka.{name}": value for name, value in connection.for_java().items()}
-    return (
-        spark.read.format("kafka")
-        .options(**options)
-        .option("assign", _by_topic(dict.fromkeys(ranges)))
-        .option("startingOffsets", _by_topic({place: start for place, (start, _) in ranges.items()}))
-        .option("endingOffsets", _by_topic({place: end for place, (_, end) in ranges.items()}))
-        .load()
-    )
-
-
-def _by_topic(values: Mapping[PartitionOf, int | None]) -> str:
-    """Spark's JSON: ``{"t": [0, 1]}`` where there are no values, else ``{"t": {"0": 23, "1": 0}}``."""
-    topics: dict[str, dict[str, int | None]] = {}
-    for (topic, partition), value in values.items():
-        topics.setdefault(topic, {})[str(partition)] = value
-    bare = all(value is None for value in values.values())
-    return json.dumps({topic: [int(key) for key in held] if bare else held for topic, held in topics.items()})
+    return {parts[part].place: _merge(bands) for part, bands in by_part.items()}
 
 
 def _borders(spark: SparkSession, parts: list[Slice]) -> DataFrame:
-    schema = (
-        "topic string, partition int, part int, compacted boolean, "
-        "rolled long, cleanable long, expired_time long, future_offset long"
-    )
+    schema = "part int, compacted boolean, rolled long, cleanable long, expired_time long, future_offset long"
     return spark.createDataFrame(
         [
             (
-                *(part.topic, part.partition, number, part.compacted),
+                *(part.range.part, part.compacted),
                 *(part.horizon.rolled, part.horizon.cleanable),
                 *(part.horizon.expired_time, part.horizon.future_offset),
             )
-            for number, part in enumerate(parts)
+            for part in parts
         ],
         schema,
     )
@@ -119,16 +91,16 @@ def _count(records: DataFrame, now: int) -> DataFrame:
         "part",
         "offset",
         keyed.alias("keyed"),
-        F.unix_millis("timestamp").alias("time"),
+        "time",
         (F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0))).alias("bytes"),
         F.col("key").isNull().alias("null_key"),
         F.col("value").isNull().alias("tombstone"),
         F.coalesce(empty, F.lit(False)).alias("empty"),
         (F.col("offset") < F.col("rolled")).alias("is_rolled"),
         (F.col("offset") < F.col("cleanable")).alias("is_cleanable"),
-        F.coalesce(F.unix_millis("timestamp") < F.col("expired_time"), F.lit(False)).alias("is_expired"),
+        F.coalesce(F.col("time") < F.col("expired_time"), F.lit(False)).alias("is_expired"),
         F.coalesce(F.col("offset") > F.col("future_offset"), F.lit(False)).alias("is_behind"),
-        F.when(keyed, F.xxhash64("key")).otherwise(_band(F.unix_millis("timestamp"), now)).alias("bucket"),
+        F.when(keyed, F.xxhash64("key")).otherwise(_band(F.col("time"), now)).alias("bucket"),
     )
     groups = projected.groupBy("part", "keyed", "bucket").agg(
         F.count("*").alias("records"),

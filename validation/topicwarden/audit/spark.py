@@ -1,4 +1,4 @@
-"""The Spark session: the connector on its class path, and no chatter."""
+"""The Spark session: our reader on its class path, and no chatter."""
 
 from __future__ import annotations
 
@@ -7,22 +7,42 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyspark import __version__ as spark_version
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from topicwarden.audit import reader
 from topicwarden.problem import Refusal
 from topicwarden.project import Project
 
-CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark_version}"
+_LOGGING = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}
+"""
+
+
+def configure(project: Project) -> None:
+    """Writes Spark's configuration for this project: ``spark-defaults.conf`` and ``log4j2.properties``."""
+    defaults = {
+        "spark.jars": ",".join(map(str, reader.jars(project))),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    project.spark_conf.mkdir(parents=True, exist_ok=True)
+    lines = (f"{name} {value}\n" for name, value in defaults.items())
+    (project.spark_conf / "spark-defaults.conf").write_text("".join(lines), encoding="utf-8")
+    (project.spark_conf / "log4j2.properties").write_text(_LOGGING, encoding="utf-8")
 
 
 @contextmanager
 def spark_session(project: Project, master: str | None = None) -> Iterator[SparkSession]:
     """A session on ``master`` (default: what spark-submit was given, else all cores of this machine).
 
-    The connector comes from the project's Spark configuration where `make setup` wrote one, else from
-    Maven. A session that was there before is used as it is, and left running.
+    A session that was there before is used as it is, and left running.
     """
     running = SparkSession.getActiveSession()
     if running is not None:
@@ -36,13 +56,11 @@ def spark_session(project: Project, master: str | None = None) -> Iterator[Spark
 
 
 def _start(project: Project, master: str | None) -> SparkSession:
-    submitted = "SPARK_ENV_LOADED" in os.environ  # spark-submit has chosen the master and the jars
+    submitted = "SPARK_ENV_LOADED" in os.environ  # spark-submit has chosen the master and the configuration
     builder = SparkSession.builder.appName("topicwarden audit").config("spark.sql.session.timeZone", "UTC")
-    configuration = project.cache / "spark" / "conf"
-    if (configuration / "spark-defaults.conf").is_file():
-        os.environ.setdefault("SPARK_CONF_DIR", str(configuration))
-    elif not submitted:
-        builder = builder.config("spark.jars.packages", CONNECTOR).config("spark.ui.enabled", "false")
+    if not submitted:
+        configure(project)
+        os.environ["SPARK_CONF_DIR"] = str(project.spark_conf)
     if master or not submitted:
         builder = builder.master(master or "local[*]")
     log = project.cache / "spark" / "spark.log"

@@ -11,6 +11,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
+from topicwarden.audit.spark import configure
 from topicwarden.problem import Refusal
 from topicwarden.project import Project, find_project
 from topicwarden.sandbox.cluster import Sandbox
@@ -61,6 +62,7 @@ def change(verb: str, broker: int) -> int:
 def install() -> int:
     project = find_project()
     install_tools(project, _say)
+    configure(project)
     select_stack(project, "dev")
     return 0
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from topicwarden.problem import Refusal
 from topicwarden.project import Project
-from topicwarden.sandbox.install import jars, prerequisites, pulumi_cli, spark_conf
+from topicwarden.sandbox.install import jars, prerequisites, pulumi_cli
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,6 @@ def install(project: Project, say: Callable[[str], None]) -> Toolchain:
         prerequisites.require(maven=bool(lacking), go=builds)
         for name in lacking:
             jars.fetch(project.cache, name, say)
-        spark_conf.write(project.cache)
         pulumi_cli.install(project.cache, choice, say)
     return toolchain(project)
 
@@ -66,7 +65,7 @@ def environment(project: Project) -> dict[str, str]:
     path = [str(tools.pulumi.parent), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
     variables = {
         "PATH": os.pathsep.join(path),
-        "SPARK_CONF_DIR": str(spark_conf.folder(project.cache)),
+        "SPARK_CONF_DIR": str(project.spark_conf),
         "PULUMI_HOME": str(tools.pulumi_home),
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "PULUMI_BACKEND_URL": os.environ.get("PULUMI_BACKEND_URL", state.as_uri()),

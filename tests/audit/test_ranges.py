@@ -1,0 +1,39 @@
+"""Packing: every offset in exactly one task, and no task much larger than another."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+from pyspark.sql import SparkSession
+
+from topicwarden.audit.ranges import MOST_OFFSETS, Range, pack
+
+
+def session(cores: int) -> SparkSession:
+    """Stands in for a session, of which only the number of cores is asked."""
+    return cast(SparkSession, SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=cores)))
+
+
+def test_every_offset_is_read_once_and_the_work_is_even() -> None:
+    ranges = [Range(part, "t", part, 10, 10 + size) for part, size in enumerate([2_500_000, 7, 900_000, 1, 400_000])]
+    tasks = pack(session(2), ranges)
+    pieces = sorted((piece.part, piece.start, piece.end) for task in tasks for piece in task)
+    for one in ranges:
+        own = [(start, end) for part, start, end in pieces if part == one.part]
+        assert own[0][0] == one.start
+        assert own[-1][1] == one.end
+        assert all(end == start for (_, end), (start, _) in zip(own, own[1:], strict=False))
+    loads = [sum(piece.end - piece.start for piece in task) for task in tasks]
+    assert len(tasks) == 4
+    assert max(loads) <= MOST_OFFSETS
+
+
+def test_ten_thousand_small_partitions_share_a_consumer_for_each_core() -> None:
+    tasks = pack(session(2), [Range(part, "t", part, 0, 5) for part in range(10_000)])
+    assert [len(task) for task in tasks] == [5_000, 5_000]
+
+
+def test_no_task_is_empty() -> None:
+    assert len(pack(session(8), [Range(0, "t", 0, 0, 1)])) == 1
+    assert pack(session(8), []) == []

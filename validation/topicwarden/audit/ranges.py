@@ -1,0 +1,71 @@
+"""Exact ranges of offsets, packed into tasks of about the same work, and read from Kafka by our source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+
+from pyspark.sql import DataFrame, SparkSession
+
+from topicwarden.audit.reader import FORMAT
+from topicwarden.kafka.connection import Connection
+
+MOST_OFFSETS = 1_000_000
+"""Of one task: short enough for progress, long enough to be worth a consumer."""
+
+READ_OPTIONS = {
+    "isolation.level": "read_uncommitted",
+    # Few, large polls: each has a cost of its own, whatever it brings.
+    "max.poll.records": "100000",
+    "max.partition.fetch.bytes": str(32 * 1024 * 1024),
+    "fetch.max.bytes": str(64 * 1024 * 1024),
+}
+
+
+@dataclass(frozen=True)
+class Range:
+    """Offsets ``[start, end)`` of a partition; ``part`` is the number by which its records are known in Spark."""
+
+    part: int
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"{self.part}:{self.topic}:{self.partition}:{self.start}:{self.end}"
+
+
+def read(spark: SparkSession, connection: Connection, tasks: list[list[Range]]) -> DataFrame:
+    """The records of the ranges in ``tasks``: ``part``, ``offset``, ``time`` (ms), ``key`` and ``value`` as bytes."""
+    options = {f"kafka.{name}": value for name, value in {**connection.for_java(), **READ_OPTIONS}.items()}
+    return (
+        spark.read.format(FORMAT)
+        .options(**options)
+        .option("tasks", "\n".join(" ".join(map(str, task)) for task in tasks))
+        .load()
+    )
+
+
+def pack(spark: SparkSession, ranges: Iterable[Range]) -> list[list[Range]]:
+    """Tasks of about as many offsets each: the largest range first, always into the emptiest task.
+
+    A large range is cut; small ones share a task, and so a consumer. Every core gets a task, if there
+    are as many ranges.
+    """
+    cores = spark.sparkContext.defaultParallelism
+    pieces = sorted((piece for one in ranges for piece in _cut(one)), key=lambda piece: piece.start - piece.end)
+    total = sum(piece.end - piece.start for piece in pieces)
+    tasks: list[list[Range]] = [[] for _ in range(min(len(pieces), max(cores, -(-total // MOST_OFFSETS))))]
+    loads = [(0, number) for number in range(len(tasks))]
+    for piece in pieces:
+        load, number = heappop(loads)
+        tasks[number].append(piece)
+        heappush(loads, (load + piece.end - piece.start, number))
+    return tasks
+
+
+def _cut(one: Range) -> Iterable[Range]:
+    for start in range(one.start, one.end, MOST_OFFSETS):
+        yield replace(one, start=start, end=min(one.end, start + MOST_OFFSETS))

@@ -1,0 +1,67 @@
+"""The Spark source that reads exact ranges of offsets: compiled once, from the Java file beside this one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from importlib.resources import files
+from pathlib import Path
+
+import pyspark
+
+from topicwarden.problem import Refusal
+from topicwarden.project import Project
+
+FORMAT = "topicwarden.KafkaRanges"
+"""What ``spark.read.format`` takes."""
+
+_SOURCE = "KafkaRanges.java"
+
+
+def jars(project: Project) -> list[Path]:
+    """The jars that a session needs: Kafka's client, and the reader, which is compiled where it is not there yet.
+
+    Refuses where the client was not fetched, or no Java compiler is at hand.
+    """
+    fetched = sorted((project.cache / "jars" / "spark").glob("*.jar"))
+    if not fetched:
+        raise Refusal("Kafka's client for Spark is not installed: run `make setup`, or `topicwarden sandbox install`")
+    return [*fetched, _reader(project.cache / "jars" / "reader", fetched)]
+
+
+def _reader(folder: Path, fetched: list[Path]) -> Path:
+    source = files(__package__).joinpath(_SOURCE).read_bytes()
+    content = hashlib.sha256(source + pyspark.__version__.encode()).hexdigest()[:16]
+    jar = folder / f"kafka-ranges-{content}.jar"
+    if not jar.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        _compile(source, fetched, jar)
+    return jar
+
+
+def _compile(source: bytes, fetched: list[Path], jar: Path) -> None:
+    class_path = os.pathsep.join([str(Path(pyspark.__file__).parent / "jars" / "*"), *map(str, fetched)])
+    with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
+        (Path(scratch) / _SOURCE).write_bytes(source)
+        classes, done = Path(scratch) / "classes", Path(scratch) / jar.name
+        _run(_tool("javac"), "--release", "17", "-nowarn", "-cp", class_path, "-d", classes, Path(scratch) / _SOURCE)
+        _run(_tool("jar"), "--create", "--file", done, "-C", classes, ".")
+        done.replace(jar)  # at once: two audits may compile at the same time
+
+
+def _tool(name: str) -> str:
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which(name, path=str(Path(home) / "bin")) if home else shutil.which(name)
+    if found is None:
+        raise Refusal(f"no {name}: a JDK, 17 or newer, is needed, not a runtime alone; see `make setup`")
+    return found
+
+
+def _run(*command: str | Path) -> None:
+    answer = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    if answer.returncode:
+        said = (answer.stderr.strip() or answer.stdout.strip()).partition("\n")[0]
+        raise Refusal(f"{Path(command[0]).name} could not build the reader: {said}; it needs a JDK, 17 or newer")
