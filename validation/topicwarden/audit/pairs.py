@@ -44,9 +44,10 @@ def superseded_pairs(
         .where(F.col("next").isNotNull())
         .collect()
     )
+    places = {part.range.part: part.place for part in parts}
     pairs: dict[PartitionOf, list[Pair]] = {}
     for row in rows:
-        pairs.setdefault(parts[row["part"]].place, []).append(Pair(row["offset"], row["next"]))
+        pairs.setdefault(places[row["part"]], []).append(Pair(row["offset"], row["next"]))
     return {place: tuple(sorted(held, key=lambda pair: pair.offset)) for place, held in pairs.items()}
 
 

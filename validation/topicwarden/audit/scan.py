@@ -18,7 +18,6 @@ from topicwarden.audit.ranges import Range, pack, read
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import LiveTopic
 
-
 _LEAST_REDUCERS = 4
 
 
@@ -65,7 +64,7 @@ def scan(spark: SparkSession, connection: Connection, parts: list[Slice], now: i
     by_part: dict[int, list[dict[str, int | None]]] = {}
     for row in rows:
         by_part.setdefault(row["part"], []).append(row.asDict())
-    return {parts[part].place: _merge(bands) for part, bands in by_part.items()}
+    return {part.place: _merge(by_part[part.range.part]) for part in parts if part.range.part in by_part}
 
 
 def _borders(spark: SparkSession, parts: list[Slice]) -> DataFrame:

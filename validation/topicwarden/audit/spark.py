@@ -14,6 +14,9 @@ from topicwarden.audit import reader
 from topicwarden.problem import Refusal
 from topicwarden.project import Project
 
+_HEAP = "2g"
+"""Of a session on this machine; a group of keys that does not fit is spilled."""
+
 _LOGGING = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -29,6 +32,7 @@ def configure(project: Project) -> None:
     """Writes Spark's configuration for this project: ``spark-defaults.conf`` and ``log4j2.properties``."""
     defaults = {
         "spark.jars": ",".join(map(str, reader.jars(project))),
+        "spark.driver.memory": _HEAP,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

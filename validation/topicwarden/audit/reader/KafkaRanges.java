@@ -145,7 +145,7 @@ public final class KafkaRanges implements TableProvider {
   /** Reads the ranges of one task as the brokers answer, each in the order of its offsets. */
   private static final class Reader implements PartitionReader<InternalRow> {
     private static final Duration POLL = Duration.ofMillis(500);
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration PATIENCE = Duration.ofSeconds(30);
 
     private final KafkaConsumer<byte[], byte[]> consumer;
     private final Map<TopicPartition, Cursor> open = new HashMap<>();

@@ -1,0 +1,125 @@
+"""The audit's one scan, beside a bare count of the same records: by our source, and by Spark's own.
+
+A broker of its own, one large topic and many small ones; in one Spark session, in turn::
+
+    .venv/bin/python benchmarks/scan.py [RECORDS]
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
+from pyspark.sql import SparkSession
+
+from topicwarden.audit.horizon import horizons
+from topicwarden.audit.ranges import pack, read
+from topicwarden.audit.scan import Slice, scan, slices
+from topicwarden.audit.spark import spark_session
+from topicwarden.kafka.cluster import open_cluster
+from topicwarden.kafka.connection import Connection
+from topicwarden.project import find_project
+from topicwarden.sandbox.cluster import Sandbox
+from topicwarden.sandbox.install import toolchain
+from topicwarden.sandbox.stories.writer import writing
+
+LARGE, SMALL_TOPICS, SMALL_RECORDS, PARTITIONS, ROUNDS = "large", 40, 100, 6, 5
+VALUE = "x" * 180
+LARGE_POLLS = {"max.poll.records": "100000", "max.partition.fetch.bytes": str(32 << 20)}
+
+
+def main() -> int:
+    records = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
+    project = find_project()
+    tools = toolchain(project)
+    with tempfile.TemporaryDirectory() as folder:
+        sandbox = Sandbox(Path(folder), tools.java, tools.kafka_jars)
+        sandbox.up(brokers=1, heap="1g")
+        try:
+            connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
+            fill(connection.bootstrap_servers, records)
+            with spark_session(project) as spark:
+                report(spark, connection)
+        finally:
+            sandbox.down(remove=True)
+    return 0
+
+
+def fill(servers: tuple[str, ...], records: int) -> None:
+    """Half of the large topic's keys come twice; every topic is compacted, and too young to be cleaned."""
+    small = [f"small-{number}" for number in range(SMALL_TOPICS)]
+    admin = KafkaAdminClient(bootstrap_servers=list(servers))
+    config = {"cleanup.policy": "compact"}
+    admin.create_topics([NewTopic(name, PARTITIONS, 1, topic_configs=config) for name in (LARGE, *small)])
+    admin.close()
+    with writing(servers, timeout_s=300) as writer:
+        for number in range(records):
+            writer.send(LARGE, f"key-{number % (records * 3 // 4)}", VALUE)
+        for name in small:
+            for number in range(SMALL_RECORDS):
+                writer.send(name, f"key-{number}", VALUE)
+
+
+def report(spark: SparkSession, connection: Connection) -> None:
+    with open_cluster(connection) as cluster:
+        snapshot = cluster.snapshot()
+        topics = [live for live in snapshot.topics.values() if not live.topic.internal]
+        parts = slices(topics, horizons(cluster, snapshot, topics))
+    for title, chosen in {
+        "one large topic": [part for part in parts if part.range.topic == LARGE],
+        f"{SMALL_TOPICS} small topics": [part for part in parts if part.range.topic != LARGE],
+    }.items():
+        works: dict[str, Callable[[], object]] = {
+            "bare count, Spark's source": lambda chosen=chosen: sparks_own(spark, connection, chosen),
+            "bare count, our source": lambda chosen=chosen: ours(spark, connection, chosen),
+            "the audit's whole scan": lambda chosen=chosen: scan(spark, connection, chosen, snapshot.taken_at),
+        }
+        seconds: dict[str, list[float]] = {name: [] for name in works}
+        for round_ in range(ROUNDS + 1):
+            for name, work in works.items():
+                started = time.perf_counter()
+                work()
+                if round_:  # the first warms the JVM up
+                    seconds[name].append(time.perf_counter() - started)
+        total = sum(part.range.end - part.range.start for part in chosen)
+        print(f"\n{title}: {total:,} records in {len(chosen)} partitions; median of {ROUNDS} rounds, in turn")
+        peer = median(next(iter(seconds.values())))
+        for name, held in seconds.items():
+            spent = median(held)
+            print(f"{name:28} {spent:7.2f} s  {total / spent:12,.0f} records/s  {peer / spent:5.2f} x Spark's")
+
+
+def ours(spark: SparkSession, connection: Connection, parts: list[Slice]) -> int:
+    return read(spark, connection, pack(spark, (part.range for part in parts))).count()
+
+
+def sparks_own(spark: SparkSession, connection: Connection, parts: list[Slice]) -> int:
+    """With the settings of the consumer that make it fastest: few, large polls, as each seeks again."""
+    starts: dict[str, dict[str, int]] = {}
+    ends: dict[str, dict[str, int]] = {}
+    for part in parts:
+        one = part.range
+        starts.setdefault(one.topic, {})[str(one.partition)] = one.start
+        ends.setdefault(one.topic, {})[str(one.partition)] = one.end
+    settings = {f"kafka.{name}": value for name, value in {**connection.for_java(), **LARGE_POLLS}.items()}
+    return (
+        spark.read.format("kafka")
+        .options(**settings)
+        .option("failOnDataLoss", "false")
+        .option("assign", json.dumps({topic: sorted(map(int, held)) for topic, held in starts.items()}))
+        .option("startingOffsets", json.dumps(starts))
+        .option("endingOffsets", json.dumps(ends))
+        .load()
+        .count()
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
