@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from topicwarden.specs.configs import definition, definitions, kafka_version, nearest
+from topicwarden.specs.configs import definition, definitions, kafka_lines, kafka_version, nearest
+from topicwarden.specs.configs.generate import merge
 
 
 def test_the_catalogue_is_kafkas() -> None:
@@ -66,3 +67,47 @@ def test_the_nearest_name(written: str, meant: str) -> None:
 
 def test_nothing_is_near_nonsense() -> None:
     assert nearest("zzz") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("retention.ms", ("3.9", "4.0", "4.1", "4.2", "4.3")),
+        ("message.format.version", ("3.9",)),
+        ("message.downconversion.enable", ("3.9",)),
+    ],
+)
+def test_a_line_of_kafka_has_its_own_settings(name: str, lines: tuple[str, ...]) -> None:
+    assert tuple(line for line in kafka_lines() if definition(name, line)) == lines
+    assert definition(name) is not None
+
+
+def test_bounds_and_defaults_are_of_the_line() -> None:
+    small = {line: definitions(line)["segment.bytes"].problem("1000") is None for line in kafka_lines()}
+    assert small == {"3.9": True, "4.0": True, "4.1": False, "4.2": False, "4.3": False}
+    assert definitions("3.9")["message.timestamp.after.max.ms"].default == str(2**63 - 1)
+    assert definitions("4.0")["message.timestamp.after.max.ms"].default == "3600000"
+
+
+def test_deprecated_is_what_kafka_calls_so() -> None:
+    assert {each.name for each in definitions("3.9").values() if each.deprecated} == {
+        "message.format.version",
+        "message.timestamp.difference.max.ms",
+    }
+    assert not [each for each in definitions("4.3").values() if each.deprecated]
+
+
+def test_the_generator_says_since_until_and_what_differs() -> None:
+    old, new = (
+        {"type": "int", "default": "1", "documentation": "x"},
+        {"type": "int", "default": "2", "documentation": "y"},
+    )
+    merged = merge({"4.0.1": {"a": old, "gone": old}, "4.1.0": {"a": new, "come": new}})
+    assert merged == {
+        "kafka": {"4.0": "4.0.1", "4.1": "4.1.0"},
+        "configs": {
+            "a": {"definition": new, "differs": {"4.0": {"default": "1"}}},
+            "come": {"since": "4.1", "definition": new},
+            "gone": {"until": "4.0", "definition": old},
+        },
+    }

@@ -1,8 +1,8 @@
-"""Kafka's timestamps, for people."""
+"""Kafka's timestamps, for people, and the day it is."""
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 
 
 def utc(timestamp: int) -> str:
@@ -12,3 +12,8 @@ def utc(timestamp: int) -> str:
     except (OverflowError, ValueError, OSError):  # a producer's wrong unit lies beyond the year 9999
         return f"{timestamp} ms"
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def today() -> date:
+    """The day it is in UTC, the same for everyone who looks at one pull request."""
+    return datetime.now(timezone.utc).date()

@@ -31,6 +31,7 @@ class Contents:
     timestamp_type: str | None = None
     timestamp_max_ahead_ms: int | None = None
     record_max_bytes: int | None = None
+    records_per_day: int | None = None
     partition_max_skew: float | None = None
 
 

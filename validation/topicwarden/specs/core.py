@@ -25,10 +25,17 @@ def compose(text: str) -> Iterator[yaml.Node]:
 
 
 class _Loader(yaml.CSafeLoader):
-    """libyaml's composer without the scalars of YAML 1.1."""
+    """libyaml's composer with the scalars of YAML 1.2."""
 
-
-_Loader.yaml_implicit_resolvers = {}
+    def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> str:
+        """The tag of a node without one; PyYAML's own serves features that are not used here, at a cost."""
+        if kind is yaml.ScalarNode:
+            if implicit[0]:
+                for tag in _TAGS.get(value[:1], ()):
+                    if PATTERNS[tag].match(value):
+                        return tag
+            return _TEXT
+        return _LIST if kind is yaml.SequenceNode else _MAPPING
 
 
 _PLAIN: Final = {
@@ -39,8 +46,12 @@ _PLAIN: Final = {
     "float": (r"[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3})?", list("-+.0123456789")),
 }
 PATTERNS: Final = {TAG + name: re.compile(rf"(?:{pattern})\Z", re.ASCII) for name, (pattern, _) in _PLAIN.items()}
-for _name, (_, _first) in _PLAIN.items():
-    _Loader.add_implicit_resolver(TAG + _name, PATTERNS[TAG + _name], _first)
+_TEXT, _LIST, _MAPPING = TAG + "str", TAG + "seq", TAG + "map"
+_TAGS: Final = {
+    first: [TAG + name for name, (_, begins) in _PLAIN.items() if first in begins]
+    for first in {first for _, begins in _PLAIN.values() for first in begins}
+}
+"""By the first character of a plain scalar (none for an empty one), what it may be besides text."""
 
 
 def _refuse_depth(text: str) -> None:

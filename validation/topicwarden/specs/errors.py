@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -32,15 +32,29 @@ def problems_of(error: ValidationError, document: Document, shape: type[BaseMode
 
 
 def _problem(error: ErrorDetails, document: Document, shape: type[BaseModel]) -> Problem:
-    path, kind, given = error["loc"], error["type"], error["input"]
+    path, kind, given = _written(error["loc"], document.value), error["type"], error["input"]
     if kind == "extra_forbidden":
         return Problem(document.at_key(path), _unknown_key(path, shape), "unknown-key")
     if kind == "config-unknown":
         return Problem(document.at_key(path), error["msg"], kind)
     if kind == "topic-name":
         return Problem(document.at(path), error["msg"], kind)
-    rule = "type" if kind in _TYPES else kind if kind in ("type", "config-value") else "value"
+    rule = "type" if kind in _TYPES else kind if kind in ("type", "config-value", "missing") else "value"
     return Problem(document.at(path), f"{_name(path)}: {_message(kind, error, given)}", rule)
+
+
+def _written(path: KeyPath, value: Any) -> KeyPath:
+    """``path`` as the document has it: without the index where one thing was written for a list of one."""
+    written: list[str | int] = []
+    for part in path:
+        if isinstance(part, int) and not isinstance(value, list):
+            continue
+        written.append(part)
+        if isinstance(part, int):
+            value = value[part] if part < len(value) else None
+        else:
+            value = value.get(part) if isinstance(value, dict) else None
+    return tuple(written)
 
 
 def _name(path: KeyPath) -> str:
@@ -59,10 +73,13 @@ def _message(kind: str, error: ErrorDetails, given: Any) -> str:
         choices = re.findall("'([^']+)'", context["expected"])
         return f"expected one of {', '.join(choices)}, seen {seen(given)}{guess(str(given), choices)}"
     bound = {
+        "missing": "missing; write it",
         "greater_than_equal": f"expected at least {context.get('ge')}, seen {given}",
         "less_than_equal": f"expected at most {context.get('le')}, seen {given}",
         "finite_number": "expected a number such as 4.0, seen one that is too large",
         "string_too_short": "expected text, seen empty text; write it, or null to unset what is inherited",
+        "string_pattern_mismatch": f"expected text like {context.get('pattern')}, seen {seen(given)}",
+        "too_short": "expected one at least, seen none",
     }
     return bound.get(kind, error["msg"])
 
@@ -79,19 +96,29 @@ def _remedy(kind: str, given: Any) -> str:
 
 
 def _unknown_key(path: KeyPath, shape: type[BaseModel]) -> str:
-    key, known = str(path[-1]), _known_keys(path[:-1], shape)
+    key, known = str(path[-1]), known_keys(path[:-1], shape)
     if key == "topic":
         where = "stacks" if path[0] == "stacks" else "a _defaults.yaml"
         return f"{where} cannot name a topic; delete the key topic"
-    if configs.definition(key):
+    if issubclass(shape, Settings) and configs.definition(key):
         return f"unknown key {quoted(key)}; it is a configuration of Kafka's: write it under config"
-    remedy = guess(key, known) or f"; known are {', '.join(known)}"
+    listed = "`topicwarden rules` lists them" if path[:-1] == ("rules",) else f"known are {', '.join(known)}"
+    remedy = guess(key, known) or f"; {listed}"
     return f"unknown key {quoted(key)}{remedy}"
 
 
-def _known_keys(path: KeyPath, shape: type[BaseModel]) -> list[str]:
+def known_keys(path: KeyPath, shape: type[BaseModel]) -> list[str]:
     if path[:1] == ("stacks",):
         path, shape = path[2:], Settings
     for key in path:
-        shape = shape.model_fields[str(key)].annotation  # type: ignore[assignment]
+        if isinstance(key, str):
+            held: Any = shape.model_fields[key].annotation
+            shape = _model_in(held)
     return [field.alias or name for name, field in shape.model_fields.items()]
+
+
+def _model_in(annotation: Any) -> type[BaseModel]:
+    """The model that a field holds: itself, in a list, or or-null."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(_model_in(each) for each in get_args(annotation) if each is not type(None))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 from topicwarden.problem import Location, Problem
 
 MAX_BYTES: Final = 1 << 20
 DEFAULTS: Final = "_defaults.yaml"
+
+Wanted: TypeAlias = Mapping[str, Any] | None
+"""The names that are wanted of a folder, and of each what is wanted of it; None: all of it."""
 
 
 @dataclass(frozen=True)
@@ -28,34 +31,59 @@ class SpecFile:
         return self.stem == DEFAULTS.removesuffix(".yaml")
 
 
-def read_files(topics: Path, root: Path) -> Iterator[SpecFile | Problem]:
+def read_files(topics: Path, root: Path, paths: Sequence[Path] = ()) -> Iterator[SpecFile | Problem]:
     """Every ``*.yaml`` below ``topics`` in the order of their names, or why it was not read.
 
-    Names that begin with a dot are passed over. A missing folder holds nothing.
+    With ``paths``, those of these files and folders alone, and the ``_defaults.yaml`` above them; one that is itself
+    a ``_defaults.yaml`` stands for its folder. Names that begin with a dot are passed over. A missing folder holds
+    nothing.
     """
     if topics.is_dir():
-        yield from _folder(topics, (), topics.resolve(), root)
+        yield from _folder(topics, (), topics.resolve(), root, _wanted(topics, paths) if paths else None)
 
 
-def _folder(path: Path, folder: tuple[str, ...], home: Path, root: Path) -> Iterator[SpecFile | Problem]:
+def _wanted(topics: Path, paths: Sequence[Path]) -> Wanted:
+    wanted: dict[str, Any] = {}
+    for path in paths:
+        parts = path.relative_to(topics).parts
+        parts = parts[:-1] if parts and parts[-1] == DEFAULTS else parts
+        if not parts:
+            return None
+        level = wanted
+        for part in parts[:-1]:
+            level = level.setdefault(part, {})
+            if level is None:
+                break
+        else:
+            level[parts[-1]] = None
+    return wanted
+
+
+def _folder(
+    path: Path, folder: tuple[str, ...], home: Path, root: Path, wanted: Wanted
+) -> Iterator[SpecFile | Problem]:
+    above = _printed(os.path.relpath(path, root))
     try:
         with os.scandir(path) as entries:
             ordered = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda e: e.name)
+            if wanted is not None:
+                ordered = [entry for entry in ordered if entry.name == DEFAULTS or entry.name in wanted]
     except OSError as error:
-        yield _unreadable(error, _printed(path, root))
+        yield _unreadable(error, above)
         return
     for entry in ordered:
         stem, dot, last = entry.name.rpartition(".")
         ending = dot + last
         spec = ending.lower() in (".yaml", ".yml")
-        file = _printed(path / entry.name, root)
+        file = f"{above}/{_printed(entry.name)}"
         if entry.is_symlink() and (spec or entry.is_dir()) and (problem := _link_problem(entry, file, home)):
             yield problem
         elif entry.is_dir():
             if spec:
                 yield _problem(file, f"expected a file, seen a folder; rename it without {ending}", "file-kind")
             else:
-                yield from _folder(path / entry.name, (*folder, entry.name), home, root)
+                below = None if wanted is None else wanted[entry.name]
+                yield from _folder(path / entry.name, (*folder, entry.name), home, root, below)
         elif spec and ending != ".yaml":
             yield _problem(file, f"expected a name that ends in .yaml, seen {ending}; rename the file", "file-name")
         elif spec:
@@ -69,7 +97,7 @@ def _read(entry: os.DirEntry[str], spec: SpecFile) -> SpecFile | Problem:
         if (size := entry.stat().st_size) > MAX_BYTES:
             message = f"expected a file of at most {MAX_BYTES} bytes, seen {size}; split it"
             return _problem(spec.file, message, "file-size")
-        with Path(entry.path).open("rb") as stream:
+        with open(entry.path, "rb", buffering=0) as stream:  # noqa: PTH123 - a Path for each costs more than the rest
             return SpecFile(spec.file, spec.folder, spec.stem, stream.read(MAX_BYTES))
     except OSError as error:
         return _unreadable(error, spec.file)
@@ -95,7 +123,7 @@ def _problem(file: str, message: str, rule: str) -> Problem:
     return Problem(Location(file), message, rule)
 
 
-def _printed(path: Path, root: Path) -> str:
-    """The path as it is printed: relative, with slashes, on one line and in characters that can be printed."""
-    relative = Path(os.path.relpath(path, root)).as_posix()
-    return relative if relative.isprintable() else relative.encode("unicode_escape").decode("ascii")
+def _printed(path: str) -> str:
+    """A relative path as it is printed: with slashes, on one line and in characters that can be printed."""
+    path = path.replace(os.sep, "/")
+    return path if path.isprintable() else path.encode("unicode_escape").decode("ascii")

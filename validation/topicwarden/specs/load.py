@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from topicwarden.problem import Location, Problem
+from topicwarden.problem import Level, Location, Problem
 from topicwarden.specs.files import DEFAULTS, SpecFile, read_files
 from topicwarden.specs.model import Defaults, Spec
 from topicwarden.specs.names import metric_name, name_problem
@@ -37,13 +37,14 @@ class Loaded:
     problems: tuple[Problem, ...]
 
 
-def load(topics_dir: Path, root: Path, stacks: Sequence[str]) -> Loaded:
+def load(topics_dir: Path, root: Path, stacks: Sequence[str], paths: Sequence[Path] = ()) -> Loaded:
     """Read every YAML file below ``topics_dir``; ``stacks`` are the stacks that exist.
 
+    With ``paths``, only these files and folders are read, and the ``_defaults.yaml`` that hold there.
     Locations are relative to ``root``. What is wrong is in ``problems``, all of it; nothing is raised.
     """
     loading = _Loading(tuple(stacks))
-    for found in read_files(topics_dir, root):
+    for found in read_files(topics_dir, root, paths):
         if isinstance(found, Problem):
             loading.problems.append(found)
         else:
@@ -58,6 +59,7 @@ class _Loading:
         self.defaults: dict[tuple[str, ...], Sheet | None] = {}
         self.problems: list[Problem] = []
         self._names: dict[str, tuple[str, Location]] = {}
+        self._cases: dict[str, tuple[str, Location]] = {}
 
     def read(self, spec: SpecFile) -> None:
         documents, problems = read_documents(spec.data, spec.file)
@@ -115,6 +117,7 @@ class _Loading:
         place = document.at(("topic",))
         first, where = self._names.setdefault(metric_name(name), (name, place))
         if where == place:
+            self._case(name, place)
             return True
         if first == name:
             message, rule = f"the topic {name} is declared twice, first at {where}; keep one", "topic-twice"
@@ -123,3 +126,10 @@ class _Loading:
             rule = "topic-collision"
         self.problems.append(Problem(place, message, rule))
         return False
+
+    def _case(self, name: str, place: Location) -> None:
+        # Kafka takes both; people, case-insensitive disks of brokers and some metric stores mix them up.
+        first, where = self._cases.setdefault(metric_name(name).lower(), (name, place))
+        if where != place:
+            message = f"{name} and {first} ({where}) differ in upper and lower case only; rename one"
+            self.problems.append(Problem(place, message, "topic-case", Level.WARNING))

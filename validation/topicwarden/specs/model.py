@@ -57,6 +57,7 @@ Text = Annotated[str, Field(strict=True, min_length=1)]
 Flag = Annotated[bool, Field(strict=True)]
 Partitions = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
 ReplicationFactor = Annotated[int, Field(strict=True, ge=1, le=2**15 - 1)]
+PerDay = Annotated[int, Field(strict=True, ge=0)]
 Ratio = Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)]
 Duration = Annotated[int, BeforeValidator(_number_of(DURATION)), Field(ge=0), _written(DURATION, 0)]
 Size = Annotated[int, BeforeValidator(_number_of(SIZE)), Field(ge=1), _written(SIZE, 1)]
@@ -112,6 +113,10 @@ class Records(Part):
     """Single records."""
 
     max_bytes: Size | None = Field(default=None, description="Largest key and value, uncompressed: 64KiB.")
+    per_day: PerDay | None = Field(
+        default=None,
+        description="How many are written on an ordinary day, in all partitions: tells whether segments fill.",
+    )
 
 
 class Partitioning(Part):

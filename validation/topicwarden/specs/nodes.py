@@ -18,6 +18,9 @@ Value: TypeAlias = Any
 Mark: TypeAlias = tuple[int, int]
 
 MAX_ALIASED: Final = 10_000
+MAX_LINE: Final = 500_000
+LINE_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+"""What ends a line to libyaml, and so to every place."""
 _UNPRINTABLE: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -59,6 +62,9 @@ def read_documents(data: bytes, file: str) -> tuple[list[Document], list[Problem
     if found := _UNPRINTABLE.search(text):
         place = _locate(text[: found.start()], file)
         return [], [Problem(place, f"U+{ord(found[0]):04X} may not stand in YAML; delete it", "yaml-syntax")]
+    if len(text) > MAX_LINE and (place_of_line := _too_long(text, file)):
+        message = f"expected lines of at most {MAX_LINE:,} characters, seen a longer one; break it"
+        return [], [Problem(place_of_line, message, "yaml-line")]
     documents: list[Document] = []
     try:
         for node in compose(text):
@@ -159,8 +165,15 @@ def _mark(node: yaml.Node) -> Mark:
 
 
 def _locate(before: str, file: str) -> Location:
-    lines = re.split("\r\n|[\r\n\x85\u2028\u2029]", before)
+    lines = LINE_BREAK.split(before)
     return Location(file, len(lines), len(lines[-1]) + 1)
+
+
+def _too_long(text: str, file: str) -> Location | None:
+    for number, line in enumerate(LINE_BREAK.split(text), start=1):
+        if len(line) > MAX_LINE:
+            return Location(file, number, MAX_LINE + 1)
+    return None
 
 
 def _syntax_problem(error: yaml.MarkedYAMLError, text: str, file: str) -> Problem:

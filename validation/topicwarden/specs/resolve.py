@@ -27,8 +27,11 @@ _CONTENTS: Final[Mapping[KeyPath, str]] = {
     ("contents", "timestamps", "type"): "timestamp_type",
     ("contents", "timestamps", "max_ahead"): "timestamp_max_ahead_ms",
     ("contents", "records", "max_bytes"): "record_max_bytes",
+    ("contents", "records", "per_day"): "records_per_day",
     ("contents", "partitions", "max_skew"): "partition_max_skew",
 }
+
+_NOTHING: Final = Contents()
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def resolve(loaded: Loaded, stack: str | None) -> Resolved:
         if chain is None:
             continue
         sheets = [*chain, topic.sheet]
-        leaves = _merge(sheets, stack)
+        leaves = _laid(chains.merged(topic.folder, stack), topic.sheet, stack)
         missing = [name for name in ("partitions", "replication_factor") if (name,) not in leaves]
         problems += [_missing(topic, sheets, name, loaded.stacks) for name in missing]
         if not missing:
@@ -79,6 +82,7 @@ class _Chains:
     def __init__(self, loaded: Loaded) -> None:
         self._defaults = loaded.defaults
         self._known: dict[tuple[str, ...], list[Sheet] | None] = {}
+        self._merged: dict[tuple[str, ...], tuple[Leaves, Leaves]] = {}
 
     def of(self, folder: tuple[str, ...]) -> list[Sheet] | None:
         """None where one of them is broken, so that nothing can be said of the folder's topics."""
@@ -88,14 +92,30 @@ class _Chains:
             self._known[folder] = None if None in sheets else [sheet for sheet in sheets if sheet]
         return self._known[folder]
 
+    def merged(self, folder: tuple[str, ...], stack: str | None) -> tuple[Leaves, Leaves]:
+        """``_merge`` of the defaults of a folder, for the one stack that these are the chains of."""
+        if folder not in self._merged:
+            self._merged[folder] = _merge(self.of(folder) or (), stack)
+        return self._merged[folder]
 
-def _merge(sheets: Sequence[Sheet], stack: str | None) -> Leaves:
-    merged: dict[KeyPath, Any] = {}
+
+def _merge(sheets: Sequence[Sheet], stack: str | None) -> tuple[Leaves, Leaves]:
+    """What holds on every stack, and what holds on top of it on one."""
+    common: dict[KeyPath, Any] = {}
+    above: dict[KeyPath, Any] = {}
     for sheet in sheets:
-        merged.update(sheet.common)
-    for sheet in sheets:
-        merged.update(sheet.stacks.get(stack, {}) if stack is not None else {})
-    return {path: value for path, value in merged.items() if value is not None}
+        common.update(sheet.common)
+        above.update(sheet.stacks.get(stack, {}) if stack is not None else {})
+    return common, above
+
+
+def _laid(defaults: tuple[Leaves, Leaves], sheet: Sheet, stack: str | None) -> Leaves:
+    common, above = defaults
+    own = sheet.stacks.get(stack, {}) if stack is not None else {}
+    merged = {**common, **sheet.common, **above, **own}
+    if None in merged.values():
+        return {path: value for path, value in merged.items() if value is not None}
+    return merged
 
 
 def _places(sheets: Sequence[Sheet], stack: str | None, leaves: Leaves) -> Places:
@@ -107,24 +127,25 @@ def _places(sheets: Sequence[Sheet], stack: str | None, leaves: Leaves) -> Place
 
 
 def _topic(topic: LoadedTopic, leaves: Leaves) -> Topic:
-    contents = {field: leaves[path] for path, field in _CONTENTS.items() if path in leaves}
+    contents = {_CONTENTS[path]: value for path, value in leaves.items() if path in _CONTENTS}
     if "headers_required" in contents:
         contents["headers_required"] = tuple(contents["headers_required"])
     return Topic(
         name=topic.name,
         partitions=leaves["partitions",],
         replication_factor=leaves["replication_factor",],
-        config={str(path[1]): value for path, value in sorted(leaves.items()) if path[0] == "config"},
+        config=dict(sorted((str(path[1]), value) for path, value in leaves.items() if path[0] == "config")),
         domain=topic.folder[0] if topic.folder else "",
         owner=leaves.get(("owner",)),
         description=leaves.get(("description",)),
-        contents=Contents(**contents),
+        contents=Contents(**contents) if contents else _NOTHING,
         allow=frozenset(leaves.get(("allow",), ())),
     )
 
 
 def _missing(topic: LoadedTopic, sheets: Sequence[Sheet], name: str, stacks: Sequence[str]) -> Problem:
-    lacking = [stack for stack in stacks if (name,) not in _merge(sheets, stack)]
+    above, own = sheets[:-1], sheets[-1]
+    lacking = [stack for stack in stacks if (name,) not in _laid(_merge(above, stack), own, stack)]
     where = "" if lacking == list(stacks) else f" for {', '.join(lacking) or 'stacks without a section'}"
     message = f"{topic.name} has no {name}{where}; write it here or in a _defaults.yaml"
     return Problem(topic.sheet.document.at(("topic",)), message, "missing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import PlainValidator, ValidationError, WithJsonSchema
@@ -69,10 +70,20 @@ def _setting(name: str, value: Any) -> str | PydanticCustomError | None:
         message = f"Kafka {configs.kafka_version()} has no topic configuration {words.quoted(name)}"
         meant = configs.nearest(name)
         return custom_error("config-unknown", message + (f"; did you mean {meant}?" if meant else ""))
+    if value is None:
+        return None
     try:
-        return None if value is None else spell(definition, value)
+        return spell(definition, value)
     except ValueError as error:
-        return custom_error("config-value", str(error))
+        return _spelled_elsewhere(name, value) or custom_error("config-value", str(error))
+
+
+def _spelled_elsewhere(name: str, value: Any) -> str | None:
+    """What a line of Kafka other than the default takes; which line a stack runs is for the rules to ask."""
+    for definition in configs.variants(name)[1:]:
+        with suppress(ValueError):
+            return spell(definition, value)
+    return None
 
 
 def _config(value: Any) -> dict[str, str | None]:

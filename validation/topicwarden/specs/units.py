@@ -41,6 +41,13 @@ class Unit:
             raise ValueError(f"{self._expected(text)}; this is {number:f} {self.plain}, which is not whole")
         return int(number)
 
+    def spelled(self, number: int) -> str:
+        """``number`` as people write it, exactly: ``7d``, ``250ms``, ``1MiB``; as it is where it says nothing more."""
+        if number <= 0:
+            return str(number)
+        worth, suffix = max((worth, suffix) for suffix, worth in self.suffixes.items() if number % worth == 0)
+        return str(number) if suffix == "B" else f"{number // worth}{suffix}"
+
     def _expected(self, text: str) -> str:
         return f"expected a {self.noun} such as {self.example}, seen {quoted(text)}"
 

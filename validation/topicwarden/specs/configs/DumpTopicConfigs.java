@@ -11,9 +11,9 @@ import org.apache.kafka.storage.internals.log.LogConfig;
 /**
  * Prints Kafka's own definitions of its topic configurations as JSON.
  *
- * <pre>java -cp "JARS/*" DumpTopicConfigs.java > kafka-VERSION.json</pre>
+ * <pre>java -cp "JARS/*" DumpTopicConfigs.java</pre>
  *
- * where JARS holds kafka-clients, kafka-storage, what they need, and jackson-databind: the libs of a Kafka distribution.
+ * where JARS holds org.apache.kafka:kafka_2.13 and all that it needs; generate.py fetches them and runs it.
  */
 public class DumpTopicConfigs {
     public static void main(String[] args) throws Exception {

@@ -1,27 +1,19 @@
-"""Kafka's own definitions of its topic configurations: names, types, defaults, bounds, documentation.
-
-They are generated from Kafka's jars, never typed. To make them again, with the libs of a Kafka distribution in JARS::
-
-    java -cp "JARS/*" configs/DumpTopicConfigs.java > configs/kafka-4.1.json
-"""
+"""One topic configuration in the words of Kafka's ``ConfigDef``: its type, bounds and choices, and what it takes."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.resources import files
-from types import MappingProxyType
-from typing import Any, Final
+from functools import cached_property
+from typing import Final
 
 from topicwarden.specs import words
 
 _WHOLE: Final = {"short": 1 << 15, "int": 1 << 31, "long": 1 << 63}
 _RANGE: Final = re.compile(r"\[(-?[0-9.]+),\.\.\.,?(-?[0-9.]+)?\](?: or (-?[0-9]+))?")
-_CHOICES: Final = re.compile(r"\[(\w+(?:, \w+)*)\]")
+_CHOICES: Final = re.compile(r"\[([\w.-]+(?:, [\w.-]+)*)\]")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_MANY: Final = 20
 _THROTTLED: Final = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
 
 
@@ -31,7 +23,8 @@ class Definition:
 
     ``type`` is boolean, string, int, long, double or list; ``default`` is Kafka's, spelled as Kafka spells it;
     ``validator`` is what Kafka's validator prints, such as ``[1,...,9] or -1``; ``server_default`` is the broker's
-    property that holds where the topic sets nothing.
+    property that holds where the topic sets nothing. ``since`` and ``until`` are the first and the last line of Kafka
+    in the catalogue that has it.
     """
 
     name: str
@@ -41,6 +34,13 @@ class Definition:
     server_default: str | None
     importance: str
     documentation: str
+    since: str
+    until: str
+
+    @property
+    def deprecated(self) -> bool:
+        """Whether Kafka itself calls it so."""
+        return self.documentation.startswith("[DEPRECATED]")
 
     @cached_property
     def bounds(self) -> tuple[float | None, float | None]:
@@ -73,6 +73,8 @@ class Definition:
             return "true or false"
         if self.type == "list":
             return f"a list of {', '.join(self.choices)}" if self.choices else "* or a list of partition:broker pairs"
+        if len(self.choices) > _MANY:
+            return f"one of {self.choices[0]}, …, {self.choices[-1]}"
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         if self.type == "string":
@@ -115,7 +117,8 @@ class Definition:
             return number is not None and -limit <= number < limit and self._within(number)
         if self.type == "double":
             return bool(_NUMBER.fullmatch(value)) and self._within(float(value))
-        return not self.choices or value in self.choices
+        # MetadataVersionValidator also takes a release without its last part: 2.8 for 2.8-IV1.
+        return not self.choices or any(value == each or each.startswith(f"{value}-IV") for each in self.choices)
 
     def _takes_list(self, value: str) -> bool:
         items = [item.strip() for item in value.split(",")] if value else []
@@ -138,37 +141,6 @@ class Definition:
             return "; a word stands twice"
         wrong = next((item for item in items if item not in self.choices), "")
         return words.guess(wrong, self.choices)
-
-
-@cache
-def definitions() -> Mapping[str, Definition]:
-    """Every topic configuration by its name, sorted."""
-    return MappingProxyType({name: Definition(name, **fields) for name, fields in _catalogue()["configs"].items()})
-
-
-def kafka_version() -> str:
-    """The version of Kafka that the definitions are from."""
-    return str(_catalogue()["kafka"])
-
-
-def definition(name: str) -> Definition | None:
-    """The definition of a topic configuration; None where Kafka has none of that name."""
-    return definitions().get(name)
-
-
-def nearest(name: str) -> str | None:
-    """The topic configuration that a misspelt ``name``, or a broker's name for it, is most like; None without one."""
-    names = {name: name for name in definitions()}
-    names |= {each.server_default: each.name for each in definitions().values() if each.server_default}
-    found = words.nearest(name, names)
-    return names[found] if found else None
-
-
-@cache
-def _catalogue() -> dict[str, Any]:
-    text = files("topicwarden.specs").joinpath("configs/kafka-4.1.json").read_text(encoding="utf-8")
-    catalogue: dict[str, Any] = json.loads(text)
-    return catalogue
 
 
 def _items(value: str) -> set[str]:

@@ -1,0 +1,77 @@
+"""What a stack says of its brokers in ``stacks/Pulumi.<stack>.yaml``, as far as the rules need it.
+
+``topicwarden:kafkaVersion: "3.9"``: the line of Kafka it runs, or a release of it (``3.9.1``).
+``topicwarden:brokerMessageMaxBytes: 2MiB``: the brokers' ``message.max.bytes``, where it is not Kafka's default.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from topicwarden.problem import Location, Problem
+from topicwarden.project import Project
+from topicwarden.specs import configs
+from topicwarden.specs.nodes import Document, read_documents
+from topicwarden.specs.units import SIZE
+from topicwarden.specs.words import seen
+
+KAFKA_VERSION: Final = "topicwarden:kafkaVersion"
+MESSAGE_MAX_BYTES: Final = "topicwarden:brokerMessageMaxBytes"
+
+
+@dataclass(frozen=True)
+class Brokers:
+    """The line of Kafka that the brokers run, and their ``message.max.bytes``; None where it is not said."""
+
+    kafka: str = configs.DEFAULT_KAFKA
+    message_max_bytes: int | None = None
+
+    def default(self, setting: str) -> str | None:
+        """What Kafka takes where neither topic nor broker sets it; None where it has no such setting or default."""
+        definition = configs.definition(setting, self.kafka)
+        return definition.default if definition else None
+
+
+def read_brokers(project: Project, stack: str) -> tuple[Brokers, list[Problem]]:
+    """What ``stack`` says, the defaults for what is wrong or not said; only these settings and the YAML are judged."""
+    path = project.stacks / f"Pulumi.{stack}.yaml"
+    file = path.relative_to(project.root).as_posix()
+    try:
+        documents, problems = read_documents(path.read_bytes(), file)
+    except OSError as error:
+        return Brokers(), [Problem(Location(file), f"cannot be read: {error.strerror}", "file-unreadable")]
+    document = documents[0] if documents else Document(file)
+    config = document.value.get("config") if isinstance(document.value, dict) else None
+    settings: Mapping[str, Any] = config if isinstance(config, dict) else {}
+    found: dict[str, Any] = {}
+    for name, (field, parse) in _SETTINGS.items():
+        if name in settings:
+            try:
+                found[field] = parse(settings[name])
+            except ValueError as error:
+                problems.append(Problem(document.at(("config", name)), f"{name}: {error}", "stack-setting"))
+    return Brokers(**found), problems
+
+
+def _kafka(value: Any) -> str:
+    lines = configs.kafka_lines()
+    known = f"expected one of {', '.join(lines)}"
+    if not isinstance(value, str):
+        raise ValueError(f"{known} as text, seen {seen(value)}; put it in quotes")
+    match = re.fullmatch(r"([0-9]+\.[0-9]+)(\.[0-9]+)?", value, re.ASCII)
+    if not match or match[1] not in lines:
+        raise ValueError(f"{known}, seen {seen(value)}; take the nearest")
+    return match[1]
+
+
+def _bytes(value: Any) -> int:
+    size = SIZE.parse(value) if isinstance(value, str) else value
+    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+        raise ValueError(f"expected a {SIZE.noun} such as {SIZE.example}, seen {seen(value)}")
+    return size
+
+
+_SETTINGS: Final = {KAFKA_VERSION: ("kafka", _kafka), MESSAGE_MAX_BYTES: ("message_max_bytes", _bytes)}
