@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 
 from topicwarden.audit.checks import CHECKS
-from topicwarden.policies.rules import RULES
+from topicwarden.policies import page
 
 
 def rules() -> int:
-    """Prints every rule of the YAML, then every check of the audit."""
-    _print("Rules, judged on the YAML (policies/*.yaml switches them on)", RULES)
-    _print("Checks, judged on the cluster and its records (topicwarden audit)", CHECKS)
+    """Prints every rule of the YAML, then every check of the audit, as Markdown."""
+    print(rules_page(), end="")
     return 0
 
 
-def _print(title: str, plugins: Mapping[str, object]) -> None:
-    print(f"{title}\n{'=' * len(title)}\n")
-    for name, plugin in plugins.items():
-        print(f"{name}\n{'-' * len(name)}\n{inspect.getdoc(plugin)}\n")
+def rules_page() -> str:
+    """What ``docs/rules.md`` has."""
+    parts = [page.page().rstrip(), "# Checks", "What `topicwarden audit` judges on the cluster and its records."]
+    for name, check in CHECKS.items():
+        parts += [f"## {name}", inspect.getdoc(check) or ""]
+    return "\n\n".join(parts) + "\n"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
 
-from topicwarden.policies.file import Policy, load_policy
-from topicwarden.policies.rules import RULES
+from topicwarden.policies.file import load_policy
+from topicwarden.policies.judge import Judge, Judgement
+from topicwarden.policies.policy import Policy
+from topicwarden.policies.waivers import HeldWaiver
 from topicwarden.problem import Problem, Refusal
 from topicwarden.project import Project
 from topicwarden.specs.load import load
@@ -15,39 +19,108 @@ from topicwarden.specs.resolve import Declaration, resolve
 
 @dataclass(frozen=True)
 class Checked:
-    """The declarations by stack, and every problem of every file, sorted. With errors, deploy none of them."""
+    """The declarations by stack, and every problem of every file, sorted. With errors, deploy none of them.
+
+    ``waived`` is how many problems are not among them because a waiver lets them off.
+    """
 
     declarations: Mapping[str, tuple[Declaration, ...]]
     problems: tuple[Problem, ...]
+    waived: int = 0
 
 
-def check(project: Project, stacks: Sequence[str]) -> Checked:
-    """Judges the project for ``stacks``; refuses a project that declares nothing, as an apply would delete all."""
-    loaded = load(project.topics, project.root, project.stack_names())
-    if not loaded.topics and not loaded.problems:
+def check(project: Project, stacks: Sequence[str], today: date | None = None, paths: Sequence[Path] = ()) -> Checked:
+    """Judges the project for ``stacks``; refuses a project that declares nothing, as an apply would delete all.
+
+    ``today`` is the day by which waivers run out, by default the day it is. With ``paths``, files and folders below
+    ``topics/``, only their topics are read, and the defaults that hold there.
+    """
+    loaded = load(project.topics, project.root, project.stack_names(), paths)
+    if not loaded.topics and not loaded.problems and not paths:
         raise Refusal("topics/ declares no topic: write topics/<domain>/<topic>.yaml, see README.md")
-    policy = load_policy(project)
+    policy = load_policy(project, today)
+    gathered = _Gathered(policy)
     declarations: dict[str, tuple[Declaration, ...]] = {}
-    found: dict[Problem, list[str]] = {problem: list(stacks) for problem in policy.problems}
     for stack in stacks:
         resolved = resolve(loaded, stack)
         declarations[stack] = resolved.declarations
-        for problem in (*resolved.problems, *judge(resolved.declarations, policy, stack)):
-            found.setdefault(problem, []).append(stack)
-    return Checked(declarations, tuple(sorted(_named(problem, held, stacks) for problem, held in found.items())))
+        for problem in resolved.problems:
+            gathered.add(problem, stack)
+        gathered.judge(resolved.declarations, stack)
+    problems = [*policy.problems, *gathered.problems(stacks)]
+    if not paths and not loaded.problems and not policy.problems and set(stacks) >= set(project.stack_names()):
+        problems += gathered.unused()
+    return Checked(declarations, tuple(sorted(set(problems))), len(gathered.waived))
 
 
 def judge(declarations: Iterable[Declaration], policy: Policy, stack: str) -> Iterable[Problem]:
-    """What the rules have to say of a stack's topics."""
-    for held in declarations:
-        for name, settings in policy.of(stack).items():
-            for complaint in RULES[name].judge(held.topic, settings):
-                yield Problem(held.places.at(complaint.path), complaint.message, name, settings.level)
+    """What the rules have to say of all of a stack's topics, but for what is waived."""
+    gathered = _Gathered(policy)
+    gathered.judge(tuple(declarations), stack)
+    return gathered.problems([stack])
 
 
-def _named(problem: Problem, held: Sequence[str], stacks: Sequence[str]) -> Problem:
-    """Says which stacks have the problem, where not all of them do."""
-    everywhere = len(set(held)) == len(stacks)
-    return (
-        problem if everywhere else replace(problem, message=f"{problem.message} (stack {', '.join(sorted(set(held)))})")
-    )
+@dataclass
+class _Reach:
+    """Who has a problem: the stacks, and the topics where its place is not in their own document."""
+
+    stacks: set[str] = field(default_factory=set)
+    topics: set[str] = field(default_factory=set)
+
+
+class _Gathered:
+    """The problems of several stacks, each once."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.waived: set[Problem] = set()
+        self._waivers = policy.waivers
+        self._used: set[HeldWaiver] = set()
+        self._judge = Judge(policy)
+        self._found: dict[Problem, _Reach] = {}
+
+    def add(self, problem: Problem, stack: str, topic: str | None = None) -> None:
+        reach = self._found.setdefault(problem, _Reach())
+        reach.stacks.add(stack)
+        if topic is not None:
+            reach.topics.add(topic)
+
+    def judge(self, declarations: Sequence[Declaration], stack: str) -> None:
+        held = {each.topic.name: each for each in declarations}
+        for judgement in self._judge.of([each.topic for each in declarations], stack):
+            problem, inherited = _problem(judgement, held)
+            if judgement.waiver:
+                self._used.add(judgement.waiver)
+                self.waived.add(problem)
+            else:
+                self.add(problem, stack, judgement.topic if inherited else None)
+
+    def problems(self, stacks: Sequence[str]) -> Iterator[Problem]:
+        for problem, reach in self._found.items():
+            yield replace(problem, message=problem.message + _suffix(reach, stacks))
+
+    def unused(self) -> list[Problem]:
+        return [waiver.unused() for waiver in self._waivers if waiver not in self._used]
+
+
+def _problem(judgement: Judgement, held: Mapping[str, Declaration]) -> tuple[Problem, bool]:
+    """The problem at its place, and whether that place is elsewhere than in the topic's own document."""
+    place, inherited = judgement.place, True
+    if place is None and judgement.topic is not None:
+        places = held[judgement.topic].places
+        place = places.at(judgement.path)
+        inherited = place.file != places.own.file
+    if place is None:
+        raise ValueError(f"{judgement.rule} speaks of the whole stack without a place")
+    return Problem(place, judgement.message, judgement.rule, judgement.level), inherited
+
+
+def _suffix(reach: _Reach, stacks: Sequence[str]) -> str:
+    """Says which topics a problem reaches, where it stands elsewhere, and which stacks, where not all have it."""
+    said = []
+    if len(reach.topics) == 1:
+        said.append(f"for {min(reach.topics)}")
+    elif reach.topics:
+        said.append(f"for {len(reach.topics)} topics, such as {min(reach.topics)}")
+    if len(reach.stacks) < len(set(stacks)):
+        said.append(f"stack {', '.join(sorted(reach.stacks))}")
+    return f" ({'; '.join(said)})" if said else ""

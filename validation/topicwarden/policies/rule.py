@@ -2,30 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Protocol
 
 from pydantic import Field
 
+from topicwarden.policies.scope import Scope
 from topicwarden.problem import Level
-from topicwarden.specs.model import Part
+from topicwarden.specs.brokers import Brokers
 from topicwarden.topic import Topic
+
+
+class Weight(str, Enum):
+    """A ``Level``, or that it does not hold."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    OFF = "off"
+
+    @property
+    def level(self) -> Level | None:
+        return None if self is Weight.OFF else Level(self.value)
 
 
 @dataclass(frozen=True)
 class Complaint:
-    """What a rule finds: where in the topic (``("config", "retention.ms")``), and what is wrong."""
+    """What a rule finds: where in the topic (``("config", "retention.ms")``), and what is wrong.
+
+    ``level`` is the most that it weighs, whatever the rule's own level.
+    """
 
     path: tuple[str, ...]
     message: str
+    level: Level = Level.ERROR
 
 
-class RuleSettings(Part):
+class RuleSettings(Scope):
     """What every rule can be told in a policy file."""
 
-    level: Level = Field(default=Level.ERROR, description="error fails the check, warning does not.")
-    stacks: list[str] | None = Field(default=None, description="The stacks it holds for; all where not given.")
+    level: Weight = Field(default=Weight.ERROR, description="`error` fails the check, `warning` does not.")
+
+
+class Advice(RuleSettings):
+    """The settings of a rule that warns of what Kafka takes and nobody wants."""
+
+    level: Weight = Field(default=Weight.WARNING, description="`error` fails the check, `warning` does not.")
 
 
 class Rule(Protocol):
@@ -39,4 +62,15 @@ class Rule(Protocol):
     @property
     def Settings(self) -> type[Any]: ...  # noqa: N802
 
-    def judge(self, topic: Topic, settings: Any) -> Iterable[Complaint]: ...
+    def judge(self, topic: Topic, settings: Any, brokers: Brokers) -> Iterable[Complaint]: ...
+
+
+class StackRule(Protocol):
+    """A rule that needs all topics of a stack, those within its scope; it speaks at the place of its own settings."""
+
+    ALWAYS: Any
+
+    @property
+    def Settings(self) -> type[Any]: ...  # noqa: N802
+
+    def judge_stack(self, topics: Sequence[Topic], settings: Any) -> Iterable[Complaint]: ...

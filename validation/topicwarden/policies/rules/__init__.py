@@ -1,13 +1,85 @@
 """Every rule, by its id. A new one is a new file and a new line here."""
 
-from topicwarden.policies.rule import Rule
-from topicwarden.policies.rules import min_insync_replicas, owner, partitions, replication_factor, retention, topic_name
+from topicwarden.policies.rule import Rule, StackRule
+from topicwarden.policies.rules import (
+    cleanup_policy,
+    compaction_lag,
+    compaction_stalls,
+    compression,
+    compression_level,
+    config,
+    connect_topics,
+    description,
+    domain,
+    empty_cleanup_policy,
+    idle_compaction_settings,
+    idle_retention_settings,
+    kafka_version,
+    local_retention,
+    message_bytes,
+    min_insync_replicas,
+    owner,
+    partition_budget,
+    partitions,
+    protected_names,
+    record_size,
+    replication_factor,
+    retention,
+    retention_bytes,
+    schemas_topic,
+    segment_outlives_retention,
+    streams_topics,
+    tiered_storage,
+    timestamp_refused,
+    timestamp_type,
+    topic_name,
+)
 
 RULES: dict[str, Rule] = {
+    # What Kafka refuses, or takes and nobody wants: always on.
+    "kafka-version": kafka_version,
+    "min-insync-replicas": min_insync_replicas,
+    "compaction-lag": compaction_lag,
+    "tiered-storage": tiered_storage,
+    "local-retention": local_retention,
+    "timestamp-refused": timestamp_refused,
+    "timestamp-type": timestamp_type,
+    "message-bytes": message_bytes,
+    "empty-cleanup-policy": empty_cleanup_policy,
+    "idle-compaction-settings": idle_compaction_settings,
+    "idle-retention-settings": idle_retention_settings,
+    "segment-outlives-retention": segment_outlives_retention,
+    "compaction-stalls": compaction_stalls,
+    "compression-level": compression_level,
+    "connect-topics": connect_topics,
+    "streams-topics": streams_topics,
+    "schemas-topic": schemas_topic,
+    "protected-names": protected_names,
+    # What a house decides: on where a policy file says so.
     "topic-name": topic_name,
     "owner": owner,
+    "description": description,
+    "domain": domain,
     "partitions": partitions,
     "replication-factor": replication_factor,
-    "min-insync-replicas": min_insync_replicas,
     "retention": retention,
+    "retention-bytes": retention_bytes,
+    "cleanup-policy": cleanup_policy,
+    "compression": compression,
+    "record-size": record_size,
+    "config": config,
+}
+
+BY_SHAPE = frozenset(
+    {
+        *("kafka-version", "min-insync-replicas", "compaction-lag", "tiered-storage", "local-retention"),
+        *("timestamp-refused", "timestamp-type", "message-bytes", "empty-cleanup-policy", "idle-compaction-settings"),
+        *("idle-retention-settings", "segment-outlives-retention", "compaction-stalls", "compression-level"),
+        *("partitions", "replication-factor", "retention", "retention-bytes", "cleanup-policy", "compression"),
+    }
+)
+"""Those that look at a topic's partitions, replicas, config and contents alone: of topics alike one is judged."""
+
+STACK_RULES: dict[str, StackRule] = {
+    "partition-budget": partition_budget,
 }

@@ -1,43 +1,52 @@
 """Acknowledged writes survive, and writing does not stop at the first lost broker.
 
-Always on: ``min.insync.replicas`` above the replication factor, with which every write with ``acks=all`` is
-refused (``NOT_ENOUGH_REPLICAS``). Settings: ``min``; ``below_replication_factor: true`` asks for one replica
-to spare, so that writing goes on while a broker is away.
-Example: ``min-insync-replicas: {min: 2, below_replication_factor: true}``
+Always on: with `min.insync.replicas` above the replication factor every write with `acks=all` is refused
+(`NOT_ENOUGH_REPLICAS`, `kafka.cluster.Partition.appendRecordsToLeader`), an error; equal to it, above one, the first
+broker that is away stops such writes, a warning. Kafka itself compares the two nowhere.
+
+Example: `min-insync-replicas: {min: 2, below_replication_factor: true}`
 """
 
 from collections.abc import Iterable
 
+from pydantic import Field
+
+from topicwarden.policies.effective import number
 from topicwarden.policies.rule import Complaint, RuleSettings
+from topicwarden.problem import Level
+from topicwarden.specs.brokers import Brokers
 from topicwarden.specs.model import Flag, ReplicationFactor
 from topicwarden.topic import Topic
 
 SETTING = "min.insync.replicas"
-_KAFKA_DEFAULT = 1
 
 
 class Settings(RuleSettings):
-    min: ReplicationFactor = 1
-    below_replication_factor: Flag = False
+    min: ReplicationFactor = Field(default=1, description="The least it may be.")
+    below_replication_factor: Flag | None = Field(
+        default=None,
+        description="`true`: one replica to spare is asked for at the rule's level; `false`: not even a warning.",
+    )
 
 
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
     path, replicas = ("config", SETTING), topic.replication_factor
-    least = topic.number(SETTING) or _KAFKA_DEFAULT
+    least = number(topic, SETTING, brokers)
     if least > replicas:
         yield Complaint(
             path,
             f"{SETTING} is {least}, above the replication factor of {replicas}: every write with acks=all "
             f"would be refused; lower it to {max(1, replicas - 1)}, or raise the replication factor",
         )
-    elif settings.below_replication_factor and least == replicas > 1:
+    elif least == replicas > 1 and settings.below_replication_factor is not False:
         yield Complaint(
             path,
             f"{SETTING} is {least}, and so is the replication factor: one lost broker stops writes with acks=all; "
             f"lower it to {least - 1}, or raise the replication factor",
+            Level.ERROR if settings.below_replication_factor else Level.WARNING,
         )
     if least < settings.min:
         yield Complaint(path, f"{SETTING}: expected at least {settings.min}, seen {least}")

@@ -1,25 +1,29 @@
 """Every partition has enough replicas.
 
-Settings: ``min``, ``max``. With fewer than three, one broker's maintenance and another's failure lose data.
-Example: ``replication-factor: {min: 3, stacks: [prod]}``
+With fewer than three, one broker's maintenance and another's failure lose data.
+
+Example: `replication-factor: {min: 3, stacks: [prod]}`
 """
 
 from collections.abc import Iterable
 
+from pydantic import Field
+
 from topicwarden.policies.rule import Complaint, RuleSettings
+from topicwarden.specs.brokers import Brokers
 from topicwarden.specs.model import ReplicationFactor
 from topicwarden.topic import Topic
 
 
 class Settings(RuleSettings):
-    min: ReplicationFactor = 1
-    max: ReplicationFactor | None = None
+    min: ReplicationFactor = Field(default=1, description="The fewest replicas there may be.")
+    max: ReplicationFactor | None = Field(default=None, description="The most replicas there may be.")
 
 
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
     seen = topic.replication_factor
     if seen < settings.min:
         yield Complaint(("replication_factor",), f"replication_factor: expected at least {settings.min}, seen {seen}")

@@ -1,12 +1,17 @@
 """Records are kept no longer, and no shorter, than the house allows.
 
-Settings: ``min``, ``max`` as durations. Judges ``retention.ms`` of topics that delete by time; -1 is for ever.
-Example: ``retention: {max: 30d}``
+Judges `retention.ms` of topics that delete by time; where it is not declared, Kafka's default of seven days.
+
+Example: `retention: {max: 30d}`
 """
 
 from collections.abc import Iterable
 
+from pydantic import Field
+
+from topicwarden.policies.effective import cleanup, number, spelled
 from topicwarden.policies.rule import Complaint, RuleSettings
+from topicwarden.specs.brokers import Brokers
 from topicwarden.specs.model import Duration
 from topicwarden.topic import Topic
 
@@ -14,19 +19,22 @@ SETTING = "retention.ms"
 
 
 class Settings(RuleSettings):
-    min: Duration = 0
-    max: Duration | None = None
+    min: Duration = Field(default=0, description="The shortest it may be.")
+    max: Duration | None = Field(default=None, description="The longest it may be; for ever (-1) is longer than any.")
 
 
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings) -> Iterable[Complaint]:
-    retention = topic.number(SETTING)
-    if retention is None or "delete" not in (topic.cleanup_policies or {"delete"}):
+def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+    if "delete" not in cleanup(topic):
         return
-    seen = "for ever (-1)" if retention < 0 else f"{retention} ms"
+    retention = number(topic, SETTING, brokers)
+    seen = "for ever (-1)" if retention < 0 else spelled(SETTING, retention)
+    seen += "" if SETTING in topic.config else ", Kafka's default"
     if settings.max is not None and not 0 <= retention <= settings.max:
-        yield Complaint(("config", SETTING), f"{SETTING}: expected at most {settings.max} ms, seen {seen}")
+        bound = spelled(SETTING, settings.max)
+        yield Complaint(("config", SETTING), f"{SETTING}: expected at most {bound}, seen {seen}")
     if 0 <= retention < settings.min:
-        yield Complaint(("config", SETTING), f"{SETTING}: expected at least {settings.min} ms, seen {seen}")
+        bound = spelled(SETTING, settings.min)
+        yield Complaint(("config", SETTING), f"{SETTING}: expected at least {bound}, seen {seen}")

@@ -1,16 +1,17 @@
 """A topic's name follows the house's convention.
 
-Settings: ``matches``, a regular expression that the whole name must match.
-Example: ``topic-name: {matches: '^[a-z]+(\\.[a-z0-9_]+)+\\.v[0-9]+$'}``
+Example: `topic-name: {matches: '[a-z]+(\\.[a-z0-9_]+)+\\.v[0-9]+', max_length: 100}`
 """
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from topicwarden.policies.rule import Complaint, RuleSettings
+from topicwarden.specs.brokers import Brokers
 from topicwarden.specs.settings import custom_error
 from topicwarden.topic import Topic
 
@@ -24,14 +25,31 @@ def _compiles(value: str) -> str:
 
 
 class Settings(RuleSettings):
-    matches: Annotated[str, Field(strict=True), AfterValidator(_compiles)]
+    matches: Annotated[str, Field(strict=True), AfterValidator(_compiles)] = Field(
+        default="[a-z0-9]+([._-][a-z0-9]+)*",
+        description="A regular expression (Python's) that the whole name must match.",
+    )
+    max_length: Annotated[int, Field(strict=True, ge=1, le=249)] = Field(
+        default=249, description="The most characters it may have; Kafka's own bound is 249."
+    )
 
 
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings) -> Iterable[Complaint]:
-    if not re.fullmatch(settings.matches, topic.name):
+def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+    if not _pattern(settings.matches).fullmatch(topic.name):
         yield Complaint(
             ("topic",), f"the name {topic.name} does not match {settings.matches}; rename it before it is deployed"
         )
+    if len(topic.name) > settings.max_length:
+        yield Complaint(
+            ("topic",),
+            f"the name {topic.name} has {len(topic.name)} characters, above {settings.max_length}; shorten it before "
+            "it is deployed",
+        )
+
+
+@cache
+def _pattern(matches: str) -> re.Pattern[str]:
+    return re.compile(matches)

@@ -1,0 +1,103 @@
+"""Rules on plain topics, as the policy pack and the audit have them: without YAML, with names that no YAML may have."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from topicwarden.policies import expressions
+from topicwarden.policies.file import load_policy
+from topicwarden.policies.judge import judge_topics
+from topicwarden.policies.policy import Policy
+from topicwarden.policies.rule import Rule, StackRule
+from topicwarden.policies.rules import BY_SHAPE, RULES, STACK_RULES
+from topicwarden.problem import Level
+from topicwarden.project import Project
+from topicwarden.specs.brokers import Brokers
+from topicwarden.topic import Contents, Topic
+
+EXPRESSIONS = """
+expressions:
+  - {id: enough, require: topic.partitions > 2, message: Too few.}
+  - {id: named, require: 'topic.name.matches("^[a-z0-9.]+$")', message: Misnamed.}
+  - {id: keyed, when: '"compact" in topic.config["cleanup.policy"]', require: topic.contents.key.required, message: No.}
+"""
+
+
+def _policy(folder: Path, text: str) -> Policy:
+    for name in ("topics", "policies", "stacks"):
+        (folder / name).mkdir()
+    (folder / "policies" / "a.yaml").write_text(text, encoding="utf-8")
+    policy = load_policy(Project(folder))
+    assert policy.problems == ()
+    return policy
+
+
+def test_kafkas_own_topics_are_protected(tmp_path: Path) -> None:
+    topic = Topic("__consumer_offsets", 50, 3, {"cleanup.policy": "compact"})
+    (judgement,) = judge_topics([topic], _policy(tmp_path, ""), "dev")
+    assert (judgement.rule, judgement.level, judgement.path) == ("protected-names", Level.ERROR, ("topic",))
+
+
+def test_topics_alike_are_each_judged_by_name(tmp_path: Path) -> None:
+    topics = [Topic(name, 1, 1, {"min.insync.replicas": "2"}) for name in ("a", "b")]
+    policy = _policy(tmp_path, "waivers: [{rule: min-insync-replicas, topics: b, until: 9999-12-31, reason: r, by: b}]")
+    assert [(each.topic, each.rule, each.waiver is not None) for each in judge_topics(topics, policy, "dev")] == [
+        ("a", "min-insync-replicas", False),
+        ("b", "min-insync-replicas", True),
+    ]
+
+
+class _Shape(Topic):
+    """A topic that has nothing but its shape."""
+
+    def __getattribute__(self, name: str) -> object:
+        if name in ("name", "domain", "owner", "description", "allow"):
+            raise AssertionError(f"looks at the topic's {name}")
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("name", sorted(BY_SHAPE))
+@pytest.mark.parametrize("kept", [{"retention.ms": "5"}, {"remote.storage.enable": "true", "local.retention.ms": "7"}])
+def test_rules_by_shape_look_at_nothing_else(name: str, kept: dict[str, str]) -> None:
+    config = {"cleanup.policy": "compact,delete", "segment.ms": "9", "compression.lz4.level": "3", **kept}
+    topic = _Shape("x", 3, 3, config, contents=Contents(records_per_day=3, record_max_bytes=10**7))
+    rule = RULES[name]
+    tuple(rule.judge(topic, rule.Settings(), Brokers()))
+
+
+def test_every_rule_is_documented_with_its_settings() -> None:
+    every: dict[str, Rule | StackRule] = {**RULES, **STACK_RULES}
+    assert [name for name, rule in every.items() if len((rule.__doc__ or "").splitlines()) < 3] == []
+    fields = {
+        f"{name}.{key}": field for name, rule in every.items() for key, field in rule.Settings.model_fields.items()
+    }
+    assert [name for name, field in fields.items() if not field.description] == []
+
+
+def test_a_rule_that_is_off_says_nothing(tmp_path: Path) -> None:
+    policy = _policy(
+        tmp_path, "rules:\n" + "".join(f"  {name}: {{level: 'off'}}\n" for name in {**RULES, **STACK_RULES})
+    )
+    worst = Topic("_schemas", 7, 1, {"min.insync.replicas": "3", "cleanup.policy": ""})
+    assert list(judge_topics([worst], policy, "dev")) == []
+
+
+def test_expressions_are_compiled_once_and_are_quick(tmp_path: Path) -> None:
+    policy = _policy(tmp_path, EXPRESSIONS)
+    topics = [Topic(f"t{n}", 3, 3, {"cleanup.policy": "delete"}) for n in range(10_000)]
+    began = time.process_time()
+    assert list(judge_topics(topics, policy, "dev")) == []
+    assert time.process_time() - began < 2
+
+
+def test_without_the_library_an_expression_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expressions, "cel", None)
+    (tmp_path / "policies").mkdir()
+    (tmp_path / "policies" / "a.yaml").write_text(
+        "expressions: [{id: x, require: 'true', message: m}]", encoding="utf-8"
+    )
+    (problem,) = load_policy(Project(tmp_path)).problems
+    assert "Python 3.11" in problem.message

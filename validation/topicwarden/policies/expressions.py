@@ -1,0 +1,110 @@
+"""What no built-in rule says: [CEL](https://cel.dev) over the topic, compiled once by Google's own library.
+
+`require` must be true of every topic within the scope for which `when` is true, or `message` is a problem of the topic.
+What is not CEL, and what cannot be evaluated for a topic (a field that is not there, a text where a number is needed),
+is a problem of the expression.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field
+
+from topicwarden.policies.rule import RuleSettings
+from topicwarden.problem import Location
+from topicwarden.specs.model import Text
+
+_CODE = re.compile("^[A-Z_]+: ")
+
+try:
+    from cel_expr_python import cel
+except ImportError:
+    cel = None
+
+
+class Expression(RuleSettings):
+    """One entry of ``expressions``."""
+
+    id: str = Field(
+        strict=True, pattern="^[a-z0-9]+(-[a-z0-9]+)*$", description="Its name in messages and waivers: `like-this`."
+    )
+    when: Text | None = Field(default=None, description="CEL: for which topics it holds; for all where not given.")
+    require: Text = Field(description="CEL: what must be true of them.")
+    message: Text = Field(description="What is wrong where it is not true, and what to do.")
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """An expression that is CEL; ``places`` has where its ``when`` and ``require`` stand."""
+
+    expression: Expression
+    when: Any
+    require: Any
+    places: Mapping[str, Location]
+
+    def judge(self, activation: Any) -> str | tuple[str, str] | None:
+        """The message where the topic breaks it, ``(part, error)`` where CEL cannot tell, None where all is well."""
+        for part, program in (("when", self.when), ("require", self.require)):
+            if program is None:
+                continue
+            result = program.eval(activation)
+            if (kind := result.type().name()) != "BOOL":
+                seen = result.value() if kind == "ERROR" else f"expected true or false, seen {result.value()}"
+                return part, _CODE.sub("", str(seen))
+            if not result.value():
+                return None if part == "when" else self.expression.message
+        return None
+
+
+class CelError(ValueError):
+    """Why a text is not CEL; ``part`` is the key it stands under."""
+
+    def __init__(self, part: str, message: str) -> None:
+        super().__init__(message)
+        self.part = part
+
+
+def compile_expression(expression: Expression, place: Callable[[str], Location]) -> Compiled:
+    """The expression ready for use; CelError with a message where it is not CEL. ``place`` tells where a key's value
+    stands.
+    """
+    if cel is None:
+        raise CelError("require", "expressions need Python 3.11 or later, and cel-expr-python; install it")
+    when = None if expression.when is None else _compile("when", expression.when)
+    places = {"when": place("when"), "require": place("require")}
+    return Compiled(expression, when, _compile("require", expression.require), places)
+
+
+def activation(topic: Mapping[str, Any]) -> Any:
+    """The topic's view, ready for several expressions."""
+    return _environment().Activation({"topic": topic})
+
+
+_environments: list[Any] = []
+
+
+def _environment() -> Any:
+    if not _environments:
+        _environments.append(cel.NewEnv(variables={"topic": cel.Type.DYN}))
+    return _environments[0]
+
+
+def _compile(part: str, text: str) -> Any:
+    try:
+        program = _environment().compile(text)
+    except RuntimeError as error:
+        raise CelError(part, f"not CEL: {_first(str(error))}") from error
+    kind = program.return_type().name()
+    if kind not in ("BOOL", "DYN"):
+        raise CelError(part, f"expected CEL that is true or false, seen one of type {kind.lower()}")
+    return program
+
+
+def _first(message: str) -> str:
+    """``1:6: Syntax error: …``: the first line of CEL's own message, with the place in the expression."""
+    match = re.search(r"<input>:([0-9]+:[0-9]+: [^\n]+)", message)
+    return match[1] if match else message.splitlines()[0]

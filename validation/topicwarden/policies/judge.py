@@ -1,0 +1,149 @@
+"""What the rules have to say of topics, wherever these come from: YAML, Pulumi's inputs, a live cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from topicwarden.policies.expressions import activation
+from topicwarden.policies.policy import Block, Policy, Ruling
+from topicwarden.policies.rule import Complaint
+from topicwarden.policies.rules import BY_SHAPE, RULES, STACK_RULES
+from topicwarden.policies.view import view
+from topicwarden.policies.waivers import HeldWaiver
+from topicwarden.problem import Level, Location
+from topicwarden.specs.brokers import Brokers
+from topicwarden.topic import Topic
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a rule says of a topic, or (``topic`` None) of a whole stack.
+
+    ``path`` is where in the topic, as ``Complaint.path``; ``place`` is given where the fault lies in a policy file
+    instead. ``waiver`` is the one that lets it off.
+    """
+
+    rule: str
+    level: Level
+    topic: str | None
+    path: tuple[str, ...]
+    message: str
+    place: Location | None = None
+    waiver: HeldWaiver | None = None
+
+
+def judge_topics(topics: Sequence[Topic], policy: Policy, stack: str) -> Iterator[Judgement]:
+    """Every judgement of a stack's topics, the waived ones too. Rules of a whole stack need all its topics.
+
+    Of a live topic give the configs that are set on it: what only holds by default is nobody's mistake.
+    """
+    return Judge(policy).of(topics, stack)
+
+
+class Judge:
+    """Judges stack after stack; a topic that is the same on stacks with the same rules is judged once."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self._bases: list[_Basis] = []
+        self._known: dict[str, tuple[Topic, _Basis, tuple[Judgement, ...]]] = {}
+
+    def of(self, topics: Sequence[Topic], stack: str) -> Iterator[Judgement]:
+        """Every judgement of the topics, which are all those of the stack."""
+        ruling = self._policy.of(stack)
+        basis = self._basis(ruling)
+        for topic in topics:
+            known = self._known.get(topic.name)
+            if known and known[1] is basis and known[0] == topic:
+                judged = known[2]
+            else:
+                judged = tuple(basis.of_topic(topic))
+                self._known[topic.name] = topic, basis, judged
+            for judgement in judged:
+                yield _waived(judgement, topic, ruling.waivers)
+        for judgement in _of_stack(topics, ruling):
+            yield _waived(judgement, None, ruling.waivers)
+
+    def _basis(self, ruling: Ruling) -> _Basis:
+        known = next((each for each in self._bases if each.ruling.basis == ruling.basis), None)
+        if known is None:
+            self._bases.append(known := _Basis(ruling))
+        return known
+
+
+class _Basis:
+    """The rules of one stack, or of several that are alike, and what they said of topics of one shape."""
+
+    def __init__(self, ruling: Ruling) -> None:
+        self.ruling = ruling
+        held = {name: blocks for name, blocks in ruling.rules.items() if name in RULES}
+        by_shape = {name for name, blocks in held.items() if name in BY_SHAPE and blocks[0].matches is None}
+        self._by_shape = [(name, blocks) for name, blocks in held.items() if name in by_shape]
+        self._single = [(name, blocks) for name, blocks in held.items() if name not in by_shape]
+        self._shapes: dict[Any, tuple[tuple[str, Level, Complaint], ...]] = {}
+
+    def of_topic(self, topic: Topic) -> Iterator[Judgement]:
+        shape = topic.partitions, topic.replication_factor, topic.contents, tuple(topic.config.items())
+        shared = self._shapes.get(shape)
+        if shared is None:
+            shared = self._shapes[shape] = tuple(_complaints(topic, self._by_shape, self.ruling.brokers))
+        for name, level, complaint in (*shared, *_complaints(topic, self._single, self.ruling.brokers)):
+            yield Judgement(name, level, topic.name, complaint.path, complaint.message)
+        if self.ruling.expressions:
+            yield from _of_expressions(topic, self.ruling)
+
+
+def _complaints(
+    topic: Topic, rules: Iterable[tuple[str, tuple[Block, ...]]], brokers: Brokers
+) -> Iterator[tuple[str, Level, Complaint]]:
+    for name, blocks in rules:
+        block = _block(blocks, topic)
+        if block is not None and block.level is not None:
+            for complaint in RULES[name].judge(topic, block.held.settings, brokers):
+                yield name, _lighter(block.level, complaint.level), complaint
+
+
+def _of_expressions(topic: Topic, ruling: Ruling) -> Iterator[Judgement]:
+    seen = activation(view(topic, ruling.brokers, ruling.needs))
+    for compiled, level, matches in ruling.expressions:
+        if matches is not None and not matches(topic):
+            continue
+        found = compiled.judge(seen)
+        name = compiled.expression.id
+        if isinstance(found, str):
+            yield Judgement(name, level, topic.name, ("topic",), found)
+        elif found:
+            part, error = found
+            message = f"{part} cannot be evaluated: {error}"
+            yield Judgement(name, Level.ERROR, topic.name, (), message, compiled.places[part])
+
+
+def _of_stack(topics: Iterable[Topic], ruling: Ruling) -> Iterator[Judgement]:
+    for name, rule in STACK_RULES.items():
+        for block in ruling.rules.get(name, ()):
+            if block.level is None:
+                continue
+            within = [topic for topic in topics if block.matches is None or block.matches(topic)]
+            for complaint in rule.judge_stack(within, block.held.settings):
+                level = _lighter(block.level, complaint.level)
+                yield Judgement(name, level, None, complaint.path, complaint.message, block.held.place)
+
+
+def _block(blocks: tuple[Block, ...], topic: Topic) -> Block | None:
+    for block in blocks:
+        if block.matches is None or block.matches(topic):
+            return block
+    return None
+
+
+def _lighter(one: Level, other: Level) -> Level:
+    return Level.WARNING if Level.WARNING in (one, other) else Level.ERROR
+
+
+def _waived(judgement: Judgement, topic: Topic | None, waivers: Iterable[HeldWaiver]) -> Judgement:
+    for waiver in waivers:
+        if waiver.lets_off(judgement.rule, topic):
+            return replace(judgement, waiver=waiver)
+    return judgement

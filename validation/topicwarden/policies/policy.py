@@ -1,0 +1,89 @@
+"""Everything that the policy files say, and what of it holds on one stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from topicwarden.policies.expressions import Compiled
+from topicwarden.policies.rule import RuleSettings
+from topicwarden.policies.view import Needs, needs
+from topicwarden.policies.waivers import HeldWaiver
+from topicwarden.problem import Level, Location, Problem
+from topicwarden.specs.brokers import Brokers
+from topicwarden.topic import Topic
+
+Matches: TypeAlias = Callable[[Topic], Any]
+
+
+@dataclass(frozen=True)
+class HeldSettings:
+    """One block of a rule's settings, and where it stands; None for those that always hold."""
+
+    settings: RuleSettings
+    place: Location | None = None
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block as it holds on a stack. ``matches`` None: every topic; ``level`` None: off."""
+
+    held: HeldSettings
+    level: Level | None
+    matches: Matches | None
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What holds on one stack. Of a rule's blocks the first that matches a topic holds for it."""
+
+    rules: Mapping[str, tuple[Block, ...]]
+    expressions: tuple[tuple[Compiled, Level, Matches | None], ...]
+    waivers: tuple[HeldWaiver, ...]
+    brokers: Brokers
+
+    @cached_property
+    def needs(self) -> Needs:
+        """What of a topic its expressions look at."""
+        held = (compiled.expression for compiled, _, _ in self.expressions)
+        return needs(text for each in held for text in (each.when or "", each.require))
+
+    @property
+    def basis(self) -> Any:
+        """Equal where two stacks judge topics alike."""
+        blocks = [(name, [block.held for block in held]) for name, held in self.rules.items()]
+        return self.brokers, blocks, [compiled.expression for compiled, _, _ in self.expressions]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The rules that hold, by id, in the order in which they are tried: those of every policy file, and those that
+    always do. ``brokers`` is by stack. What is wrong with the policy files or the stacks' settings is in ``problems``.
+    """
+
+    rules: Mapping[str, tuple[HeldSettings, ...]]
+    expressions: tuple[Compiled, ...] = ()
+    waivers: tuple[HeldWaiver, ...] = ()
+    brokers: Mapping[str, Brokers] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+    def of(self, stack: str) -> Ruling:
+        """What holds on ``stack``, patterns compiled."""
+        rules = {name: _blocks(held, stack) for name, held in self.rules.items()}
+        expressions = tuple(
+            (compiled, level, compiled.expression.matcher())
+            for compiled in self.expressions
+            if compiled.expression.on(stack) and (level := compiled.expression.level.level) is not None
+        )
+        waivers = tuple(held for held in self.waivers if held.waiver.on(stack))
+        brokers = self.brokers.get(stack, Brokers())
+        return Ruling({name: held for name, held in rules.items() if held}, expressions, waivers, brokers)
+
+
+def _blocks(held: tuple[HeldSettings, ...], stack: str) -> tuple[Block, ...]:
+    blocks = [
+        Block(each, each.settings.level.level, each.settings.matcher()) for each in held if each.settings.on(stack)
+    ]
+    return tuple(blocks) if any(block.level is not None for block in blocks) else ()

@@ -1,0 +1,36 @@
+"""Topics are cleaned up in the ways that the house allows.
+
+Kafka's default, `delete`, counts where none is declared.
+
+Example: `cleanup-policy: {required: [compact], topics: '*.state'}`
+"""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import Field
+
+from topicwarden.policies.effective import cleanup
+from topicwarden.policies.rule import Complaint, RuleSettings
+from topicwarden.specs.brokers import Brokers
+from topicwarden.topic import Topic
+
+SETTING = "cleanup.policy"
+Word = Literal["compact", "delete"]
+
+
+class Settings(RuleSettings):
+    allowed: list[Word] = Field(default=["compact", "delete"], description="The words that it may have.")
+    required: list[Word] = Field(default=[], description="The words that it must have.")
+
+
+ALWAYS = None
+
+
+def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+    path, held = ("config", SETTING), cleanup(topic)
+    seen = topic.config.get(SETTING, "delete, Kafka's default") or "none"
+    if not held <= set(settings.allowed):
+        yield Complaint(path, f"{SETTING}: expected only {' and '.join(settings.allowed)}, seen {seen}")
+    elif not held >= set(settings.required):
+        yield Complaint(path, f"{SETTING}: expected {' and '.join(settings.required)}, seen {seen}")

@@ -1,0 +1,31 @@
+"""The least lag before compaction is not above the greatest.
+
+Kafka refuses `min.compaction.lag.ms` above `max.compaction.lag.ms`, whatever the cleanup policy
+(`LogConfig.validateValues`, KIP-354).
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.policies.effective import said, spelled
+from topicwarden.policies.rule import Complaint, RuleSettings
+from topicwarden.specs.brokers import Brokers
+from topicwarden.topic import Topic
+
+LEAST, GREATEST = "min.compaction.lag.ms", "max.compaction.lag.ms"
+
+
+class Settings(RuleSettings):
+    pass
+
+
+ALWAYS = Settings()
+
+
+def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+    least, greatest = topic.number(LEAST), topic.number(GREATEST)
+    if least is not None and greatest is not None and least > greatest:
+        yield Complaint(
+            ("config", LEAST),
+            f"{said(topic, LEAST, brokers)}, above {GREATEST} of {spelled(GREATEST, greatest)}: Kafka refuses the "
+            "topic; lower one or raise the other",
+        )

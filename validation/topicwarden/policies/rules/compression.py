@@ -1,0 +1,33 @@
+"""Topics are compressed as the house wants it.
+
+Kafka's default, `producer`, counts where `compression.type` is not declared.
+
+Example: `compression: {allowed: [producer, zstd]}`
+"""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import Field
+
+from topicwarden.policies.rule import Complaint, RuleSettings
+from topicwarden.specs.brokers import Brokers
+from topicwarden.topic import Topic
+
+SETTING = "compression.type"
+Codec = Literal["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]
+
+
+class Settings(RuleSettings):
+    allowed: list[Codec] = Field(
+        default=["zstd", "lz4", "snappy", "gzip", "producer"], description="The codecs there may be."
+    )
+
+
+ALWAYS = None
+
+
+def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+    if topic.config.get(SETTING, "producer") not in settings.allowed:
+        seen = topic.config.get(SETTING, "producer, Kafka's default")
+        yield Complaint(("config", SETTING), f"{SETTING}: expected one of {', '.join(settings.allowed)}, seen {seen}")

@@ -1,0 +1,33 @@
+"""A topic says what its records mean.
+
+Example: `description: {min_length: 20}`
+"""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+from pydantic import Field
+
+from topicwarden.policies.rule import Complaint, RuleSettings
+from topicwarden.specs.brokers import Brokers
+from topicwarden.topic import Topic
+
+
+class Settings(RuleSettings):
+    min_length: Annotated[int, Field(strict=True, ge=1)] = Field(
+        default=1, description="The fewest characters it must have."
+    )
+
+
+ALWAYS = None
+
+
+def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+    if topic.description is None:
+        message = f"{topic.name} has no description; say what one record means, and by what it is keyed"
+        yield Complaint(("description",), message)
+    elif len(topic.description.strip()) < settings.min_length:
+        seen = len(topic.description.strip())
+        yield Complaint(
+            ("description",), f"description: expected at least {settings.min_length} characters, seen {seen}"
+        )

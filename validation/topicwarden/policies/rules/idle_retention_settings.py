@@ -1,0 +1,36 @@
+"""What only deletion heeds is not set on a topic that only compacts.
+
+`retention.ms`, `retention.bytes` and the `local.retention` pair have no say over a topic whose `cleanup.policy` lacks
+`delete` (`UnifiedLog.deleteOldSegments`): records are kept until a later one of their key supersedes them. Whoever
+counts on the data being gone after that time, by law perhaps, is mistaken.
+
+Remedy: delete the setting, or say `cleanup.policy: [compact, delete]`.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.policies.effective import cleanup
+from topicwarden.policies.rule import Advice, Complaint
+from topicwarden.specs.brokers import Brokers
+from topicwarden.topic import Topic
+
+SETTINGS = ("retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes")
+
+
+class Settings(Advice):
+    pass
+
+
+ALWAYS = Settings()
+
+
+def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+    if cleanup(topic) != {"compact"}:
+        return
+    for name in SETTINGS:
+        if name in topic.config:
+            yield Complaint(
+                ("config", name),
+                f"{name} has no effect, as cleanup.policy is compact: records stay until a later one has their key; "
+                "delete it, or write cleanup.policy: [compact, delete]",
+            )

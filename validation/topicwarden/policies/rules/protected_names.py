@@ -1,0 +1,33 @@
+"""Nobody declares topics that belong to Kafka, or to somebody else.
+
+Always on for Kafka's own (`__consumer_offsets`, `__transaction_state`, `__share_group_state`, `__cluster_metadata`,
+`__remote_log_metadata`; `org.apache.kafka.common.internals.Topic`): their settings are the brokers', and changing or
+deleting them loses offsets and transactions.
+
+Example: `protected-names: {prefixes: [__, _confluent, mm2-]}`
+"""
+
+from collections.abc import Iterable
+
+from pydantic import Field
+
+from topicwarden.policies.rule import Complaint, RuleSettings
+from topicwarden.specs.brokers import Brokers
+from topicwarden.specs.model import Text
+from topicwarden.topic import Topic
+
+
+class Settings(RuleSettings):
+    prefixes: list[Text] = Field(default=[], description="Beginnings of names that are protected.")
+
+
+ALWAYS = Settings()
+
+
+def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+    if topic.internal:
+        yield Complaint(("topic",), f"{topic.name} is Kafka's own, which the brokers keep; delete it here")
+        return
+    for prefix in settings.prefixes:
+        if topic.name.startswith(prefix):
+            yield Complaint(("topic",), f"the name {topic.name} begins with {prefix}, which is protected; rename it")

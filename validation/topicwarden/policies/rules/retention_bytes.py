@@ -1,0 +1,45 @@
+"""A topic takes no more disk than the house allows.
+
+Judges `retention.bytes` of topics that delete, which Kafka counts by partition; unlimited (-1) where not declared.
+`max_topic` bounds all partitions together, one replica of each.
+
+Example: `retention-bytes: {max: 50GiB, max_topic: 500GiB}`
+"""
+
+from collections.abc import Iterable
+
+from pydantic import Field
+
+from topicwarden.policies.effective import cleanup, number, spelled
+from topicwarden.policies.rule import Complaint, RuleSettings
+from topicwarden.specs.brokers import Brokers
+from topicwarden.specs.model import Size
+from topicwarden.topic import Topic
+
+SETTING = "retention.bytes"
+
+
+class Settings(RuleSettings):
+    min: Size | None = Field(default=None, description="The least a partition must keep.")
+    max: Size | None = Field(default=None, description="The most a partition may keep.")
+    max_topic: Size | None = Field(default=None, description="The most that all partitions may keep together.")
+
+
+ALWAYS = None
+
+
+def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+    if "delete" not in cleanup(topic):
+        return
+    path, kept = ("config", SETTING), number(topic, SETTING, brokers)
+    seen = "unlimited (-1)" if kept < 0 else spelled(SETTING, kept)
+    if settings.max is not None and not 0 <= kept <= settings.max:
+        yield Complaint(path, f"{SETTING}: expected at most {spelled(SETTING, settings.max)}, seen {seen}")
+    if settings.min is not None and 0 <= kept < settings.min:
+        yield Complaint(path, f"{SETTING}: expected at least {spelled(SETTING, settings.min)}, seen {seen}")
+    if settings.max_topic is not None and not 0 <= kept * topic.partitions <= settings.max_topic:
+        yield Complaint(
+            path,
+            f"{SETTING}: expected at most {spelled(SETTING, settings.max_topic)} in all partitions together, "
+            f"seen {topic.partitions} times {seen}",
+        )

@@ -1,0 +1,38 @@
+"""No record is refused for a timestamp that is declared lawful.
+
+A broker refuses a record that is further ahead of its clock than `message.timestamp.after.max.ms`
+(`INVALID_TIMESTAMP`, `LogValidator`, KIP-937), which is one hour by default since Kafka 4.0 (KIP-1030). So
+`contents.timestamps.max_ahead` must not be above it, or above `message.timestamp.difference.max.ms` where an old Kafka
+has that.
+
+Remedy: lower `max_ahead`, or raise the setting.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.policies.effective import number, said, spelled
+from topicwarden.policies.rule import Complaint, RuleSettings
+from topicwarden.specs.brokers import Brokers
+from topicwarden.topic import Topic
+
+AFTER, DIFFERENCE = "message.timestamp.after.max.ms", "message.timestamp.difference.max.ms"
+
+
+class Settings(RuleSettings):
+    pass
+
+
+ALWAYS = Settings()
+
+
+def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+    ahead = topic.contents.timestamp_max_ahead_ms
+    if ahead is None or topic.config.get("message.timestamp.type") == "LogAppendTime":
+        return
+    for name in (AFTER, DIFFERENCE):
+        if (name == AFTER or name in topic.config) and ahead > number(topic, name, brokers):
+            yield Complaint(
+                ("contents", "timestamps", "max_ahead"),
+                f"records may be {spelled(name, ahead)} ahead, and {said(topic, name, brokers)}: the broker refuses "
+                "what lies between; lower max_ahead, or raise the setting",
+            )

@@ -1,0 +1,99 @@
+"""The topic as an expression sees it, under the name `topic`:
+
+| field | what it is |
+|---|---|
+| `topic.name`, `topic.domain` | texts |
+| `topic.owner`, `topic.description` | texts, or `null` where not declared |
+| `topic.partitions`, `topic.replication_factor` | whole numbers |
+| `topic.config["retention.ms"]` | every setting that the stack's Kafka has, by Kafka's own type: what is declared, \
+else Kafka's default; times in milliseconds, sizes in bytes, `cleanup.policy` a list |
+| `topic.declared` | the names of the settings that are declared, a list |
+| `topic.contents` | as in the YAML: `topic.contents.key.required`, `topic.contents.records.max_bytes`; `null` (and \
+`false` for `key.required`, `[]` for `headers.required`) where not declared |
+| `topic.allow` | a list of texts |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from topicwarden.specs.brokers import Brokers
+from topicwarden.specs.configs import Definition, definitions
+from topicwarden.topic import Contents, Topic
+
+_SETTING: Final = re.compile(r"""\bconfig\s*\[\s*(["'])([a-z.]+)\1\s*\]""")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What of a topic some expressions look at, so that nothing else is made ready; ``settings`` None: all of them."""
+
+    settings: frozenset[str] | None
+    contents: bool
+
+
+def needs(expressions: Iterable[str]) -> Needs:
+    """What the expressions may look at: rather too much than too little."""
+    text = "\n".join(expressions)
+    named = _SETTING.findall(text)
+    whole = len(re.findall(r"\bconfig\b", text)) > len(named)
+    return Needs(None if whole else frozenset(name for _, name in named), "contents" in text)
+
+
+def view(topic: Topic, brokers: Brokers, needed: Needs) -> dict[str, Any]:
+    """``topic`` as plain values, of the shape that this module's documentation says, as far as it is needed."""
+    known = definitions(brokers.kafka)
+    names = known.keys() if needed.settings is None else needed.settings & known.keys()
+    defaults = _defaults(brokers.kafka)
+    return {
+        "name": topic.name,
+        "domain": topic.domain,
+        "owner": topic.owner,
+        "description": topic.description,
+        "partitions": topic.partitions,
+        "replication_factor": topic.replication_factor,
+        "config": {
+            name: _typed(known[name], topic.config[name]) if name in topic.config else defaults[name] for name in names
+        },
+        "declared": list(topic.config),
+        "contents": _contents(topic.contents) if needed.contents else {},
+        "allow": sorted(each.value for each in topic.allow),
+    }
+
+
+def _contents(contents: Contents) -> dict[str, dict[str, Any]]:
+    return {
+        "key": {
+            "required": contents.key_required,
+            "format": contents.key_format,
+            "partitioner": contents.partitioner,
+        },
+        "value": {"format": contents.value_format, "schema": contents.value_schema},
+        "headers": {"required": list(contents.headers_required)},
+        "timestamps": {"type": contents.timestamp_type, "max_ahead": contents.timestamp_max_ahead_ms},
+        "records": {"max_bytes": contents.record_max_bytes, "per_day": contents.records_per_day},
+        "partitions": {"max_skew": contents.partition_max_skew},
+    }
+
+
+@cache
+def _defaults(kafka: str) -> Mapping[str, Any]:
+    known = definitions(kafka).values()
+    return {each.name: None if each.default is None else _typed(each, each.default) for each in known}
+
+
+def _typed(definition: Definition, value: str) -> Any:
+    if definition.type == "list":
+        return [item.strip() for item in value.split(",") if item.strip()]
+    if definition.type == "boolean":
+        return value.lower() == "true"
+    if definition.type == "string":
+        return value
+    try:
+        return float(value) if definition.type == "double" else int(value)
+    except ValueError:  # a live topic of another version
+        return value
