@@ -2,28 +2,68 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
+from topicwarden.cli import output
+from topicwarden.cli.paths import Selection, select
+from topicwarden.cli.stacks import stacks_of
 from topicwarden.policies.check import check as judge
-from topicwarden.problem import Level, Refusal
-from topicwarden.project import find_project
+from topicwarden.problem import Refusal
+from topicwarden.report.problems import FORMATS, render, text
+from topicwarden.report.problems.page import Page, many
 
 
-def check(stack: str | None) -> int:
-    """Prints every problem, a line each; 1 where one is an error."""
-    project = find_project()
-    if stack is not None and stack not in project.stack_names():
-        known = ", ".join(project.stack_names()) or "none"
-        raise Refusal(f"there is no stack {stack!r}: stacks/Pulumi.{stack}.yaml does not exist (stacks: {known})")
-    checked = judge(project, [stack] if stack else project.stack_names())
-    for problem in checked.problems:
-        print(problem)
-    errors = sum(problem.level is Level.ERROR for problem in checked.problems)
-    topics = len({held.topic.name for declared in checked.declarations.values() for held in declared})
-    warnings = len(checked.problems) - errors
-    print(f"{_many(topics, 'topic')}: {_many(errors, 'error')}, {_many(warnings, 'warning')}", file=sys.stderr)
-    return 1 if errors else 0
+def check(
+    stack: str | None, form: str | None = None, paths: Sequence[Path] = (), fix: bool = False, diff: bool = False
+) -> int:
+    """Prints every problem in the format ``form``, and a summary on standard error; 1 where one is an error.
+
+    ``fix`` mends the files before they are judged. ``diff`` only prints what it would write; 1 where that is something.
+    """
+    form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
+    if form not in FORMATS:
+        raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
+    selection = select(paths)
+    stacks = stacks_of(selection.project, stack)
+    if fix or diff:
+        # Imported when asked for: most checks change nothing.
+        from topicwarden.cli.fix import fix as mend  # noqa: PLC0415
+
+        changed = mend(selection, write=not diff, to_stdout=diff or form == "text")
+        if diff:
+            return 1 if changed else 0
+    with _uncollected():
+        page, hidden = _page(selection, stacks)
+    output.write(text.render(page, output.coloured()) if form == "text" else render(page, form))
+    if hidden:
+        print(f"{many(hidden, 'more problem')} elsewhere; `topicwarden check` shows all", file=sys.stderr)
+    summary = f"{many(page.topics, 'topic')}: {many(page.errors, 'error')}, {many(page.warnings, 'warning')}"
+    print(summary, file=sys.stderr)
+    return 1 if page.errors else 0
 
 
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without Python's cyclic collector: all that is read is kept to the end, and looking it over takes a third."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _page(selection: Selection, stacks: list[str]) -> tuple[Page, int]:
+    """What is shown, and how many problems are not, as they are not of the selection."""
+    checked = judge(selection.project, stacks, paths=selection.topics)
+    problems = tuple(problem for problem in checked.problems if selection.shows(problem))
+    held = [declaration for declared in checked.declarations.values() for declaration in declared]
+    files = {declaration.places.own.file for declaration in held} | {problem.location.file for problem in problems}
+    topics = {declaration.topic.name for declaration in held}
+    hidden = len(checked.problems) - len(problems)
+    return Page(selection.project.root, problems, tuple(sorted(files)), len(topics)), hidden

@@ -32,14 +32,59 @@ Broker = Annotated[int, typer.Argument(help="The broker's id, from 1.", min=1)]
 # A command is imported when it is called: a check of a pull request starts no JVM and imports no Pulumi.
 
 
-@app.command(epilog="Example: topicwarden check --stack dev")
+@app.command(epilog="Example: topicwarden check --stack prod --format sarif > topicwarden.sarif")
 def check(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PATH]...",
+            help="Only these files and folders, with all that they inherit; a _defaults.yaml stands for its folder. "
+            "What takes every file to see is not seen then: a topic that another file declares, too, names that "
+            "collide, totals of a stack.",
+            show_default=False,
+        ),
+    ] = None,
     stack: Annotated[str | None, typer.Option("--stack", "-s", help="Only this stack (default: every one).")] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help="text, github, sarif, junit or json (default: github under GitHub Actions, else text).",
+            show_default=False,
+        ),
+    ] = None,
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix",
+            help="Mend what has one right answer in topics/, then check: units, misspelt keys, the order of keys. "
+            "Prints what it changes.",
+        ),
+    ] = False,
+    diff: Annotated[
+        bool,
+        typer.Option("--diff", help="Only show what --fix would change; exit code 1 where that is something."),
+    ] = False,
 ) -> None:
-    """Judge specs and policies, without a cluster: every problem as file:line:col: message."""
+    """Judge specs and policies, without a cluster: every problem as file:line:col: message [rule]."""
     from topicwarden.cli.check import check
 
-    raise typer.Exit(check(stack))
+    raise typer.Exit(check(stack, form, paths or (), fix, diff))
+
+
+@app.command(epilog="Example: topicwarden show orders.placed.v1 --stack prod")
+def show(
+    topic: Annotated[str | None, typer.Argument(help="The topic (default: list all).", show_default=False)] = None,
+    stack: Annotated[
+        str | None, typer.Option("--stack", "-s", help="The stack; may be left out where there is one.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", "-f", help="text or json.")] = "text",
+) -> None:
+    """Show a topic as a stack declares it, and where each value comes from."""
+    from topicwarden.cli.show import show
+
+    raise typer.Exit(show(topic, stack, form))
 
 
 @app.command(epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/")
@@ -72,8 +117,8 @@ def demo(
 
 
 @app.command(epilog="Example: topicwarden schema topic > topic.schema.json")
-def schema(what: Annotated[str, typer.Argument(help="topic or report.")] = "topic") -> None:
-    """Print the JSON Schema of topic files, or of report.json."""
+def schema(what: Annotated[str, typer.Argument(help="topic, policy, report or check.")] = "topic") -> None:
+    """Print the JSON Schema of topic files, of policy files, of report.json, or of what check --format json prints."""
     from topicwarden.cli.schema import schema
 
     raise typer.Exit(schema(what))

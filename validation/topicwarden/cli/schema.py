@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable
 from typing import Any
 
+from topicwarden.cli import output
 from topicwarden.problem import Refusal
-from topicwarden.report import json as report_json
-from topicwarden.specs.schema import spec_schema
-
-SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {"topic": spec_schema, "report": report_json.schema}
 
 
 def schema(what: str) -> int:
     """Prints a JSON Schema; refuses an unknown name."""
     if what not in SCHEMAS:
         raise Refusal(f"there is no schema {what!r}: expected one of {', '.join(SCHEMAS)}")
-    print(json.dumps(SCHEMAS[what](), indent=2, ensure_ascii=False))
+    output.write(json.dumps(SCHEMAS[what](), indent=2, ensure_ascii=False) + "\n")
     return 0
+
+
+# Each is imported when asked for: of these models, a schema needs one.
+
+
+def _topic() -> dict[str, Any]:
+    from topicwarden.specs.schema import spec_schema  # noqa: PLC0415
+
+    return spec_schema()
+
+
+def _policy() -> dict[str, Any]:
+    from topicwarden.policies.file import PolicyFile  # noqa: PLC0415
+    from topicwarden.policies.rules import RULES, STACK_RULES  # noqa: PLC0415
+    from topicwarden.specs.schema import for_editors  # noqa: PLC0415
+
+    schema = for_editors(PolicyFile.model_json_schema(by_alias=True), "topicwarden policies")
+    for name, rule in {**RULES, **STACK_RULES}.items():
+        schema["$defs"]["RuleTable"]["properties"][name]["description"] = inspect.getdoc(rule)
+    return schema
+
+
+def _report() -> dict[str, Any]:
+    from topicwarden.report import json as report  # noqa: PLC0415
+
+    return report.schema()
+
+
+def _check() -> dict[str, Any]:
+    from topicwarden.report.problems import json as problems  # noqa: PLC0415
+
+    return problems.schema()
+
+
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
+    "topic": _topic,
+    "policy": _policy,
+    "report": _report,
+    "check": _check,
+}

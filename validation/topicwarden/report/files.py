@@ -21,14 +21,22 @@ def write(report: AuditReport, directory: Path) -> list[Path]:
         "report.md": markdown.render(report),
         "report.json": json.render(report),
     }
-    if directory.exists() and not directory.is_dir():
-        raise Refusal(f"cannot write the report to {directory}: it is not a directory; name another with --out")
+    require_writable(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         return [_replace(directory / name, text) for name, text in texts.items()]
     except OSError as error:
         reason = error.strerror or str(error)
         raise Refusal(f"cannot write the report to {directory}: {reason}; name another with --out") from error
+
+
+def require_writable(directory: Path) -> None:
+    """Refuses a directory that is none, cannot be made, or may not be written to. Makes nothing."""
+    nearest = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
+    if not nearest.is_dir():
+        raise Refusal(f"cannot write the report to {directory}: {nearest} is not a directory; name another with --out")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise Refusal(f"cannot write the report to {directory}: {nearest} may not be written; name another with --out")
 
 
 def _replace(path: Path, text: str) -> Path:

@@ -1,0 +1,70 @@
+"""`topicwarden check --fix` and `--diff`: the files of ``topics/`` as they should be written."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from difflib import unified_diff
+from pathlib import Path
+
+from typer import style
+
+from topicwarden.cli import output
+from topicwarden.cli.paths import Selection
+from topicwarden.problem import Problem, Refusal
+from topicwarden.report.problems.page import many
+from topicwarden.specs.files import read_files
+from topicwarden.specs.fix import fixed
+
+_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def fix(selection: Selection, write: bool, to_stdout: bool) -> int:
+    """Prints what is changed as a unified diff, then writes each file whole; gives the number of files changed.
+
+    Only files that are selected themselves are touched. Without ``write`` nothing is.
+    """
+    project, changed = selection.project, 0
+    for spec in read_files(project.topics, project.root, selection.topics):
+        if isinstance(spec, Problem) or not selection.names(spec.file):
+            continue
+        after = fixed(spec.data, spec.defaults)
+        if after == spec.data:
+            continue
+        changed += 1
+        shown = _diff(spec.file, spec.data, after, to_stdout and output.coloured())
+        if to_stdout:
+            output.write(shown)
+        else:
+            print(shown, end="", file=sys.stderr)
+        if write:
+            _replace(project.root / spec.file, after)
+    print(f"{many(changed, 'file')} {'fixed' if write else 'to fix'}", file=sys.stderr)
+    return changed
+
+
+def _diff(file: str, before: bytes, after: bytes, coloured: bool) -> str:
+    lines = unified_diff(_lines(before), _lines(after), f"a/{file}", f"b/{file}")
+    whole = (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    if not coloured:
+        return "".join(whole)
+    return "".join(style(line, fg=_COLOURS.get(line[:1]), bold=line[:3] in ("---", "+++")) for line in whole)
+
+
+def _lines(data: bytes) -> list[str]:
+    # Ends as patch sees them: a carriage return is of the line.
+    return re.findall(r"[^\n]*\n|[^\n]+", data.decode("utf-8"))
+
+
+def _replace(path: Path, data: bytes) -> None:
+    target = path.resolve()
+    # The loader passes over names that begin with a dot.
+    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_bytes(data)
+        draft.chmod(target.stat().st_mode & 0o7777)
+        draft.replace(target)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise Refusal(f"{path} cannot be written: {error.strerror or error}; see to its permissions") from error

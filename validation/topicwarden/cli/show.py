@@ -1,0 +1,50 @@
+"""`topicwarden show`: what a stack declares, and where each value comes from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from topicwarden.cli import output
+from topicwarden.cli.stacks import stacks_of
+from topicwarden.problem import Level, Refusal
+from topicwarden.project import find_project
+from topicwarden.report.declared import list_json, list_text, topic_json, topic_text, values
+from topicwarden.report.problems.page import many
+from topicwarden.specs.brokers import read_brokers
+from topicwarden.specs.load import load
+from topicwarden.specs.resolve import Declaration, resolve
+from topicwarden.specs.words import guess
+
+FORMATS = ("text", "json")
+
+
+def show(topic: str | None, stack: str | None, form: str = "text") -> int:
+    """Prints one topic with all its values, or a line a topic; refuses an unknown one with the nearest name."""
+    if form not in FORMATS:
+        raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
+    project = find_project()
+    stacks = stacks_of(project, stack)
+    if len(stacks) > 1:
+        raise Refusal(f"a topic may differ by stack: say which with --stack, one of {', '.join(stacks)}")
+    resolved = resolve(load(project.topics, project.root, project.stack_names()), stacks[0])
+    brokers, _ = read_brokers(project, stacks[0])
+    errors = sum(problem.level is Level.ERROR for problem in resolved.problems)
+    missing = f"; {many(errors, 'error')} may hide topics: see `topicwarden check`" if errors else ""
+    if topic is not None:
+        found = values(_named(topic, stacks[0], resolved.declarations, missing), brokers)
+        output.write((topic_json if form == "json" else topic_text)(found, stacks[0], brokers))
+        return 0
+    if form == "json":
+        output.write(list_json(resolved.declarations, stacks[0], brokers))
+    else:
+        output.write(list_text(resolved.declarations, brokers))
+    print(f"{many(len(resolved.declarations), 'topic')} on stack {stacks[0]}{missing}", file=sys.stderr)
+    return 0
+
+
+def _named(topic: str, stack: str, declarations: Sequence[Declaration], missing: str) -> Declaration:
+    by_name = {held.topic.name: held for held in declarations}
+    if topic not in by_name:
+        raise Refusal(f"no topic {topic!r} is declared for stack {stack}{guess(topic, by_name)}{missing}")
+    return by_name[topic]

@@ -1,0 +1,49 @@
+"""Problems on a terminal or in a log: the place, the message, and the line with a caret under the place."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.cells import cell_len
+from typer import style
+
+from topicwarden.problem import Level, Problem
+from topicwarden.report.problems.page import Page
+from topicwarden.report.units import printable
+
+# Of a longer line, what stands around the place is shown.
+_BEFORE: Final = 60
+_AFTER: Final = 60
+
+
+def render(page: Page, coloured: bool = False) -> str:
+    """``file:line:col: message [rule]`` on a line of its own, as tools read it, and below it the line it is about."""
+    return "".join(_problem(problem, page, coloured) for problem in page.problems)
+
+
+def _problem(problem: Problem, page: Page, coloured: bool) -> str:
+    source = _source(problem, page.sources.line(problem.location), coloured)
+    if not coloured:
+        return f"{problem}\n{source}"
+    colour, word = ("red", "") if problem.level is Level.ERROR else ("yellow", style("warning: ", fg="yellow"))
+    place, rule = style(str(problem.location), bold=True), style(f"[{problem.rule}]", fg=colour)
+    return f"{place}: {word}{problem.message} {rule}\n{source}"
+
+
+def _source(problem: Problem, line: str, coloured: bool) -> str:
+    if not line.strip():
+        return ""
+    at = min(problem.location.column - 1, len(line))
+    start, end = max(0, at - _BEFORE), at + _AFTER
+    before = ("…" if start else "") + _shown(line[start:at])
+    after = _shown(line[at:end]) + ("…" if end < len(line) else "")
+    margin = f"{problem.location.line:>5} | "
+    caret = " " * (len(margin) - 2) + "| " + " " * cell_len(before)
+    if not coloured:
+        return f"{margin}{before}{after}\n{caret}^\n"
+    colour = "red" if problem.level is Level.ERROR else "yellow"
+    return f"{style(margin, dim=True)}{before}{after}\n{style(caret, dim=True)}{style('^', fg=colour, bold=True)}\n"
+
+
+def _shown(part: str) -> str:
+    return printable(part.replace("\t", " "))
