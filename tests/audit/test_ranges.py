@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import cast
 
@@ -23,7 +24,7 @@ def test_every_offset_is_read_once_and_the_work_is_even() -> None:
         own = [(start, end) for part, start, end in pieces if part == one.part]
         assert own[0][0] == one.start
         assert own[-1][1] == one.end
-        assert all(end == start for (_, end), (start, _) in zip(own, own[1:], strict=False))
+        assert all(end == start for (_, end), (start, _) in pairwise(own))
     loads = [sum(piece.end - piece.start for piece in task) for task in tasks]
     assert len(tasks) == 4
     assert max(loads) <= MOST_OFFSETS

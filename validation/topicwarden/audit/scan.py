@@ -6,6 +6,7 @@ they fall into; a second, small aggregation brings both to one row for each part
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -68,18 +69,20 @@ def scan(spark: SparkSession, connection: Connection, parts: list[Slice], now: i
 
 
 def _borders(spark: SparkSession, parts: list[Slice]) -> DataFrame:
-    schema = "part int, compacted boolean, rolled long, cleanable long, expired_time long, future_offset long"
-    return spark.createDataFrame(
-        [
-            (
-                *(part.range.part, part.compacted),
-                *(part.horizon.rolled, part.horizon.cleanable),
-                *(part.horizon.expired_time, part.horizon.future_offset),
-            )
-            for part in parts
-        ],
-        schema,
-    )
+    """A row a partition. Made of a literal: what Python hands over row by row would start Python on the executors."""
+    schema = "part:int,compacted:boolean,rolled:long,cleanable:long,expired_time:long,future_offset:long"
+    rows = [
+        {
+            "part": part.range.part,
+            "compacted": part.compacted,
+            "rolled": part.horizon.rolled,
+            "cleanable": part.horizon.cleanable,
+            "expired_time": part.horizon.expired_time,
+            "future_offset": part.horizon.future_offset,
+        }
+        for part in parts
+    ]
+    return spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(rows)), f"array<struct<{schema}>>")))
 
 
 def _count(records: DataFrame, now: int) -> DataFrame:

@@ -12,6 +12,7 @@ from pathlib import Path
 from topicwarden.cli import output
 from topicwarden.cli.paths import Selection, select
 from topicwarden.cli.stacks import stacks_of
+from topicwarden.policies.check import Checked
 from topicwarden.policies.check import check as judge
 from topicwarden.problem import Refusal
 from topicwarden.report.problems import FORMATS, render, text
@@ -38,12 +39,13 @@ def check(
         if diff:
             return 1 if changed else 0
     with _uncollected():
-        page, hidden = _page(selection, stacks)
+        checked = judge(selection.project, stacks, paths=selection.topics)
+        page = _page(selection, checked)
     output.write(text.render(page, output.coloured()) if form == "text" else render(page, form))
-    if hidden:
+    if hidden := len(checked.problems) - len(page.problems):
         print(f"{many(hidden, 'more problem')} elsewhere; `topicwarden check` shows all", file=sys.stderr)
     summary = f"{many(page.topics, 'topic')}: {many(page.errors, 'error')}, {many(page.warnings, 'warning')}"
-    print(summary, file=sys.stderr)
+    print(summary + (f", {checked.waived:,} waived" if checked.waived else ""), file=sys.stderr)
     return 1 if page.errors else 0
 
 
@@ -58,12 +60,10 @@ def _uncollected() -> Iterator[None]:
         gc.enable()
 
 
-def _page(selection: Selection, stacks: list[str]) -> tuple[Page, int]:
-    """What is shown, and how many problems are not, as they are not of the selection."""
-    checked = judge(selection.project, stacks, paths=selection.topics)
+def _page(selection: Selection, checked: Checked) -> Page:
+    """What is shown: of a selection, the problems that are its own."""
     problems = tuple(problem for problem in checked.problems if selection.shows(problem))
     held = [declaration for declared in checked.declarations.values() for declaration in declared]
     files = {declaration.places.own.file for declaration in held} | {problem.location.file for problem in problems}
     topics = {declaration.topic.name for declaration in held}
-    hidden = len(checked.problems) - len(problems)
-    return Page(selection.project.root, problems, tuple(sorted(files)), len(topics)), hidden
+    return Page(selection.project.root, problems, tuple(sorted(files)), len(topics))
