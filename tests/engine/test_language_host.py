@@ -15,11 +15,9 @@ from google.protobuf.empty_pb2 import Empty  # type: ignore[import-untyped]
 from pulumi.runtime.proto import language_pb2 as rpc
 from pulumi.runtime.proto.language_pb2_grpc import LanguageRuntimeStub
 
-from topicwarden.problem import Refusal
+from tests.conftest import REPOSITORY
 from topicwarden.project import Project
-from topicwarden.sandbox.install import environment
-
-_REPOSITORY = Project(Path(__file__).parents[2])
+from topicwarden.sandbox.install import Toolchain, environment
 
 
 @pytest.fixture(scope="module")
@@ -56,12 +54,9 @@ def test_a_virtualenv_that_is_not_there_is_named(host: LanguageRuntimeStub, tmp_
 
 
 @pytest.fixture
-def pulumi(tmp_path: Path) -> dict[str, str]:
+def pulumi(tools: Toolchain, tmp_path: Path) -> dict[str, str]:
     """The variables for a real ``pulumi`` with a state of its own, and a project in ``tmp_path``."""
-    try:
-        variables = environment(_REPOSITORY)
-    except Refusal as refusal:
-        pytest.skip(str(refusal))
+    variables = environment(Project(REPOSITORY))
     tmp_path.joinpath("Pulumi.yaml").write_text(
         "{name: scratch, main: stacks/, stackConfigDir: stacks, "
         f"runtime: {{name: python, options: {{virtualenv: '{sys.prefix}'}}}}}}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -23,23 +22,6 @@ from topicwarden.sandbox.files import cleaner_checkpoint, segments
 from topicwarden.sandbox.process import Process, _from_proc, _from_ps, started
 from topicwarden.sandbox.server import Condition, telling
 from topicwarden.sandbox.state import lock
-
-REPOSITORY = Path(__file__).parents[2]
-
-
-@pytest.fixture(scope="module")
-def jars() -> Path:
-    cache = Path(os.environ.get("TOPICWARDEN_CACHE", REPOSITORY / ".cache"))
-    folder = cache / "jars" / "kafka"
-    if not any(folder.glob("*.jar")):
-        pytest.fail(f"Kafka's jars are not in {folder}: run `make setup`")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def java() -> Path:
-    home = os.environ.get("JAVA_HOME")
-    return Path(home) / "bin" / "java" if home else Path(shutil.which("java") or "java")
 
 
 @pytest.fixture
@@ -201,15 +183,7 @@ def test_a_java_too_old_or_missing_is_refused(tmp_path: Path, java: Path, jars: 
             Sandbox(tmp_path / "sandbox", path, folder).up(brokers=1)
 
 
-@pytest.mark.parametrize(
-    "read",
-    [
-        _from_ps,
-        pytest.param(
-            _from_proc, marks=pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here")
-        ),
-    ],
-)
+@pytest.mark.parametrize("read", [_from_ps, _from_proc] if Path("/proc/self/stat").exists() else [_from_ps])
 def test_a_start_time_stays_and_a_zombie_has_none(read: Callable[[int], str | None]) -> None:
     child = subprocess.Popen(["sleep", "60"])
     assert read(child.pid) == read(child.pid) is not None

@@ -15,12 +15,13 @@ from topicwarden.audit.run import Request
 from topicwarden.audit.run import audit as audit_cluster
 from topicwarden.audit.spark import spark_session
 from topicwarden.finding import AuditReport, Verdict
+from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.policies.check import check
 from topicwarden.problem import Level, Refusal
 from topicwarden.project import Project, find_project
 from topicwarden.report import text
-from topicwarden.report.files import write
+from topicwarden.report.files import require_writable, write
 from topicwarden.specs.resolve import Declaration
 
 Look: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
@@ -29,8 +30,12 @@ Look: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
 
 def audit(stack: str, patterns: tuple[str, ...], out: Path | None, master: str | None) -> int:
     """Prints the report, and writes it to ``out``; 1 where anything fails."""
+    if out is not None:
+        require_writable(out)
     with auditing(find_project(), stack, master) as look:
         report = look(patterns)
+    if patterns and not report.topics:
+        raise Refusal(f"no topic, declared or on the cluster, is like {' or '.join(patterns)}: look at --topics")
     text.render(report, Console())
     if out is not None:
         for path in write(report, out):
@@ -42,15 +47,19 @@ def audit(stack: str, patterns: tuple[str, ...], out: Path | None, master: str |
 def auditing(project: Project, stack: str, master: str | None = None) -> Iterator[Look]:
     """Gives a function that audits the topics like some globs, as often as one likes, in one Spark session.
 
-    Progress goes to standard error. Refuses declarations that do not hold, before Spark is started.
+    Progress goes to standard error, where that is a terminal. Refuses declarations that do not hold, and a
+    cluster that does not answer, before Spark is started.
     """
     connection = connect_to(project, stack)
     declarations = _declarations(project, stack)
+    with open_cluster(connection):
+        pass
     label = TextColumn("{task.description}")
     columns = (SpinnerColumn(), label, BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
 
     def shown() -> Progress:
-        return Progress(*columns, console=Console(stderr=True), transient=True)
+        console = Console(stderr=True)
+        return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
     with ExitStack() as opened:
         with shown() as progress:

@@ -76,9 +76,7 @@ def connection_from(project: Project, stack: str, settings: Mapping[str, Any]) -
     """The connection that ``settings`` (names as in ``Pulumi.<stack>.yaml``, secrets in plain) describe."""
     if settings.get("topicwarden:cluster") == "sandbox":
         return Connection(sandbox_servers(project), tls=False)
-    servers = settings.get("kafka:bootstrapServers")
-    if isinstance(servers, str):
-        servers = json.loads(servers) if servers.startswith("[") else [servers]
+    servers = _addresses(stack, settings.get("kafka:bootstrapServers"))
     if not servers:
         raise Refusal(
             f"stacks/Pulumi.{stack}.yaml names no cluster: set kafka:bootstrapServers, "
@@ -88,13 +86,30 @@ def connection_from(project: Project, stack: str, settings: Mapping[str, Any]) -
     if mechanism is not None and mechanism not in _MECHANISMS:
         raise Refusal(f"stacks/Pulumi.{stack}.yaml: kafka:saslMechanism {mechanism!r}: expected {_one_of(_MECHANISMS)}")
     return Connection(
-        bootstrap_servers=tuple(str(server) for server in servers),
+        bootstrap_servers=servers,
         tls=_flag(settings.get("kafka:tlsEnabled", True)),
         verify_tls=not _flag(settings.get("kafka:skipTlsVerify", False)),
         ca_cert=_certificate(project, stack, settings),
         sasl_mechanism=_MECHANISMS[mechanism] if mechanism else None,
         username=settings.get("kafka:saslUsername"),
         password=settings.get("kafka:saslPassword"),
+    )
+
+
+def _addresses(stack: str, value: object) -> tuple[str, ...]:
+    """A list of addresses, or, as Pulumi hands it to programs, that list as JSON; one address may stand alone."""
+    try:
+        listed = json.loads(value) if isinstance(value, str) and value.startswith("[") else value
+    except json.JSONDecodeError:
+        listed = None
+    if listed is None and value is None:
+        return ()
+    if isinstance(listed, str):
+        return (listed,)
+    if isinstance(listed, list) and all(isinstance(address, str) for address in listed):
+        return tuple(listed)
+    raise Refusal(
+        f"stacks/Pulumi.{stack}.yaml: kafka:bootstrapServers {value!r}: expected a list such as [localhost:9092]"
     )
 
 

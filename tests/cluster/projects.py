@@ -1,0 +1,85 @@
+"""Projects in temporary folders, each with a cache of its own that borrows what `make setup` installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.conftest import REPOSITORY
+from topicwarden.project import Project
+
+BIN = Path(sys.executable).parent
+_SANDBOX = "config: {'topicwarden:cluster': sandbox}\n"
+
+
+@dataclass(frozen=True)
+class Shell:
+    """A folder to type commands in, and the variables that differ from this process's."""
+
+    folder: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, *command: str | Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(part) for part in command],
+            cwd=self.folder,
+            env={**os.environ, **self.variables},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout,
+        )
+
+    def topicwarden(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return self.run(BIN / "topicwarden", *arguments)
+
+
+def copy_of_the_example(folder: Path) -> Project:
+    """The project of this repository, without its engine."""
+    for name in ("topics", "policies", "stacks"):
+        shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return _finished(folder)
+
+
+def project_of(folder: Path, files: Mapping[str, str], settings: str = _SANDBOX) -> Project:
+    """A project whose ``topics/`` holds ``files``, by path, with the one stack ``dev``; a file written before stays."""
+    (folder / "topics").mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        path = folder / "topics" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (folder / "stacks").mkdir(exist_ok=True)
+    shutil.copy(REPOSITORY / "stacks" / "__main__.py", folder / "stacks")
+    (folder / "stacks" / "Pulumi.dev.yaml").write_text(settings, encoding="utf-8")
+    return _finished(folder)
+
+
+def place(project: Project, file: str, setting: str) -> str:
+    """``file:line:column`` of the value in the first line that holds ``setting``, such as ``partitions: 5``."""
+    lines = (project.root / file).read_text(encoding="utf-8").splitlines()
+    line, text = next((number, text) for number, text in enumerate(lines, 1) if setting in text)
+    return f"{file}:{line}:{text.index(setting) + setting.index(': ') + 3}"
+
+
+def _finished(folder: Path) -> Project:
+    shutil.copy(REPOSITORY / "Pulumi.yaml", folder)
+    venv = folder / ".venv"
+    if not venv.is_symlink():
+        venv.symlink_to(sys.prefix)
+    return Project(folder)
+
+
+def borrowing_cache(folder: Path) -> Path:
+    """A cache without a sandbox and without Pulumi's state; jars and Pulumi are links to those of this repository."""
+    installed = REPOSITORY / ".cache"
+    for name in ("jars", "pulumi/bin", "pulumi/home", "pulumi/chosen.json"):
+        link = folder / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        if (installed / name).exists():
+            link.symlink_to(installed / name)
+    return folder

