@@ -17,10 +17,17 @@ INTERVAL = 300_000
 
 
 class Log:
-    """Timestamps by offset; stands in for ``Cluster`` where it answers for one partition."""
+    """Timestamps by offset; stands in for ``Cluster`` where it answers for one partition.
 
-    def __init__(self, *timestamps: int) -> None:
+    Each record is a batch of its own, unless ``batches`` says where batches begin.
+    """
+
+    def __init__(self, *timestamps: int, batches: tuple[int, ...] | None = None) -> None:
         self.timestamps = timestamps
+        self.batches = batches or tuple(range(len(timestamps)))
+
+    def batch_starts(self, _: Snapshot, offsets: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
+        return {place: max(start for start in self.batches if start <= at) for place, at in offsets.items()}
 
     def first_offsets_at(self, times: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], tuple[int, int]]:
         return {
@@ -43,7 +50,14 @@ def horizon(log: Log, last_stable: int | None = None, /, **config: str) -> Horiz
 
 
 def test_what_came_more_than_a_roll_before_the_youngest_has_rolled() -> None:
-    assert horizon(Log(NOW - 9_000, NOW - 8_000, NOW - 200, NOW)).rolled == 2
+    assert horizon(Log(NOW - 9_000, NOW - 8_000, NOW - 100, NOW)).rolled == 2
+
+
+def test_a_batch_that_spans_more_than_a_roll_is_still_one_batch() -> None:
+    """Found on a real broker: 240 back-filled records an hour apart, one batch, one segment of a day."""
+    hours = [NOW - (240 - number) * 3_600_000 for number in range(240)]
+    assert horizon(Log(*hours, batches=(0,)), segment_ms="86400000").rolled == 0
+    assert horizon(Log(*hours, batches=(0, 100, 230)), segment_ms="86400000").rolled == 100
 
 
 def test_an_idle_partition_never_rolls() -> None:
@@ -77,7 +91,7 @@ def test_min_compaction_lag_holds_back_the_cleaner() -> None:
 
 def test_overdue_needs_both_the_roll_and_the_brokers_look() -> None:
     retention = 60_000
-    gone = NOW - retention - INTERVAL - 10_000
+    gone = NOW - retention - INTERVAL - 10_000  # and so rolled since: 30 s and now came later
     found = horizon(Log(gone, gone + 1, NOW - 30_000, NOW), retention_ms=str(retention))
     assert found.overdue == 2
     idle = horizon(Log(gone, gone + 1), retention_ms=str(retention))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections import Counter
+
+import pytest
+from kafka.admin import NewTopic
 
 from tests.cluster.findings import facts
 from tests.cluster.reading import records
@@ -14,6 +18,10 @@ from topicwarden.sandbox.cluster import Sandbox
 from topicwarden.sandbox.files import segments
 from topicwarden.sandbox.install import Toolchain
 from topicwarden.sandbox.stories import cache, flights
+from topicwarden.sandbox.stories.admin import connected
+from topicwarden.sandbox.stories.writer import writing
+
+_DAY_MS = 86_400_000
 
 
 def test_ends_are_those_that_kafkas_own_tool_tells(report: AuditReport, servers: list[str], tools: Toolchain) -> None:
@@ -46,12 +54,35 @@ def test_another_client_counts_the_same_in_every_partition(report: AuditReport, 
         assert (partition.payload_bytes, partition.largest_record) == (payload[number], largest[number])
 
 
+@pytest.fixture
+def back_filled(servers: list[str]) -> str:
+    """A topic in which one batch spans ten days, and a segment one: what a replay of old data looks like."""
+    with connected(servers) as admin:
+        settings = {"cleanup.policy": "compact", "segment.ms": str(_DAY_MS)}
+        admin.create_topics([NewTopic("back-filled", 1, 3, topic_configs=settings)])
+    begun = int(time.time() * 1000) - 20 * _DAY_MS
+    with writing(servers) as writer:
+        for hour in range(240):
+            writer.send("back-filled", f"key-{hour % 5}", "value", timestamp=begun + hour * _DAY_MS // 24)
+    return "back-filled"
+
+
+def test_a_batch_is_not_certified_as_rolled_for_its_own_later_records(
+    back_filled: str, cluster: Cluster, sandbox: Sandbox
+) -> None:
+    snapshot = cluster.snapshot({back_filled})
+    border = horizons(cluster, snapshot, snapshot.topics.values())[back_filled, 0]
+    for broker in (1, 2, 3):
+        assert border.rolled <= segments(sandbox.log_dir(broker), back_filled, 0)[-1]
+
+
 def test_what_is_certified_as_rolled_has_left_every_brokers_active_segment(
     filled: None, cluster: Cluster, sandbox: Sandbox
 ) -> None:
-    snapshot = cluster.snapshot()
-    border = horizons(cluster, snapshot, [snapshot.topics[cache.TOPIC]])[cache.TOPIC, 0]
-    assert border.rolled > 0
+    snapshot = cluster.snapshot({cache.TOPIC, flights.AIRCRAFT, flights.EVENTS})
+    borders = horizons(cluster, snapshot, snapshot.topics.values())
     # The certificate may come late, and may never come early.
-    for broker in (1, 2, 3):
-        assert border.rolled <= segments(sandbox.log_dir(broker), cache.TOPIC, 0)[-1]
+    for (topic, partition), border in borders.items():
+        assert border.rolled > 0, topic
+        for broker in (1, 2, 3):
+            assert border.rolled <= segments(sandbox.log_dir(broker), topic, partition)[-1], (topic, partition, broker)

@@ -1,9 +1,15 @@
 """What the broker's own answers prove about a partition before a single record is read.
 
 `ListOffsets` by time yields the *first* offset stamped at or after a time, over all batches. So with
-``T`` the largest timestamp of the log, the first offset ``p`` stamped at or after ``T - S - ALLOWANCE``
-is the roll certificate's border: every record below ``p`` is followed by one more than ``S`` younger
-than anything up to it, and has therefore left the active segment (``LogSegment.shouldRoll``).
+``T`` the largest timestamp of the log and ``p`` the first offset stamped at or after ``T - S``, every
+batch before ``p``'s holds only what is more than ``S`` older than a record that came later. As a segment
+rolls when a batch comes that is more than ``S`` younger than the segment's first one
+(``LogSegment.shouldRoll``), those batches have left the active segment: the roll certificate.
+
+The border is the start of ``p``'s batch, not ``p``: a batch is never split, and one that was back-filled
+may span years. A replica that was catching up appends many batches at once, and rolls only between such
+appends; where it became the leader since, a segment may reach a little further than is certified here.
+So nothing that rests on the certificate alone is called more than ``suspect``.
 """
 
 from __future__ import annotations
@@ -14,9 +20,6 @@ from dataclasses import dataclass
 from topicwarden.kafka.cluster import Cluster
 from topicwarden.kafka.snapshot import Extent, LiveTopic, Snapshot
 from topicwarden.topic import Topic
-
-ALLOWANCE_MS = 1_000
-"""For records of one batch, whose times differ by the producer's linger."""
 
 CLOCK_MS = 5_000
 """For the difference between this machine's clock and the brokers'."""
@@ -69,7 +72,7 @@ def retention_time(topic: Topic) -> int | None:
 
 
 def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) -> dict[PartitionOf, Horizon]:
-    """The horizon of every partition that has a leader; five requests a broker for all of them."""
+    """The horizon of every partition that has a leader; eight requests a broker for all of them."""
     logs = {
         (live.topic.name, partition): (live.topic, extent)
         for live in topics
@@ -80,15 +83,22 @@ def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) 
     roll = {place: _roll_border(topic, extent) for place, (topic, extent) in logs.items()}
     expiry = {place: _expired_time(topic, now, interval) for place, (topic, _) in logs.items()}
 
-    rolled = cluster.first_offsets_at(_known(roll))
-    settled = cluster.first_offsets_at(
+    def first_batches_at(times: Mapping[PartitionOf, int]) -> dict[PartitionOf, int]:
+        """Where the batch begins that holds the first record stamped at or after a time; the log, where none tells."""
+        found = {place: at for place, (at, _) in cluster.first_offsets_at(times).items()}
+        starts = cluster.batch_starts(snapshot, found)
+        return {place: max(logs[place][1].start, starts.get(place, 0)) for place in found}
+
+    rolled = first_batches_at(_known(roll))
+    settled = first_batches_at(
         {
-            place: now - lag - CLOCK_MS
+            # The cleaner leaves a segment alone for its youngest record, which may be a roll younger than its first.
+            place: now - lag - (roll_time(topic) or 0) - CLOCK_MS
             for place, (topic, _) in logs.items()
             if topic.compacted and (lag := topic.number("min.compaction.lag.ms") or 0) > 0
         }
     )
-    overdue = cluster.first_offsets_at(
+    overdue = first_batches_at(
         {
             place: min(border, expired - (roll_time(logs[place][0]) or 0))
             for place, border in _known(roll).items()
@@ -105,10 +115,10 @@ def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) 
     )
 
     def horizon(place: PartitionOf, extent: Extent) -> Horizon:
-        rolled_before = rolled.get(place, (extent.start, 0))[0]
+        rolled_before = rolled.get(place, extent.start)
         borders = {
             "an open transaction": extent.last_stable,
-            "min.compaction.lag.ms": settled.get(place, (extent.end, 0))[0],
+            "min.compaction.lag.ms": settled.get(place, extent.end),
         }
         holder, held_at = min(borders.items(), key=lambda border: border[1])
         return Horizon(
@@ -116,7 +126,7 @@ def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) 
             rolled=rolled_before,
             cleanable=min(rolled_before, held_at),
             held_by=holder if held_at < rolled_before else None,
-            overdue=overdue.get(place, (extent.start, 0))[0],
+            overdue=overdue.get(place, extent.start),
             unexpired=unexpired[place][0] if place in unexpired else None,
             expired_time=expiry[place],
             future_offset=future[place][0] if place in future else None,
@@ -130,7 +140,7 @@ def _roll_border(topic: Topic, extent: Extent) -> int | None:
     longest = roll_time(topic)
     if longest is None or extent.latest_timestamp is None:
         return None
-    return extent.latest_timestamp - longest - ALLOWANCE_MS
+    return extent.latest_timestamp - longest
 
 
 def _expired_time(topic: Topic, now: int, interval: int) -> int | None:

@@ -19,6 +19,7 @@ from kafka.errors import (
 )
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
+from topicwarden.kafka.batches import batch_starts
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import Extent, LiveTopic, Replicas, Snapshot
 from topicwarden.problem import Refusal
@@ -95,6 +96,16 @@ class Cluster:
         """
         answers = self._offsets({TopicPartition(*place): max(0, time) for place, time in times.items()})
         return {place: (at.offset, at.timestamp) for place, at in answers.items() if at.offset >= 0}
+
+    def batch_starts(self, snapshot: Snapshot, offsets: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
+        """For each (topic, partition): the base offset of the batch that holds the offset; see ``batches``."""
+        leaders = {
+            (name, state.partition): state.leader
+            for name, live in snapshot.topics.items()
+            for state in live.replicas
+            if state.leader is not None
+        }
+        return batch_starts(self._admin, {place: at for place, at in offsets.items() if place in leaders}, leaders)
 
     def _settings(self, names: list[str]) -> dict[str, dict[str, Any]]:
         resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
