@@ -12,48 +12,58 @@ from typing import Any
 from kafka import KafkaAdminClient
 from kafka.protocol.consumer import FetchRequest
 
-_HEADER_BYTES = 61
-"""Of a batch of today's format: its base offset is the first eight, its format (``magic``) the seventeenth."""
+_MAGIC = 16
+"""Where in a batch its format stands; its base offset are the first eight bytes."""
+
+_LIMITS = (16 << 10, 256 << 10, 2 << 20, 32 << 20)
+"""Bytes asked of a partition: brokers give whole batches or none, so that a larger one is asked for again."""
+
+_MOST_BYTES = 64 << 20
+"""Of one answer."""
 
 _LAST_VERSION_BY_NAME = 12
 """From 13 on a fetch names topics by id (KIP-516)."""
 
+Places = Mapping[tuple[str, int], int]
+"""A number for each topic and partition."""
 
-def batch_starts(
-    admin: KafkaAdminClient, offsets: Mapping[tuple[str, int], int], leaders: Mapping[tuple[str, int], int]
-) -> dict[tuple[str, int], int]:
+
+def batch_starts(admin: KafkaAdminClient, offsets: Places, leaders: Places) -> dict[tuple[str, int], int]:
     """For each (topic, partition): the base offset of the batch that holds the offset, or the next one behind it.
 
-    One request a leader, which brings no more of a partition than a header (of the first partition, one
-    batch: KIP-74). Left out are partitions that answer nothing, and batches from before Kafka 0.11,
-    whose first number is no base offset.
+    A leader answers for thousands of partitions at once. Left out are partitions that answer nothing,
+    batches of more than 32 MiB, and those from before Kafka 0.11, whose first number is no base offset.
     """
-    requests: dict[int, dict[str, list[Any]]] = {}
+    starts: dict[tuple[str, int], int] = {}
+    for limit in _LIMITS:
+        waiting: dict[int, list[tuple[str, int]]] = {}
+        for place in offsets:
+            if place not in starts:
+                waiting.setdefault(leaders[place], []).append(place)
+        for leader, places in waiting.items():
+            at_once = _MOST_BYTES // limit
+            for first in range(0, len(places), at_once):
+                starts |= _asked(
+                    admin, leader, {place: offsets[place] for place in places[first : first + at_once]}, limit
+                )
+    return starts
+
+
+def _asked(admin: KafkaAdminClient, leader: int, offsets: Places, limit: int) -> dict[tuple[str, int], int]:
+    topics: dict[str, list[Any]] = {}
     for (topic, partition), offset in offsets.items():
         asked = FetchRequest.FetchTopic.FetchPartition(
             partition=partition,
             current_leader_epoch=-1,
             fetch_offset=offset,
             last_fetched_epoch=-1,
-            partition_max_bytes=_HEADER_BYTES,
+            partition_max_bytes=limit,
         )
-        requests.setdefault(leaders[topic, partition], {}).setdefault(topic, []).append(asked)
-    starts: dict[tuple[str, int], int] = {}
-    for leader, topics in requests.items():
-        answer = _fetch(admin, leader, topics)
-        for topic in answer.responses:
-            for partition in topic.partitions:
-                header = bytes(partition.records or b"")[:_HEADER_BYTES]
-                if partition.error_code == 0 and len(header) > 16 and header[16] >= 2:
-                    starts[topic.topic, partition.partition_index] = int.from_bytes(header[:8], "big")
-    return starts
-
-
-def _fetch(admin: KafkaAdminClient, leader: int, topics: Mapping[str, list[Any]]) -> Any:
+        topics.setdefault(topic, []).append(asked)
     request = FetchRequest(
         max_wait_ms=0,
         min_bytes=0,
-        max_bytes=64 * 1024 * 1024,
+        max_bytes=_MOST_BYTES,
         isolation_level=0,
         session_id=0,
         session_epoch=-1,  # a full fetch outside any session (KIP-227)
@@ -67,4 +77,10 @@ def _fetch(admin: KafkaAdminClient, leader: int, topics: Mapping[str, list[Any]]
     async def send() -> Any:
         return await manager.send(request, node_id=leader)
 
-    return manager.run(send)
+    return {
+        (topic.topic, partition.partition_index): int.from_bytes(header[:8], "big")
+        for topic in manager.run(send).responses
+        for partition in topic.partitions
+        for header in [bytes((partition.records or b"")[: _MAGIC + 1])]
+        if partition.error_code == 0 and len(header) > _MAGIC and header[_MAGIC] >= 2
+    }
