@@ -16,21 +16,23 @@ _INTERVAL_S = 0.2
 
 @contextmanager
 def watched(spark: SparkSession, progress: Progress) -> Iterator[None]:
-    """Reports the share of the first stage's tasks that have ended, for as long as the block runs.
+    """Reports the share of the largest stage's tasks that have ended, for as long as the block runs.
 
-    The first stage is the one that reads from Kafka; what follows is small.
+    That stage is the one that reads from Kafka; what else there is, is small.
     """
     tracker = spark.sparkContext.statusTracker()
     over = threading.Event()
 
     def watch() -> None:
-        best = 0.0
+        most, done = 0, 0
         while not over.wait(_INTERVAL_S):
-            stages = [tracker.getStageInfo(stage) for stage in sorted(tracker.getActiveStageIds())[:1]]
-            for stage in stages:
-                if stage is not None and stage.numTasks:
-                    best = max(best, stage.numCompletedTasks / stage.numTasks)
-                    progress(best)
+            for stage in filter(None, map(tracker.getStageInfo, tracker.getActiveStageIds())):
+                if stage.numTasks > most:
+                    most, done = stage.numTasks, 0
+                if stage.numTasks == most:
+                    done = max(done, stage.numCompletedTasks)
+            if most:
+                progress(done / most)
 
     thread = threading.Thread(target=watch, name="spark-progress", daemon=True)
     thread.start()

@@ -21,6 +21,7 @@ from topicwarden.project import Project
 from topicwarden.specs.brokers import read_brokers
 from topicwarden.specs.errors import problems_of
 from topicwarden.specs.files import SpecFile, read_files
+from topicwarden.specs.kinds import KINDS
 from topicwarden.specs.model import Nullable, Part
 from topicwarden.specs.nodes import Document, KeyPath, read_documents
 from topicwarden.specs.words import guess, quoted
@@ -76,6 +77,12 @@ def load_policy(project: Project, today: date | None = None) -> Policy:
         elif found.stem != PACK_FILE:
             reading.read(found)
     return reading.policy(project)
+
+
+def _no_rule(name: str, known: Sequence[str]) -> str:
+    if name in KINDS:
+        return f"{name} cannot be waived, as it always holds; mend the files"
+    return f"there is no rule {quoted(name)}{guess(name, known) or '; `topicwarden rules` lists them'}"
 
 
 class _Reading:
@@ -170,8 +177,7 @@ class _Reading:
         for held in tuple(self._waivers):
             if held.waiver.rule not in known:
                 self._waivers.remove(held)
-                remedy = guess(held.waiver.rule, known) or "; `topicwarden rules` lists them"
-                message = f"there is no rule {quoted(held.waiver.rule)}{remedy}"
+                message = _no_rule(held.waiver.rule, known)
                 self.problems.append(Problem(held.place, message, "rule-unknown"))
 
     def _run_out(self, held: HeldWaiver) -> bool:

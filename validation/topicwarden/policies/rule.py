@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
 
-from pydantic import Field
+from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic_core import InitErrorDetails
 
 from topicwarden.policies.scope import Scope
 from topicwarden.problem import Level
 from topicwarden.specs.brokers import Brokers
+from topicwarden.specs.settings import custom_error
 from topicwarden.topic import Topic
 
 
@@ -43,6 +45,22 @@ class RuleSettings(Scope):
     """What every rule can be told in a policy file."""
 
     level: Weight = Field(default=Weight.ERROR, description="`error` fails the check, `warning` does not.")
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _in_order(cls, value: Any, handler: ModelWrapValidatorHandler[Any]) -> Any:
+        """No topic keeps to a ``min`` above the ``max``; said in the words of the file."""
+        held = handler(value)
+        least, most = getattr(held, "min", None), getattr(held, "max", None)
+        if least is not None and most is not None and least > most and isinstance(value, dict):
+            raise contradiction("min", f"{value['min']} is above the max of {value['max']}", "lower it, or raise max")
+        return held
+
+
+def contradiction(key: str, clash: str, remedy: str) -> ValidationError:
+    """What a validator of settings raises where the setting ``key`` leaves no topic that keeps to the rule."""
+    error = custom_error("value", f"{clash}, so that no topic keeps to both; {remedy}")
+    return ValidationError.from_exception_data("settings", [InitErrorDetails(type=error, loc=(key,), input=None)])
 
 
 class Advice(RuleSettings):

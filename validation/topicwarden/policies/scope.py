@@ -23,8 +23,8 @@ Patterns = Annotated[
 class Scope(Part):
     """All that is given must fit; what is not given fits everything."""
 
-    stacks: list[Text] | None = Field(default=None, description="The stacks it holds for.")
-    domains: list[Text] | None = Field(default=None, description="The folders of `topics/` it holds for.")
+    stacks: list[Text] | None = Field(default=None, min_length=1, description="The stacks it holds for.")
+    domains: list[Text] | None = Field(default=None, min_length=1, description="The folders of `topics/` it holds for.")
     topics: Patterns | None = Field(default=None, description="Patterns of the topics it holds for: `legacy.*`.")
 
     def on(self, stack: str) -> bool:

@@ -16,10 +16,12 @@ from topicwarden.project import Project
 from topicwarden.specs import configs
 from topicwarden.specs.nodes import Document, read_documents
 from topicwarden.specs.units import SIZE
-from topicwarden.specs.words import seen
+from topicwarden.specs.words import guess, quoted, seen
 
 KAFKA_VERSION: Final = "topicwarden:kafkaVersion"
 MESSAGE_MAX_BYTES: Final = "topicwarden:brokerMessageMaxBytes"
+CLUSTER: Final = "topicwarden:cluster"
+"""``sandbox``: what a connection makes of it, see ``kafka/connection.py``."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Brokers:
 
 
 def read_brokers(project: Project, stack: str) -> tuple[Brokers, list[Problem]]:
-    """What ``stack`` says, the defaults for what is wrong or not said; only these settings and the YAML are judged."""
+    """What ``stack`` says, the defaults for what is wrong or not said; of Pulumi's settings only ours are judged."""
     path = project.stacks / f"Pulumi.{stack}.yaml"
     file = path.relative_to(project.root).as_posix()
     try:
@@ -45,7 +47,14 @@ def read_brokers(project: Project, stack: str) -> tuple[Brokers, list[Problem]]:
         return Brokers(), [Problem(Location(file), f"cannot be read: {error.strerror}", "file-unreadable")]
     document = documents[0] if documents else Document(file)
     config = document.value.get("config") if isinstance(document.value, dict) else None
+    if config is not None and not isinstance(config, dict):
+        message = f"config: expected a mapping, seen {seen(config)}"
+        problems.append(Problem(document.at(("config",)), message, "stack-setting"))
     settings: Mapping[str, Any] = config if isinstance(config, dict) else {}
+    for name in settings:
+        if name.startswith("topicwarden:") and name not in _KNOWN:
+            message = f"unknown setting {quoted(name)}{guess(name, _KNOWN) or '; known are ' + ', '.join(_KNOWN)}"
+            problems.append(Problem(document.at_key(("config", name)), message, "stack-setting"))
     found: dict[str, Any] = {}
     for name, (field, parse) in _SETTINGS.items():
         if name in settings:
@@ -75,3 +84,4 @@ def _bytes(value: Any) -> int:
 
 
 _SETTINGS: Final = {KAFKA_VERSION: ("kafka", _kafka), MESSAGE_MAX_BYTES: ("message_max_bytes", _bytes)}
+_KNOWN: Final = (*_SETTINGS, CLUSTER)

@@ -6,6 +6,7 @@ import re
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from topicwarden.problem import Problem
@@ -25,6 +26,9 @@ _TYPES = {
     "model_attributes_type": "a mapping",
 }
 
+_GLUED = re.compile(r"[a-z_.]+:[^\s:]", re.ASCII)
+"""A key and its value without the space between, which is one text to YAML."""
+
 
 def problems_of(error: ValidationError, document: Document, shape: type[BaseModel]) -> list[Problem]:
     """One Problem for each of pydantic's errors; ``shape`` is what the document was to be."""
@@ -40,6 +44,10 @@ def _problem(error: ErrorDetails, document: Document, shape: type[BaseModel]) ->
     if kind == "topic-name":
         return Problem(document.at(path), error["msg"], kind)
     rule = "type" if kind in _TYPES else kind if kind in ("type", "config-value", "missing") else "value"
+    if kind == "string_too_short":
+        inherits = issubclass(shape, Settings) and isinstance(path[-1], str)
+        remedy = "write it, or null to unset what is inherited" if inherits else "write it"
+        return Problem(document.at(path), f"{_name(path)}: expected text, seen empty text; {remedy}", rule)
     return Problem(document.at(path), f"{_name(path)}: {_message(kind, error, given)}", rule)
 
 
@@ -77,7 +85,6 @@ def _message(kind: str, error: ErrorDetails, given: Any) -> str:
         "greater_than_equal": f"expected at least {context.get('ge')}, seen {given}",
         "less_than_equal": f"expected at most {context.get('le')}, seen {given}",
         "finite_number": "expected a number such as 4.0, seen one that is too large",
-        "string_too_short": "expected text, seen empty text; write it, or null to unset what is inherited",
         "string_pattern_mismatch": f"expected text like {context.get('pattern')}, seen {seen(given)}",
         "too_short": "expected one at least, seen none",
     }
@@ -88,8 +95,12 @@ def _remedy(kind: str, given: Any) -> str:
     if kind == "bool_type" and isinstance(given, str):
         meant = {"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}
         return f"; write {meant[given.lower()]}" if given.lower() in meant else ""
+    if kind == "float_type" and isinstance(given, str) and re.fullmatch(r"[0-9]+\.[0-9]+", given, re.ASCII):
+        return f"; write {given}"
     if kind in ("int_type", "float_type") and isinstance(given, str):
         return plainly(given)
+    if kind in ("dict_type", "model_type", "model_attributes_type") and _GLUED.match(str(given)):
+        return "; put a space after the colon"
     if kind == "string_type" and isinstance(given, (int, float)):
         return "; put it in quotes"
     return ""
@@ -97,28 +108,41 @@ def _remedy(kind: str, given: Any) -> str:
 
 def _unknown_key(path: KeyPath, shape: type[BaseModel]) -> str:
     key, known = str(path[-1]), known_keys(path[:-1], shape)
-    if key == "topic":
+    if key == "topic" and issubclass(shape, Settings):
         where = "stacks" if path[0] == "stacks" else "a _defaults.yaml"
         return f"{where} cannot name a topic; delete the key topic"
     if issubclass(shape, Settings) and configs.definition(key):
         return f"unknown key {quoted(key)}; it is a configuration of Kafka's: write it under config"
+    homes = [name for name, field in fields_at(path[:-1], shape).items() if key in _keys_in(field.annotation)]
+    if len(homes) == 1:
+        return f"unknown key {quoted(key)}; write it under {homes[0]}"
     listed = "`topicwarden rules` lists them" if path[:-1] == ("rules",) else f"known are {', '.join(known)}"
     remedy = guess(key, known) or f"; {listed}"
     return f"unknown key {quoted(key)}{remedy}"
 
 
 def known_keys(path: KeyPath, shape: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in fields_at(path, shape).items()]
+
+
+def fields_at(path: KeyPath, shape: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of the mapping at ``path`` of a document that is to be ``shape``."""
     if path[:1] == ("stacks",):
         path, shape = path[2:], Settings
     for key in path:
         if isinstance(key, str):
             held: Any = shape.model_fields[key].annotation
-            shape = _model_in(held)
-    return [field.alias or name for name, field in shape.model_fields.items()]
+            shape = _model_in(held) or shape
+    return shape.model_fields
 
 
-def _model_in(annotation: Any) -> type[BaseModel]:
-    """The model that a field holds: itself, in a list, or or-null."""
+def _keys_in(annotation: Any) -> list[str]:
+    held = _model_in(annotation)
+    return [field.alias or name for name, field in held.model_fields.items()] if held else []
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The model that a field holds: itself, in a list, or or-null; None where it holds another thing."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next(_model_in(each) for each in get_args(annotation) if each is not type(None))
+    return next(filter(None, map(_model_in, get_args(annotation))), None)

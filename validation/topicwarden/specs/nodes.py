@@ -11,6 +11,7 @@ import yaml
 
 from topicwarden.problem import Location, Problem
 from topicwarden.specs.core import MAX_DEPTH, PATTERNS, TAG, compose
+from topicwarden.specs.syntax import syntax_problem
 from topicwarden.specs.words import quoted
 
 KeyPath: TypeAlias = tuple[str | int, ...]
@@ -72,7 +73,7 @@ def read_documents(data: bytes, file: str) -> tuple[list[Document], list[Problem
             if document.value is not None or document.problems:
                 documents.append(document)
     except yaml.MarkedYAMLError as error:
-        return documents, [_syntax_problem(error, text, file)]
+        return documents, [syntax_problem(error, text, file)]
     return documents, []
 
 
@@ -124,7 +125,8 @@ class _Walk:
     def _key(self, node: yaml.Node) -> str | None:
         if not isinstance(node, yaml.ScalarNode):
             kind = "a list" if isinstance(node, yaml.SequenceNode) else "a mapping"
-            self._problem(node, f"expected text as a key, seen {kind}", "key-type")
+            remedy = "" if kind == "a list" else "; if {{ }} is a template's, fill it in"
+            self._problem(node, f"expected text as a key, seen {kind}{remedy}", "key-type")
         elif node.tag != TAG + "str":
             message = f"expected text as a key, seen {quoted(node.value)}; put it in quotes if it is meant"
             self._problem(node, message, "key-type")
@@ -174,20 +176,3 @@ def _too_long(text: str, file: str) -> Location | None:
         if len(line) > MAX_LINE:
             return Location(file, number, MAX_LINE + 1)
     return None
-
-
-def _syntax_problem(error: yaml.MarkedYAMLError, text: str, file: str) -> Problem:
-    # What is never closed is only noticed at the end of the file; what helps is where it began.
-    unclosed = error.context_mark and error.problem_mark and error.problem_mark.index >= len(text.rstrip())
-    mark = error.context_mark if unclosed else error.problem_mark or error.context_mark
-    line = text.splitlines()[mark.line : mark.line + 1] if mark else []
-    if error.problem and "alias" in error.problem:
-        remedy = "define it with & above"
-    elif error.problem and "mapping values" in error.problem:
-        remedy = "put a value that holds ': ' in quotes, and look at the indentation"
-    elif line and "\t" in line[0]:
-        remedy = "YAML is indented with spaces, and this line holds a tab"
-    else:
-        remedy = "look at the indentation, quotes and brackets here and just above"
-    message = f"not YAML: {error.problem}{f' {error.context}' if error.context else ''}; {remedy}"
-    return Problem(Location(file, mark.line + 1, mark.column + 1) if mark else Location(file), message, "yaml-syntax")

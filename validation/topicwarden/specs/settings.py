@@ -17,6 +17,17 @@ if TYPE_CHECKING:
     from typing_extensions import LiteralString
 
 
+_BESIDE = {
+    "partitions": "partitions",
+    "num.partitions": "partitions",
+    "replicas": "replication_factor",
+    "replication_factor": "replication_factor",
+    "replication.factor": "replication_factor",
+    "default.replication.factor": "replication_factor",
+}
+"""What other tools and the brokers' own settings call what is no topic configuration."""
+
+
 def custom_error(rule: LiteralString, message: str) -> PydanticCustomError:
     """What a validator raises, that the problem is to be of ``rule`` and read ``message``."""
     return PydanticCustomError(rule, "{message}", {"message": message})
@@ -36,8 +47,10 @@ def spell(definition: Definition, value: Any) -> str:
 
 
 def _plain(definition: Definition, value: Any) -> str:
-    if isinstance(value, bool):
+    if isinstance(value, bool) and definition.type == "boolean":
         return "true" if value else "false"
+    if isinstance(value, bool):
+        raise _unfit(definition, words.seen(value))
     if isinstance(value, (int, float)):
         return str(value)
     unit = unit_of(definition.name)
@@ -68,6 +81,8 @@ def _setting(name: str, value: Any) -> str | PydanticCustomError | None:
     definition = configs.definition(name)
     if definition is None:
         message = f"Kafka {configs.kafka_version()} has no topic configuration {words.quoted(name)}"
+        if beside := _BESIDE.get(name):
+            return custom_error("config-unknown", f"{message}; write {beside}, beside config")
         meant = configs.nearest(name)
         return custom_error("config-unknown", message + (f"; did you mean {meant}?" if meant else ""))
     if value is None:

@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_LOOKALIKE = re.compile("[‘’“”–—−]")
+"""What word processors and chats write for quotation marks and the minus sign."""
+
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The word of ``known`` that is most like ``word``; None where none is alike."""
@@ -28,7 +31,9 @@ def plainly(text: str) -> str:
 
 def quoted(text: str) -> str:
     """``text`` in quotation marks on one line, cut where it is long, escaped where it cannot be printed."""
-    return json.dumps(text if len(text) <= 60 else text[:57] + "...", ensure_ascii=not text.isprintable())
+    shown = json.dumps(text if len(text) <= 60 else text[:57] + "...", ensure_ascii=not text.isprintable())
+    alike = _LOOKALIKE.search(text)
+    return f"{shown} ({alike[0]} is U+{ord(alike[0]):04X})" if alike else shown
 
 
 def seen(value: object) -> str:

@@ -5,13 +5,15 @@ Kafka's default, `delete`, counts where none is declared.
 Example: `cleanup-policy: {required: [compact], topics: '*.state'}`
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from topicwarden.policies.effective import cleanup
-from topicwarden.policies.rule import Complaint, RuleSettings
+from topicwarden.policies.rule import Complaint, RuleSettings, contradiction
 from topicwarden.specs.brokers import Brokers
 from topicwarden.topic import Topic
 
@@ -22,6 +24,12 @@ Word = Literal["compact", "delete"]
 class Settings(RuleSettings):
     allowed: list[Word] = Field(default=["compact", "delete"], description="The words that it may have.")
     required: list[Word] = Field(default=[], description="The words that it must have.")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Settings:
+        if lacking := set(self.required) - set(self.allowed):
+            raise contradiction("required", f"{min(lacking)} is not allowed", "add it to allowed, or take it out here")
+        return self
 
 
 ALWAYS = None

@@ -4,13 +4,15 @@ Example: `config: {required: [retention.ms], forbidden: [unclean.leader.election
 [zstd, lz4]}}`. Values are written as in a topic's `config`: `7d`, `1MiB`; a list names all that there may be.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, PlainValidator, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, Field, PlainValidator, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError
 
-from topicwarden.policies.rule import Complaint, RuleSettings
+from topicwarden.policies.rule import Complaint, RuleSettings, contradiction
 from topicwarden.specs.brokers import Brokers
 from topicwarden.specs.configs import definitions, nearest
 from topicwarden.specs.model import Text
@@ -60,6 +62,12 @@ class Settings(RuleSettings):
     required: list[Name] = Field(default=[], description="The settings that must be declared.")
     forbidden: list[Name] = Field(default=[], description="The settings that must not be declared.")
     values: Choices = Field(default={}, description="By setting, the values that it may have where it is declared.")
+
+    @model_validator(mode="after")
+    def _possible(self) -> Settings:
+        if both := set(self.required) & set(self.forbidden):
+            raise contradiction("forbidden", f"{min(both)} is required, too", "take it out of one")
+        return self
 
 
 ALWAYS = None
