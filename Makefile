@@ -1,6 +1,8 @@
 # Two commands do it all: `make demo` and `make test`. Everything lands in .venv and .cache, once.
 .PHONY: setup demo test check lock shell clean
 .SILENT:
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
 
 PYTHON ?= python3
 VENV := .venv/bin
@@ -23,11 +25,12 @@ setup: $(LOCKED)  ## The locked environment, Kafka, Spark's connector, Pulumi.
 	$(VENV)/topicwarden sandbox install
 
 $(LOCKED): requirements.lock pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || \
-	  { echo "Python 3.10 or later is needed, seen: $$($(PYTHON) --version 2>&1); install it, or: make PYTHON=python3.12 setup"; exit 2; }
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+	  { echo "Python 3.11 or later is needed, seen: $$($(PYTHON) --version 2>&1); install it, or: make PYTHON=python3.12 setup"; exit 2; }
 	echo "Installing the locked environment into .venv"
 	$(PYTHON) -m venv .venv || { echo "no virtual environment: on Debian, apt-get install python3-venv"; exit 2; }
-	$(VENV)/pip install --quiet --require-hashes -r requirements.lock
+	$(VENV)/pip install --require-hashes -r requirements.lock | \
+	  awk '/^Collecting/ {printf "\r%d packages", ++n; fflush()} /^Installing/ {printf ", installing"; fflush()} END {print ""}'
 	$(VENV)/pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $(LOCKED)
 
@@ -36,7 +39,7 @@ shell: setup  ## A shell in which `pulumi up` and `spark-submit` work.
 
 lock:  ## Resolve requirements.lock again, from pyproject.toml.
 	$(PYTHON) -m venv .cache/uv && .cache/uv/bin/pip install --quiet uv
-	.cache/uv/bin/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.10 \
+	.cache/uv/bin/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements.lock
 
 clean:  ## Stop the sandbox and remove everything that can be made again.

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from topicwarden.policies import expressions
 from topicwarden.policies.file import load_policy
 from topicwarden.policies.judge import judge_topics
 from topicwarden.policies.policy import Policy
@@ -91,13 +90,3 @@ def test_expressions_are_compiled_once_and_are_quick(tmp_path: Path) -> None:
     began = time.process_time()
     assert list(judge_topics(topics, policy, "dev")) == []
     assert time.process_time() - began < 2
-
-
-def test_without_the_library_an_expression_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expressions, "cel", None)
-    (tmp_path / "policies").mkdir()
-    (tmp_path / "policies" / "a.yaml").write_text(
-        "expressions: [{id: x, require: 'true', message: m}]", encoding="utf-8"
-    )
-    (problem,) = load_policy(Project(tmp_path)).problems
-    assert "Python 3.11" in problem.message

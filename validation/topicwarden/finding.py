@@ -7,12 +7,12 @@ milliseconds since the epoch, sizes are bytes, offsets are Kafka's.
 from __future__ import annotations
 
 from collections import Counter
-from enum import Enum
+from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     """``fail`` is proof; what cannot be proven is ``suspect`` or ``undecidable``, and says why."""
 
     PASS = "pass"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 
-class Level(str, Enum):
+class Level(StrEnum):
     """How much a problem weighs: an error ends in exit code 1, a warning does not."""
 
     ERROR = "error"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 
 
-class Allowance(str, Enum):
+class Allowance(StrEnum):
     """A destructive change that the YAML may allow by name."""
 
     DELETE = "delete"

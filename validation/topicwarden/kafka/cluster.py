@@ -48,7 +48,7 @@ class Cluster:
         while True:
             try:
                 return self.snapshot_once(topics)
-            except KafkaError as error:  # noqa: PERF203
+            except KafkaError as error:
                 if isinstance(error, _REFUSED) or time.monotonic() > deadline:
                     raise
                 time.sleep(_PAUSE_S)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cel_expr_python import cel
 from pydantic import Field
 
 from topicwarden.policies.rule import RuleSettings
@@ -19,11 +20,6 @@ from topicwarden.problem import Location
 from topicwarden.specs.model import Text
 
 _CODE = re.compile("^[A-Z_]+: ")
-
-try:
-    from cel_expr_python import cel
-except ImportError:
-    cel = None
 
 
 class Expression(RuleSettings):
@@ -72,8 +68,6 @@ def compile_expression(expression: Expression, place: Callable[[str], Location])
     """The expression ready for use; CelError with a message where it is not CEL. ``place`` tells where a key's value
     stands.
     """
-    if cel is None:
-        raise CelError("require", "expressions need Python 3.11 or later, and cel-expr-python; install it")
     when = None if expression.when is None else _compile("when", expression.when)
     places = {"when": place("when"), "require": place("require")}
     return Compiled(expression, when, _compile("require", expression.require), places)

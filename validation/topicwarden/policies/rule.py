@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Protocol
 
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
@@ -17,7 +17,7 @@ from topicwarden.specs.settings import custom_error
 from topicwarden.topic import Topic
 
 
-class Weight(str, Enum):
+class Weight(StrEnum):
     """A ``Level``, or that it does not hold."""
 
     ERROR = "error"

@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 
 from topicwarden.problem import Refusal
@@ -17,7 +17,7 @@ _THROWN = re.compile(r"^(Caused by: )?[\w.$]+(Exception|Error)\b")
 _REPORTED = re.compile(r"\] (ERROR|FATAL) ")
 
 
-class Condition(str, Enum):
+class Condition(StrEnum):
     """``stopped``: in order, or never started. ``killed``: by ``kill``, or an end that nobody asked the sandbox for."""
 
     RUNNING = "running"

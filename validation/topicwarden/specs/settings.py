@@ -14,7 +14,7 @@ from topicwarden.specs.configs import Definition
 from topicwarden.specs.units import unit_of
 
 if TYPE_CHECKING:
-    from typing_extensions import LiteralString
+    from typing import LiteralString
 
 
 _BESIDE = {

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 
 from topicwarden.sandbox.install import prerequisites, pulumi_build
@@ -22,7 +22,7 @@ _PROBE = "import sys, urllib.request as r; r.urlopen(r.Request(sys.argv[1], meth
 _INSTALL = "import sys; from pulumi.automation import PulumiCommand; PulumiCommand.install(root=sys.argv[1])"
 
 
-class Way(str, Enum):
+class Way(StrEnum):
     PATH = "path"
     OFFICIAL = "official"
     BUILD = "build"

@@ -7,7 +7,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -49,7 +49,7 @@ def _rows() -> Iterator[tuple[str | None, int, str]]:
 
 @cache
 def _hour(text: str) -> int:
-    moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=timezone.utc)
+    moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
     return int(moment.timestamp()) * 1000
 
 
