@@ -2,11 +2,12 @@
 .PHONY: setup demo test check lock shell clean
 .SILENT:
 SHELL := bash
-.SHELLFLAGS := -euo pipefail -c
 
 PYTHON ?= python3
 VENV := .venv/bin
 LOCKED := .venv/.locked
+# What pip says, as a number that grows; nothing in a log.
+COUNT := if test -t 1; then awk '/^Collecting/ { printf "\r%d packages", ++n; fflush() } END { print "" }'; else cat >/dev/null; fi
 
 demo: setup  ## The whole way on a real cluster: declare, deploy, fill, break, audit.
 	$(VENV)/topicwarden demo
@@ -29,8 +30,7 @@ $(LOCKED): requirements.lock pyproject.toml
 	  { echo "Python 3.11 or later is needed, seen: $$($(PYTHON) --version 2>&1); install it, or: make PYTHON=python3.12 setup"; exit 2; }
 	echo "Installing the locked environment into .venv"
 	$(PYTHON) -m venv .venv || { echo "no virtual environment: on Debian, apt-get install python3-venv"; exit 2; }
-	$(VENV)/pip install --require-hashes -r requirements.lock | \
-	  awk '/^Collecting/ {printf "\r%d packages", ++n; fflush()} /^Installing/ {printf ", installing"; fflush()} END {print ""}'
+	set -o pipefail; $(VENV)/pip install --require-hashes -r requirements.lock | $(COUNT)
 	$(VENV)/pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $(LOCKED)
 
