@@ -12,10 +12,12 @@ from typing import Any
 from kafka import KafkaAdminClient
 from kafka.protocol.consumer import FetchRequest
 
+from topicwarden.kafka.patience import patiently
+
 _MAGIC = 16
 """Where in a batch its format stands; its base offset are the first eight bytes."""
 
-_LIMITS = (16 << 10, 256 << 10, 2 << 20, 32 << 20)
+_LIMITS = (16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 32 << 20)
 """Bytes asked of a partition: brokers give whole batches or none, so that a larger one is asked for again."""
 
 _MOST_BYTES = 64 << 20
@@ -79,7 +81,7 @@ def _asked(admin: KafkaAdminClient, leader: int, offsets: Places, limit: int) ->
 
     return {
         (topic.topic, partition.partition_index): int.from_bytes(header[:8], "big")
-        for topic in manager.run(send).responses
+        for topic in patiently(lambda: manager.run(send)).responses
         for partition in topic.partitions
         for header in [bytes((partition.records or b"")[: _MAGIC + 1])]
         if partition.error_code == 0 and len(header) > _MAGIC and header[_MAGIC] >= 2

@@ -10,30 +10,18 @@ from typing import Any
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import (
-    ClusterAuthorizationFailedError,
-    KafkaError,
-    SaslAuthenticationFailedError,
-    TopicAuthorizationFailedError,
-    UnsupportedVersionError,
-)
+from kafka.errors import KafkaError, UnsupportedVersionError
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
 from topicwarden.kafka.batches import batch_starts
 from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.patience import patiently
 from topicwarden.kafka.snapshot import Extent, LiveTopic, Replicas, Snapshot
 from topicwarden.problem import Refusal
 from topicwarden.topic import Topic
 
 _NO_LEADER = -1
 _TIMEOUT_MS = 20_000
-_PATIENCE_S, _PAUSE_S = 15.0, 0.5
-_REFUSED = (
-    ClusterAuthorizationFailedError,
-    TopicAuthorizationFailedError,
-    SaslAuthenticationFailedError,
-    UnsupportedVersionError,
-)
 
 
 class Cluster:
@@ -43,22 +31,14 @@ class Cluster:
         self._admin = admin
 
     def snapshot(self, topics: Collection[str] | None = None) -> Snapshot:
-        """``snapshot_once``, again for a while where the cluster is changing its leaders just now."""
-        deadline = time.monotonic() + _PATIENCE_S
-        while True:
-            try:
-                return self.snapshot_once(topics)
-            except KafkaError as error:
-                if isinstance(error, _REFUSED) or time.monotonic() > deadline:
-                    raise
-                time.sleep(_PAUSE_S)
-
-    def snapshot_once(self, topics: Collection[str] | None = None) -> Snapshot:
         """Everything about ``topics`` (default: all) at this moment; unknown names are left out.
 
         Requests: one for metadata, one for configurations, one for a broker's, and five a broker for
         offsets and sizes, whatever the number of topics.
         """
+        return patiently(lambda: self._snapshot(topics))
+
+    def _snapshot(self, topics: Collection[str] | None) -> Snapshot:
         cluster = self._admin.describe_cluster()
         # A broker that is lost stays registered, fenced (KIP-1073).
         alive = [broker for broker in cluster["brokers"] if not broker.get("is_fenced")]
@@ -94,7 +74,8 @@ class Cluster:
         Partitions without such a record are left out. The broker scans batches of any kind, so that a
         record is never passed over (``LogSegment.findOffsetByTimestamp``).
         """
-        answers = self._offsets({TopicPartition(*place): max(0, time) for place, time in times.items()})
+        specs = {TopicPartition(*place): max(0, time) for place, time in times.items()}
+        answers = patiently(lambda: self._offsets(specs))
         return {place: (at.offset, at.timestamp) for place, at in answers.items() if at.offset >= 0}
 
     def batch_starts(self, snapshot: Snapshot, offsets: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
@@ -105,7 +86,8 @@ class Cluster:
             for state in live.replicas
             if state.leader is not None
         }
-        return batch_starts(self._admin, {place: at for place, at in offsets.items() if place in leaders}, leaders)
+        led = {place: at for place, at in offsets.items() if place in leaders}
+        return batch_starts(self._admin, led, leaders)
 
     def _settings(self, names: list[str]) -> dict[str, dict[str, Any]]:
         resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
