@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
 
 from tests.check.command import COMMAND, HERE, topicwarden
 from topicwarden.cli.schema import SCHEMAS

@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft4Validator, Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft4Validator, Draft202012Validator
 
 from tests.check.command import BAD, COMMAND, HERE, project, topicwarden
 from tests.check.expected import EXPECTED, outputs

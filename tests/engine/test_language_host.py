@@ -9,9 +9,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import grpc  # type: ignore[import-untyped]
+import grpc
 import pytest
-from google.protobuf.empty_pb2 import Empty  # type: ignore[import-untyped]
+from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import language_pb2 as rpc
 from pulumi.runtime.proto.language_pb2_grpc import LanguageRuntimeStub
 

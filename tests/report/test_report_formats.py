@@ -6,7 +6,7 @@ import io
 import json as stdlib_json
 from pathlib import Path
 
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 import pytest
 from markdown_it import MarkdownIt
 from rich.cells import cell_len

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
 
 from topicwarden.specs.nodes import read_documents
 from topicwarden.specs.schema import spec_schema

@@ -22,8 +22,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO
 
-import grpc  # type: ignore[import-untyped]
-from google.protobuf.empty_pb2 import Empty  # type: ignore[import-untyped]
+import grpc
+from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import language_pb2 as rpc
 from pulumi.runtime.proto import language_pb2_grpc, plugin_pb2
 
