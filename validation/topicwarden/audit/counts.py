@@ -29,7 +29,6 @@ class Counts:
     first_superseded: int | None = None
     expired: int = 0
     expired_behind_future: int = 0
-    ahead: int = 0
     first_timestamp: int | None = None
     last_timestamp: int | None = None
     ages: tuple[int, ...] = (0,) * (len(BANDS) + 1)

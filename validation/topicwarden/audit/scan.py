@@ -118,13 +118,12 @@ def _count(records: DataFrame, now: int) -> DataFrame:
         F.min("offset").alias("first_offset"),
         F.count_if("is_expired").alias("expired"),
         F.count_if(F.col("is_expired") & F.col("is_behind")).alias("expired_behind_future"),
-        F.count_if(F.col("time") > now).alias("ahead"),
         F.min("time").alias("first_timestamp"),
         F.max("time").alias("last_timestamp"),
     )
     summed = ("records", "payload_bytes", "null_keys", "tombstones", "empty_values")
     return groups.groupBy("part", _band(F.col("last_timestamp"), now).alias("band")).agg(
-        *(F.sum(name).alias(name) for name in (*summed, "cleanable", "expired", "expired_behind_future", "ahead")),
+        *(F.sum(name).alias(name) for name in (*summed, "cleanable", "expired", "expired_behind_future")),
         F.max("largest_record").alias("largest_record"),
         *(F.min(name).alias(name) for name in ("first_null_key", "first_empty_value", "first_timestamp")),
         F.max("last_timestamp").alias("last_timestamp"),
@@ -175,7 +174,6 @@ def _merge(bands: list[dict[str, int | None]]) -> Counts:
         first_superseded=least("first_superseded"),
         expired=total("expired"),
         expired_behind_future=total("expired_behind_future"),
-        ahead=total("ahead"),
         first_timestamp=least("first_timestamp"),
         last_timestamp=max(known("last_timestamp"), default=None),
         ages=tuple(ages.get(number, 0) for number in range(len(BANDS) + 1)),

@@ -18,7 +18,7 @@ from topicwarden.finding import AuditReport, Verdict
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.policies.check import check
-from topicwarden.problem import Level, Refusal
+from topicwarden.problem import Refusal
 from topicwarden.project import Project, find_project
 from topicwarden.report import text
 from topicwarden.report.files import require_writable, write
@@ -77,8 +77,7 @@ def auditing(project: Project, stack: str, master: str | None = None) -> Iterato
 
 def _declarations(project: Project, stack: str) -> tuple[Declaration, ...]:
     checked = check(project, [stack])
-    errors = [problem for problem in checked.problems if problem.level is Level.ERROR]
-    if errors:
+    if errors := checked.errors:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         raise Refusal(f"what is declared cannot be audited: {errors[0]}{more}; see `topicwarden check --stack {stack}`")
     return checked.declarations[stack]

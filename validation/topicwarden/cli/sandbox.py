@@ -40,7 +40,7 @@ def down(remove: bool) -> int:
     if remove:
         # Pulumi would believe in topics that are gone.
         shutil.rmtree(project.cache / "pulumi" / "state", ignore_errors=True)
-    if not remove:
+    else:
         _say("the sandbox is down; its data stays for the next up")
     return 0
 

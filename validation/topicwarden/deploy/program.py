@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import pulumi
 import pulumi_kafka as kafka
@@ -12,7 +12,7 @@ from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import SETTINGS, Connection, connection_from
 from topicwarden.plan.shrinking import refused_changes
 from topicwarden.policies.check import check
-from topicwarden.problem import Level, Problem, Refusal
+from topicwarden.problem import Problem, Refusal
 from topicwarden.project import find_project
 
 
@@ -25,7 +25,7 @@ def deploy() -> None:
     try:
         project = find_project()
         checked = check(project, [stack])
-        _stop_at(checked.problems)
+        _stop_at(checked.errors)
         declarations = checked.declarations[stack]
         settings = {name: value for name in SETTINGS if (value := _setting(name)) is not None}
         connection = connection_from(project, stack, settings)
@@ -38,10 +38,9 @@ def deploy() -> None:
     pulumi.export("topics", topics.names)
 
 
-def _stop_at(problems: Iterable[Problem]) -> None:
-    errors = [str(problem) for problem in problems if problem.level is Level.ERROR]
+def _stop_at(errors: Sequence[Problem]) -> None:
     if errors:
-        raise pulumi.RunError("\n".join(errors))
+        raise pulumi.RunError("\n".join(map(str, errors)))
 
 
 def _setting(name: str) -> str | None:

@@ -19,7 +19,9 @@ import yaml
 from topicwarden.problem import Refusal
 from topicwarden.project import Project
 
-SANDBOX_ADDRESS = "sandbox/bootstrap-servers"
+ADDRESS_FILE = "bootstrap-servers"
+"""In the sandbox's folder: where its brokers listen."""
+
 SETTINGS = (
     "topicwarden:cluster",
     *("kafka:bootstrapServers", "kafka:tlsEnabled", "kafka:skipTlsVerify", "kafka:caCert", "kafka:caCertFile"),
@@ -115,7 +117,7 @@ def _addresses(stack: str, value: object) -> tuple[str, ...]:
 
 def sandbox_servers(project: Project) -> tuple[str, ...]:
     """Where the sandbox of ``project`` listens; refuses where none was started."""
-    address = project.cache / SANDBOX_ADDRESS
+    address = project.cache / "sandbox" / ADDRESS_FILE
     if not address.is_file():
         raise Refusal("the sandbox is not running: start it with `topicwarden sandbox up`")
     return tuple(address.read_text().split())

@@ -11,7 +11,7 @@ from topicwarden.policies.file import load_policy
 from topicwarden.policies.judge import Judge, Judgement
 from topicwarden.policies.policy import Policy
 from topicwarden.policies.waivers import HeldWaiver
-from topicwarden.problem import Problem, Refusal
+from topicwarden.problem import Level, Problem, Refusal
 from topicwarden.project import Project
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import Declaration, resolve
@@ -27,6 +27,11 @@ class Checked:
     declarations: Mapping[str, tuple[Declaration, ...]]
     problems: tuple[Problem, ...]
     waived: int = 0
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        """The problems with which nothing may be deployed or audited."""
+        return tuple(problem for problem in self.problems if problem.level is Level.ERROR)
 
 
 def check(project: Project, stacks: Sequence[str], today: date | None = None, paths: Sequence[Path] = ()) -> Checked:

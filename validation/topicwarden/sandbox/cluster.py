@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from shutil import rmtree
 
+from topicwarden.kafka.connection import ADDRESS_FILE
 from topicwarden.problem import Refusal
 from topicwarden.sandbox import state as states
 from topicwarden.sandbox.fleet import Fleet, count
@@ -19,7 +20,6 @@ from topicwarden.sandbox.status import BrokerStatus, Status
 
 HEAP = "512m"
 _STOP_S = 20.0
-_ADDRESS = "bootstrap-servers"  # read by topicwarden.kafka.connection
 
 
 def _silent(_: str) -> None:
@@ -65,7 +65,7 @@ class Sandbox:
             else:
                 say(f"{count(brokers)} already running")
             self._fleet.join(state, [place.id for place in state.brokers], say if missing else _silent)
-            (self._directory / _ADDRESS).write_text("\n".join(state.addresses) + "\n", encoding="utf-8")
+            (self._directory / ADDRESS_FILE).write_text("\n".join(state.addresses) + "\n", encoding="utf-8")
         return self.status()
 
     def down(self, remove: bool = False, say: Say = _silent) -> None:
@@ -78,7 +78,7 @@ class Sandbox:
             else:
                 say("no broker is running")
             self._fleet.end(running, _STOP_S, signal.SIGKILL if remove else signal.SIGTERM)
-            (self._directory / _ADDRESS).unlink(missing_ok=True)
+            (self._directory / ADDRESS_FILE).unlink(missing_ok=True)
             if remove:
                 for server in servers:
                     rmtree(server.directory)
