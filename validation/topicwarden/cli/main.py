@@ -87,6 +87,70 @@ def show(
     raise typer.Exit(show(topic, stack, form))
 
 
+@app.command("import", epilog="Example: topicwarden import --stack prod 'orders.*' '!*-changelog'")
+def import_(
+    patterns: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PATTERN]...",
+            help="Only topics like one of these globs, and none like a !glob (default: all).",
+            show_default=False,
+        ),
+    ] = None,
+    stack: Annotated[
+        str | None, typer.Option("--stack", "-s", help="The stack; may be left out where there is one.")
+    ] = None,
+    sources: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            help="Read topics from this file instead of the cluster: of Strimzi, Jikkou, topicctl, Terraform's state, "
+            "KAFKA_CREATE_TOPICS, or kafka-topics --describe; may be given again.",
+            show_default=False,
+        ),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--from-format",
+            help="strimzi, jikkou, topicctl, terraform, describe or create-topics (default: by the content).",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the files as they would be.")] = False,
+    files_only: Annotated[
+        bool, typer.Option("--files-only", help="Only write YAML; adopt nothing, and need no Pulumi.")
+    ] = False,
+) -> None:
+    """Write YAML for live topics and adopt them into the stack, touching nothing on the cluster."""
+    from topicwarden.cli.import_ import import_
+
+    raise typer.Exit(import_(stack, patterns or (), sources or (), form, dry_run=dry_run, files_only=files_only))
+
+
+@app.command(epilog="Example: topicwarden plan --stack prod --format markdown > comment.md")
+def plan(
+    stack: Stack,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help="text, json, markdown or github (default: github under GitHub Actions, else text).",
+            show_default=False,
+        ),
+    ] = None,
+    detailed_exitcode: Annotated[
+        bool, typer.Option("--detailed-exitcode", help="Exit code 3 where changes are pending and none is refused.")
+    ] = False,
+) -> None:
+    """Show what a deploy would change and what would follow for live data. Runs `pulumi preview`; changes nothing."""
+    from topicwarden.cli.plan import plan
+
+    raise typer.Exit(plan(stack, form, detailed_exitcode))
+
+
 @app.command(epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/")
 def audit(
     stack: Stack,
@@ -106,6 +170,40 @@ def audit(
     raise typer.Exit(audit(stack, tuple(topics or ()), out, master))
 
 
+@app.command(
+    epilog="Example: topicwarden rebalance --stack prod --topics 'orders.*' --throttle 20MiB. "
+    "Ctrl-C and SIGTERM end the watching and begin nothing new; what moves goes on, throttled, in Kafka. The same "
+    "command again takes it up, also after a crash, and removes the throttle at the end."
+)
+def rebalance(
+    stack: Stack,
+    topics: Annotated[
+        list[str] | None, typer.Option("--topics", "-t", help="Only topics like this glob; may be given again.")
+    ] = None,
+    throttle: Annotated[
+        str,
+        typer.Option(
+            "--throttle",
+            help="Bytes a second into each broker and out of each, or unlimited. More than what is written to the "
+            "topics meanwhile, or it never ends.",
+        ),
+    ] = "50MiB",
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would move.")] = False,
+    cancel: Annotated[
+        bool, typer.Option("--cancel", help="Take back what moves now, and remove the throttle; move nothing.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Move without asking.")] = False,
+    refresh: Annotated[
+        bool, typer.Option("--refresh/--no-refresh", help="Bring Pulumi's state to agree afterwards.")
+    ] = True,
+) -> None:
+    """Move replicas to where they belong: as many as declared, on living brokers, over all racks. Moves the least."""
+    from topicwarden.cli.rebalance import Wish, rebalance
+
+    raise typer.Exit(rebalance(stack, tuple(topics or ()), Wish(throttle, dry_run, cancel, yes, refresh)))
+
+
 @app.command(epilog="Example: topicwarden demo")
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the report goes.")] = Path("reports"),
@@ -117,7 +215,7 @@ def demo(
 
 
 @app.command(epilog="Example: topicwarden schema topic > topic.schema.json")
-def schema(what: Annotated[str, typer.Argument(help="topic, policy, report or check.")] = "topic") -> None:
+def schema(what: Annotated[str, typer.Argument(help="topic, policy, report, check or plan.")] = "topic") -> None:
     """Print the JSON Schema of topic files, of policy files, of report.json, or of what check --format json prints."""
     from topicwarden.cli.schema import schema
 

@@ -45,6 +45,12 @@ def _report() -> dict[str, Any]:
     return report.schema()
 
 
+def _plan() -> dict[str, Any]:
+    from topicwarden.report.plan import json as plan  # noqa: PLC0415
+
+    return plan.schema()
+
+
 def _check() -> dict[str, Any]:
     from topicwarden.report.problems import json as problems  # noqa: PLC0415
 
@@ -56,4 +62,5 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "policy": _policy,
     "report": _report,
     "check": _check,
+    "plan": _plan,
 }

@@ -17,8 +17,6 @@ from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
 from topicwarden.topic import Topic
 
-TOPIC_TYPE = "kafka:index/topic:Topic"
-
 
 @dataclass
 class Gate:
@@ -54,10 +52,11 @@ class Gate:
     def _topic(self, stack: str, inputs: Mapping[str, Any]) -> Topic:
         """The topic as it is about to be deployed; owner, contents and the like are not in Pulumi, but in the YAML."""
         name = str(inputs["name"])
+        seen = Topic(name, int(inputs["partitions"]), int(inputs["replicationFactor"]))
         return replace(
-            self._topics(stack).get(name, Topic(name, 0, 0)),
-            partitions=int(inputs["partitions"]),
-            replication_factor=int(inputs["replicationFactor"]),
+            # Replicas are moved by `topicwarden rebalance`: until then Pulumi has the factor of before.
+            self._topics(stack).get(name, seen),
+            partitions=seen.partitions,
             config={key: str(value) for key, value in sorted((inputs.get("config") or {}).items())},
         )
 

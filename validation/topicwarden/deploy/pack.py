@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pulumi_policy as policy
 
-from topicwarden.deploy.gate import TOPIC_TYPE, Gate, stack_of
+from topicwarden.deploy.engine import TOPIC_TYPE
+from topicwarden.deploy.gate import Gate, stack_of
 from topicwarden.policies.judge import Judgement
 from topicwarden.problem import Level
 from topicwarden.project import find_project

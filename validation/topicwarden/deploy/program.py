@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import pulumi
 import pulumi_kafka as kafka
 
+from topicwarden.change import Action, TopicPlan
+from topicwarden.deploy.adopt import ADOPTING
+from topicwarden.deploy.preview import PLANNING
+from topicwarden.deploy.state import read_by
 from topicwarden.deploy.topic_set import TopicSet
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import SETTINGS, Connection, connection_from
-from topicwarden.plan.shrinking import refused_changes
+from topicwarden.plan.deployed import Deployed
+from topicwarden.plan.foresight import foresee, refusals
 from topicwarden.policies.check import check
 from topicwarden.problem import Problem, Refusal
 from topicwarden.project import find_project
+from topicwarden.specs.kinds import KINDS
 
 
 def deploy() -> None:
@@ -25,17 +32,31 @@ def deploy() -> None:
     try:
         project = find_project()
         checked = check(project, [stack])
-        _stop_at(checked.errors)
+        _stop_at(_hindering(checked.errors))
         declarations = checked.declarations[stack]
         settings = {name: value for name in SETTINGS if (value := _setting(name)) is not None}
         connection = connection_from(project, stack, settings)
+        deployed = _deployed(stack)
         with open_cluster(connection) as cluster:
-            live = cluster.snapshot({held.topic.name for held in declarations})
+            live = cluster.snapshot({*deployed, *(held.topic.name for held in declarations)})
+            plans = foresee(cluster, live, declarations, deployed)
     except Refusal as refusal:
         raise pulumi.RunError(str(refusal)) from None
-    _stop_at(refused_changes(declarations, live))
-    topics = TopicSet(stack, (held.topic for held in declarations), _provider(settings, connection))
-    pulumi.export("topics", topics.names)
+    if not (PLANNING in os.environ and pulumi.runtime.is_dry_run()):
+        _stop_at(refusals(plans))
+    _warn_of_replicas(plans)
+    topics = TopicSet(
+        stack,
+        (held.topic for held in declarations),
+        _provider(settings, connection),
+        adopted={plan.topic for plan in plans if plan.action is Action.ADOPT},
+    )
+    pulumi.export("topics", topics.topics)
+
+
+def _hindering(errors: Sequence[Problem]) -> list[Problem]:
+    """All of them; for an adoption, which changes no topic, only those that hide what is declared."""
+    return [error for error in errors if error.rule in KINDS or ADOPTING not in os.environ]
 
 
 def _stop_at(errors: Sequence[Problem]) -> None:
@@ -46,6 +67,20 @@ def _stop_at(errors: Sequence[Problem]) -> None:
 def _setting(name: str) -> str | None:
     namespace, _, key = name.partition(":")
     return pulumi.Config(namespace).get(key)
+
+
+def _deployed(stack: str) -> dict[str, Deployed]:
+    """This stack's own state, as it is before the deploy."""
+    name = f"{pulumi.get_organization()}/{pulumi.get_project()}/{stack}"
+    answer = pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", {"stackName": name})
+    return read_by(((answer.value or {}).get("outputs") or {}).values())
+
+
+def _warn_of_replicas(plans: Sequence[TopicPlan]) -> None:
+    for plan in plans:
+        for consequence in plan.consequences:
+            if consequence.kind == "replication-factor":
+                pulumi.warn(f"{plan.topic}: {consequence.message}")
 
 
 def _provider(settings: dict[str, str], connection: Connection) -> kafka.Provider | None:

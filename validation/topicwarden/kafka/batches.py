@@ -1,4 +1,4 @@
-"""Where batches begin: what Kafka's Admin interface does not tell, and one small fetch a broker does.
+"""Where batches begin, and how large they are: what Kafka's Admin interface does not tell, and one fetch a broker does.
 
 A batch is appended, rolled away, compacted and deleted as one, so that what is proven of its first
 record holds for all of it, and what is proven only of a later one does not.
@@ -6,7 +6,7 @@ record holds for all of it, and what is proven only of a later one does not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kafka import KafkaAdminClient
@@ -16,6 +16,12 @@ from topicwarden.kafka.patience import patiently
 
 _MAGIC = 16
 """Where in a batch its format stands; its base offset are the first eight bytes."""
+
+_LOG_OVERHEAD = 12
+"""Bytes of a batch before its length counts: its base offset and the length itself."""
+
+NEWEST = 1_000
+"""Offsets of a partition that are looked at for large batches."""
 
 _LIMITS = (16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 32 << 20)
 """Bytes asked of a partition: brokers give whole batches or none, so that a larger one is asked for again."""
@@ -36,22 +42,54 @@ def batch_starts(admin: KafkaAdminClient, offsets: Places, leaders: Places) -> d
     A leader answers for thousands of partitions at once. Left out are partitions that answer nothing,
     batches of more than 32 MiB, and those from before Kafka 0.11, whose first number is no base offset.
     """
-    starts: dict[tuple[str, int], int] = {}
-    for limit in _LIMITS:
+    return {
+        place: int.from_bytes(records[:8], "big")
+        for place, records in _first_batches(admin, offsets, leaders).items()
+        if records[_MAGIC] >= 2
+    }
+
+
+def largest_batches(
+    admin: KafkaAdminClient, logs: Mapping[tuple[str, int], tuple[int, int]], leaders: Places
+) -> dict[tuple[str, int], int]:
+    """Bytes of the largest batch among the newest of each (topic, partition), as ``max.message.bytes`` counts them.
+
+    ``logs`` has the first offset and the next one to come. Looked at are the last ``NEWEST`` offsets, as far
+    as one answer goes.
+    """
+    offsets = {place: max(start, end - NEWEST) for place, (start, end) in logs.items() if start < end}
+    found = _first_batches(admin, offsets, leaders, limits=(1 << 20, 4 << 20, 32 << 20))
+    return {place: max(_sizes(records)) for place, records in found.items()}
+
+
+def _sizes(records: bytes) -> Iterator[int]:
+    """The size of each batch, the last one of which may have been cut off (``DefaultRecordBatch``)."""
+    at = 0
+    while at + _LOG_OVERHEAD <= len(records):
+        size = _LOG_OVERHEAD + int.from_bytes(records[at + 8 : at + _LOG_OVERHEAD], "big")
+        yield size
+        at += size
+
+
+def _first_batches(
+    admin: KafkaAdminClient, offsets: Places, leaders: Places, limits: Iterable[int] = _LIMITS
+) -> dict[tuple[str, int], bytes]:
+    """For each (topic, partition): what lies from the offset on, at least the header of one batch."""
+    found: dict[tuple[str, int], bytes] = {}
+    for limit in limits:
         waiting: dict[int, list[tuple[str, int]]] = {}
         for place in offsets:
-            if place not in starts:
+            if place not in found:
                 waiting.setdefault(leaders[place], []).append(place)
         for leader, places in waiting.items():
-            at_once = _MOST_BYTES // limit
+            at_once = max(1, _MOST_BYTES // limit)
             for first in range(0, len(places), at_once):
-                starts |= _asked(
-                    admin, leader, {place: offsets[place] for place in places[first : first + at_once]}, limit
-                )
-    return starts
+                asked = {place: offsets[place] for place in places[first : first + at_once]}
+                found |= _asked(admin, leader, asked, limit)
+    return found
 
 
-def _asked(admin: KafkaAdminClient, leader: int, offsets: Places, limit: int) -> dict[tuple[str, int], int]:
+def _asked(admin: KafkaAdminClient, leader: int, offsets: Places, limit: int) -> dict[tuple[str, int], bytes]:
     topics: dict[str, list[Any]] = {}
     for (topic, partition), offset in offsets.items():
         asked = FetchRequest.FetchTopic.FetchPartition(
@@ -80,9 +118,9 @@ def _asked(admin: KafkaAdminClient, leader: int, offsets: Places, limit: int) ->
         return await manager.send(request, node_id=leader)
 
     return {
-        (topic.topic, partition.partition_index): int.from_bytes(header[:8], "big")
+        (topic.topic, partition.partition_index): records
         for topic in patiently(lambda: manager.run(send)).responses
         for partition in topic.partitions
-        for header in [bytes((partition.records or b"")[: _MAGIC + 1])]
-        if partition.error_code == 0 and len(header) > _MAGIC and header[_MAGIC] >= 2
+        for records in [bytes(partition.records or b"")]
+        if partition.error_code == 0 and len(records) > _MAGIC
     }

@@ -13,10 +13,12 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError, UnsupportedVersionError
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
-from topicwarden.kafka.batches import batch_starts
+from topicwarden.kafka.batches import batch_starts, largest_batches
 from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.groups import Group, read_groups
 from topicwarden.kafka.patience import patiently
 from topicwarden.kafka.snapshot import Extent, LiveTopic, Replicas, Snapshot
+from topicwarden.kafka.tail import Tail, read_tails
 from topicwarden.problem import Refusal
 from topicwarden.topic import Topic
 
@@ -27,8 +29,9 @@ _TIMEOUT_MS = 20_000
 class Cluster:
     """An open connection for reading; see ``open_cluster``."""
 
-    def __init__(self, admin: KafkaAdminClient) -> None:
+    def __init__(self, admin: KafkaAdminClient, connection: Connection) -> None:
         self._admin = admin
+        self.connection = connection
 
     def snapshot(self, topics: Collection[str] | None = None) -> Snapshot:
         """Everything about ``topics`` (default: all) at this moment; unknown names are left out.
@@ -68,6 +71,11 @@ class Cluster:
             },
         )
 
+    def log_starts(self, places: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """For each (topic, partition): the first offset that can be read at this moment."""
+        answers = patiently(lambda: self._offsets({TopicPartition(*place): OffsetSpec.EARLIEST for place in places}))
+        return {place: answer.offset for place, answer in answers.items()}
+
     def first_offsets_at(self, times: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], tuple[int, int]]:
         """For each (topic, partition): offset and timestamp of the first record stamped at or after the time (ms).
 
@@ -88,6 +96,25 @@ class Cluster:
         }
         led = {place: at for place, at in offsets.items() if place in leaders}
         return batch_starts(self._admin, led, leaders)
+
+    def largest_batches(self, snapshot: Snapshot, topics: Collection[str]) -> dict[tuple[str, int], int]:
+        """Bytes of the largest among the newest batches of each (topic, partition) that holds any; see ``batches``."""
+        places = {
+            (name, state.partition): (snapshot.topics[name].extents[state.partition], state.leader)
+            for name in topics
+            for state in snapshot.topics[name].replicas
+            if state.leader is not None and state.partition in snapshot.topics[name].extents
+        }
+        logs = {place: (extent.start, extent.end) for place, (extent, _) in places.items()}
+        return largest_batches(self._admin, logs, {place: leader for place, (_, leader) in places.items()})
+
+    def groups(self, topics: Collection[str]) -> tuple[Group, ...]:
+        """The consumer groups that have committed offsets in ``topics``; see ``groups``."""
+        return read_groups(self._admin, topics)
+
+    def tails(self, topics: Mapping[str, LiveTopic]) -> dict[str, Tail]:
+        """The newest records of each topic; see ``tail``."""
+        return read_tails(self.connection, topics)
 
     def _settings(self, names: list[str]) -> dict[str, dict[str, Any]]:
         resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
@@ -154,13 +181,20 @@ class Cluster:
 @contextmanager
 def open_cluster(connection: Connection) -> Iterator[Cluster]:
     """Connects, and closes again. Whatever Kafka refuses on the way becomes one ``Refusal``."""
+    with open_admin(connection) as admin:
+        yield Cluster(admin, connection)
+
+
+@contextmanager
+def open_admin(connection: Connection) -> Iterator[KafkaAdminClient]:
+    """The client under ``open_cluster``, for the rest of this room."""
     servers = ",".join(connection.bootstrap_servers)
     try:
         admin = KafkaAdminClient(**_client_settings(connection))
     except (KafkaError, OSError, ValueError) as error:
         raise Refusal(f"no Kafka cluster answers at {servers}: {_said(error)}; is it running and reachable?") from error
     try:
-        yield Cluster(admin)
+        yield admin
     except KafkaError as error:
         raise Refusal(f"the Kafka cluster at {servers} stopped answering, or refused: {_said(error)}") from error
     finally:
@@ -198,6 +232,7 @@ def _replicas(topic: Mapping[str, Any]) -> tuple[Replicas, ...]:
             leader=None if state["leader_id"] == _NO_LEADER else state["leader_id"],
             replicas=tuple(state["replica_nodes"]),
             in_sync=tuple(sorted(state["isr_nodes"])),
+            leader_epoch=state.get("leader_epoch"),
         )
         for state in states
     )

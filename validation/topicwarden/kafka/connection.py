@@ -68,6 +68,21 @@ class Connection:
             )
         return settings
 
+    def for_librdkafka(self) -> dict[str, str]:
+        """The settings of librdkafka's clients."""
+        settings = {"bootstrap.servers": ",".join(self.bootstrap_servers), "security.protocol": self.security_protocol}
+        if self.ca_cert:
+            settings["ssl.ca.pem"] = self.ca_cert
+        if self.tls and not self.verify_tls:
+            settings["enable.ssl.certificate.verification"] = "false"
+        if self.sasl_mechanism:
+            settings |= {
+                "sasl.mechanism": self.sasl_mechanism,
+                "sasl.username": self.username or "",
+                "sasl.password": self.password or "",
+            }
+        return settings
+
 
 def connect_to(project: Project, stack: str) -> Connection:
     """The connection of ``stack``; refuses an unknown stack and settings that lead nowhere."""
@@ -135,9 +150,14 @@ def stack_settings(project: Project, stack: str) -> Mapping[str, Any]:
         items = dict(settings.items())
     except (yaml.YAMLError, UnicodeDecodeError, AttributeError) as error:
         raise Refusal(f"stacks/Pulumi.{stack}.yaml cannot be read as stack settings: {_first_line(error)}") from error
-    if any(isinstance(value, dict) and "secure" in value for value in items.values()):
+    if any(map(_encrypted, items.values())):
         return {**items, **_decrypted(project, stack)}
     return items
+
+
+def _encrypted(value: object) -> bool:
+    """Whether Pulumi encrypted it, or something in it."""
+    return isinstance(value, dict) and ("secure" in value or any(map(_encrypted, value.values())))
 
 
 def _decrypted(project: Project, stack: str) -> Mapping[str, Any]:

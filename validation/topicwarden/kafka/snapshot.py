@@ -16,6 +16,8 @@ class Replicas:
     leader: int | None
     replicas: tuple[int, ...]
     in_sync: tuple[int, ...]
+    leader_epoch: int | None = None
+    """Counts elections: the same one at two moments means the same leader all the time between."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,18 @@ class Snapshot:
     racks: Mapping[int, str | None]
     broker_config: Mapping[str, str]
     topics: Mapping[str, LiveTopic]
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What this user may not see, and the right that is missing."""
+        mute = [name for name, live in self.topics.items() if not live.sources]
+        held = [extent for live in self.topics.values() for extent in live.extents.values()]
+        said = []
+        if mute:
+            said.append(f"the configuration of {len(mute)} topics (DescribeConfigs on them): {', '.join(mute[:5])}")
+        if held and all(extent.log_bytes is None for extent in held):
+            said.append("the sizes of the logs (Describe on the Cluster resource)")
+        return tuple(said)
 
     def broker_number(self, setting: str, default: int) -> int:
         """A broker's setting as a whole number, Kafka's default where the broker does not say."""

@@ -1,0 +1,53 @@
+"""What counts as changed by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from topicwarden.kafka.snapshot import LiveTopic, Replicas, Snapshot
+from topicwarden.plan.change import changes
+from topicwarden.plan.consequences import drift
+from topicwarden.plan.deployed import Deployed
+from topicwarden.plan.evidence import Evidence
+from topicwarden.problem import Location
+from topicwarden.specs.resolve import Declaration
+from topicwarden.topic import Topic
+
+ON_TOPIC, DEFAULT = "DYNAMIC_TOPIC_CONFIG", "DEFAULT_CONFIG"
+
+
+class Places:
+    """Everything was written in one place."""
+
+    def at(self, path: object) -> Location:
+        return Location("topics/t.yaml")
+
+
+@pytest.mark.parametrize(
+    ("declared", "deployed", "live", "source", "by_hand"),
+    [
+        ("1", "1", "1", ON_TOPIC, False),
+        ("2", "1", "1", ON_TOPIC, False),  # a change that is to be deployed
+        ("1", "1", "3", ON_TOPIC, True),
+        ("2", "1", "3", ON_TOPIC, True),
+        ("2", "1", "2", ON_TOPIC, False),  # by hand what is declared now
+        ("1", None, "9", DEFAULT, False),  # nobody ever set it
+        (None, None, "9", DEFAULT, False),
+        (None, None, "3", ON_TOPIC, True),
+        ("1", "1", "9", DEFAULT, True),  # somebody removed it
+    ],
+)
+def test_only_what_somebody_set_is_drift(
+    declared: str | None, deployed: str | None, live: str, source: str, by_hand: bool
+) -> None:
+    def config(value: str | None) -> dict[str, str]:
+        return {} if value is None else {"retention.ms": value}
+
+    topic = LiveTopic(
+        Topic("t", 1, 1, config(live)), "id", {"retention.ms": source}, (Replicas(0, 1, (1,), (1,)),), {}
+    )
+    snapshot = Snapshot("c", 0, {1: None}, {}, {"t": topic})
+    held = Declaration(Topic("t", 1, 1, config(declared)), Places())  # type: ignore[arg-type]
+    found = changes([held], {"t": Deployed("t", 1, 1, config(deployed), True)}, snapshot)
+    said = [one.kind for change in found for one in drift.foretell(change, Evidence(snapshot))]
+    assert said == (["drift"] if by_hand else [])

@@ -1,0 +1,75 @@
+"""`topicwarden plan`: what a deploy would change, and what would follow for live data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from topicwarden import __version__
+from topicwarden.change import Engine, PlanReport, TopicPlan, Weight
+from topicwarden.cli import output
+from topicwarden.cli.engine import engine_of
+from topicwarden.cli.progress import waiting
+from topicwarden.deploy.engine import Engine as Pulumi
+from topicwarden.deploy.preview import start_preview
+from topicwarden.kafka.cluster import open_cluster
+from topicwarden.kafka.connection import connect_to
+from topicwarden.plan.foresight import foresee
+from topicwarden.policies.check import check
+from topicwarden.problem import Refusal
+from topicwarden.project import Project, find_project
+from topicwarden.report.plan import FORMATS, render, text
+
+_PENDING = 3
+
+
+def plan(stack: str, form: str | None, detailed: bool) -> int:
+    """Prints the plan in the format ``form``; 1 where something may not be done, 3 where ``detailed`` and any pends."""
+    form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
+    if form not in FORMATS:
+        raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
+    project = find_project()
+    report = planned(project, stack, engine_of(project, stack))
+    output.write(text.render(report, Console()) if form == "text" else render(report, form, project.root))
+    if report.refused or not report.engine.ran:
+        return 1
+    return _PENDING if detailed and report.pending else 0
+
+
+def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
+    """The plan of a stack: the preview runs while the cluster is looked at.
+
+    Refuses declarations that do not hold, and a cluster or an engine that does not answer.
+    """
+    connection = connect_to(project, stack)
+    checked = check(project, [stack])
+    if errors := checked.errors:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        raise Refusal(f"what is declared cannot be planned: {errors[0]}{more}; see `topicwarden check --stack {stack}`")
+    declarations = checked.declarations[stack]
+    with waiting("previewing, and looking at the cluster"), open_cluster(connection) as cluster:
+        preview = start_preview(engine)
+        snapshot = cluster.snapshot()
+        plans = foresee(cluster, snapshot, declarations, preview.deployed)
+        said = _without_echoes(preview.engine(), plans)
+    return PlanReport(
+        topicwarden=__version__,
+        stack=stack,
+        cluster_id=snapshot.cluster_id,
+        taken_at=snapshot.taken_at,
+        topics=list(plans),
+        unchanged=len({*preview.deployed, *(held.topic.name for held in declarations)}) - len(plans),
+        unseen=list(snapshot.unseen),
+        engine=said,
+    )
+
+
+def _without_echoes(said: Engine, plans: Sequence[TopicPlan]) -> Engine:
+    """Without Pulumi's word that a topic is protected, where the plan refuses what that would prevent, and says why."""
+    refused = [plan.topic for plan in plans if plan.weight is Weight.REFUSED]
+    errors = [
+        error for error in said.errors if "protect" not in error or not any(f"::{name}" in error for name in refused)
+    ]
+    return said.model_copy(update={"errors": errors, "ran": said.ran or not errors})

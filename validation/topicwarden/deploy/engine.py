@@ -1,0 +1,102 @@
+"""The ``pulumi`` command, run for one stack of a project."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from topicwarden.deploy.locks import past_lost_locks
+from topicwarden.problem import Refusal
+from topicwarden.project import Project
+
+TOPIC_TYPE = "kafka:index/topic:Topic"
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a preview would do to one resource: Pulumi's ``op``, such as ``create``, ``import`` and ``same``."""
+
+    op: str
+    urn: str
+    type: str
+    parent: str | None
+
+
+@dataclass(frozen=True)
+class Engine:
+    """``variables`` are those of the environment that ``pulumi`` needs besides this process's own."""
+
+    project: Project
+    stack: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """``pulumi``, without a question asked; whatever it ends with is for the caller."""
+        environment = {**os.environ, **self.variables}
+        pulumi = shutil.which("pulumi", path=environment.get("PATH"))
+        if pulumi is None:
+            raise Refusal("pulumi is not on the PATH: see `make shell`")
+        command = [pulumi, *arguments, "--stack", self.stack, "--non-interactive"]
+        try:
+            return subprocess.run(
+                command,
+                cwd=self.project.root,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        except OSError as error:  # thousands of targets may be more than a command line holds
+            raise Refusal(f"{pulumi} cannot be run: {error.strerror}") from error
+
+    def deployed(self) -> frozenset[str]:
+        """The names of the topics that are in the stack's state; refuses a stack that Pulumi does not know."""
+        return frozenset(one["inputs"]["name"] for one in self.resources() if one["type"] == TOPIC_TYPE)
+
+    def resources(self) -> list[dict[str, Any]]:
+        """The stack's state; refuses a stack that Pulumi does not know."""
+        done = self.run("stack", "export")
+        if done.returncode:
+            raise Refusal(
+                f"Pulumi has no stack {self.stack}, or cannot read it: {complaint(done)}; "
+                f"`pulumi stack init {self.stack}` makes one"
+            )
+        return json.loads(done.stdout)["deployment"].get("resources") or []
+
+    def preview(self, targets: Sequence[str] = ()) -> list[Step]:
+        """What ``pulumi up`` would do; with ``targets``, to these URNs alone. Refuses with what stops it."""
+        done = self.run("preview", "--json", *_targeted(targets))
+        if done.returncode:
+            raise Refusal(f"`pulumi preview` is refused: {complaint(done)}")
+        return [_step(entry) for entry in json.loads(done.stdout)["steps"]]
+
+    def up(self, targets: Sequence[str]) -> None:
+        """Applies what concerns ``targets``, past the lock of a killed ``pulumi``; refuses with what stops it."""
+        done = past_lost_locks(self.run, "up", "--yes", "--skip-preview", *_targeted(targets))
+        if done.returncode:
+            raise Refusal(f"`pulumi up` failed: {complaint(done)}")
+
+
+def complaint(done: subprocess.CompletedProcess[str]) -> str:
+    """What ``pulumi`` said is wrong: its errors alone, without the progress around them."""
+    try:
+        said = [entry["message"] for entry in json.loads(done.stdout)["diagnostics"] if entry["severity"] == "error"]
+    except (ValueError, KeyError, TypeError):
+        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip().startswith("error:")]
+    texts = dict.fromkeys(text.strip().removeprefix("error:").strip() for text in said)
+    return "\n".join(texts) or (done.stderr or done.stdout).strip() or f"it ended with {done.returncode}"
+
+
+def _targeted(targets: Sequence[str]) -> list[str]:
+    return [argument for target in targets for argument in ("--target", target)]
+
+
+def _step(entry: Mapping[str, Any]) -> Step:
+    state = entry.get("newState") or entry.get("oldState") or {}
+    return Step(entry["op"], entry["urn"], state.get("type", ""), state.get("parent"))

@@ -1,0 +1,45 @@
+"""Where producers put a key: the keyed rules of the clients that there are."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+
+from kafka.partitioner.default import murmur2
+
+_FNV_OFFSET, _FNV_PRIME, _UNSIGNED, _SIGNED = 0x811C9DC5, 0x01000193, 0xFFFFFFFF, 0x7FFFFFFF
+
+
+def _murmur2(key: bytes, partitions: int) -> int:
+    return int(murmur2(key) & _SIGNED) % partitions
+
+
+def _crc32(key: bytes, partitions: int) -> int:
+    return zlib.crc32(key) % partitions
+
+
+def _hash_fnv1a(key: bytes) -> int:
+    state = _FNV_OFFSET
+    for byte in key:
+        state = ((state ^ byte) * _FNV_PRIME) & _UNSIGNED
+    return state
+
+
+def _fnv1a(key: bytes, partitions: int) -> int:
+    return _hash_fnv1a(key) % partitions
+
+
+def _sarama(key: bytes, partitions: int) -> int:
+    """A 32-bit sign, and Go's remainder, which has the sign of what is divided; Sarama then drops it."""
+    state = _hash_fnv1a(key)
+    signed = state - (1 << 32) if state > _SIGNED else state
+    return abs(signed) % partitions
+
+
+PARTITIONERS: Mapping[str, Callable[[bytes, int], int]] = {
+    "murmur2": _murmur2,
+    "crc32": _crc32,
+    "fnv1a": _fnv1a,
+    "sarama": _sarama,
+}
+"""By the name that ``contents.key.partitioner`` takes: a key and a number of partitions to the partition."""

@@ -1,0 +1,85 @@
+"""A topic that is deleted, or created again: everything in it is gone.
+
+Kafka cannot take partitions away and cannot rename a topic, so that fewer partitions are a deletion and a
+creation, and a new name is one too. A deletion takes two merges: `allow: [delete]` is deployed first, which
+lifts Pulumi's protection, and only then the YAML may go.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.change import Action, Consequence, PartitionEffect, Weight
+from topicwarden.plan.change import Change
+from topicwarden.plan.consequences.said import bytes_of, count, group_effects, listed, loss, records_of
+from topicwarden.plan.evidence import Asks, Evidence, filled
+from topicwarden.topic import Allowance
+
+
+def asks(change: Change, now: int) -> Asks | None:
+    if change.live is None or change.action not in {Action.DELETE, Action.RECREATE}:
+        return None
+    return Asks(groups=True)
+
+
+def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+    live = change.live
+    assert live
+    everything = {partition: (extent.start, extent.end) for partition, extent in filled(live).items()}
+    active = [group for group in evidence.groups if group.members]
+    recreated = change.action is Action.RECREATE
+    protected = change.deployed is not None and change.deployed.protected
+    refused = not change.allows(Allowance.RECREATE) if recreated else protected
+    yield Consequence(
+        kind="destroyed",
+        weight=Weight.REFUSED if refused else Weight.DANGER,
+        message=(_lowered(change) if recreated else "the topic would be deleted; ") + f"{loss(live)} would be lost",
+        because=list(_because(change, evidence, [group.name for group in active])),
+        measured="offsets and log sizes of the leaders; where the topic is compacted or transactional, fewer records",
+        remedy=_remedy(change, refused),
+        evidence={"records": records_of(live), "bytes": bytes_of(live), "active_groups": len(active)},
+        partitions=[
+            PartitionEffect(
+                partition=partition,
+                records=extent.end - extent.start,
+                bytes=extent.log_bytes,
+                first_offset=extent.start,
+                last_offset=extent.end - 1,
+                last_timestamp=extent.latest_timestamp,
+            )
+            for partition, extent in sorted(filled(live).items())
+        ],
+        groups=group_effects(evidence.groups, change.name, everything),
+        place=change.at("partitions"),
+    )
+
+
+def _lowered(change: Change) -> str:
+    assert change.live and change.after
+    before = max(change.live.topic.partitions, change.deployed.partitions if change.deployed else 0)
+    return (
+        f"lowering partitions from {before} to {change.after.partitions} would delete the topic and create it again; "
+    )
+
+
+def _because(change: Change, evidence: Evidence, active: list[str]) -> Iterable[str]:
+    if evidence.groups:
+        names = [group.name for group in evidence.groups]
+        yield f"{count(len(names), 'consumer group')} read it: {listed(names)}"
+    if active:
+        yield f"of these with members at this moment: {listed(active)}"
+    if change.action is Action.DELETE and evidence.created:
+        yield (
+            f"the same deploy creates {listed(evidence.created)}; if that is its new name: Kafka renames no topic, "
+            "and records do not move along"
+        )
+
+
+def _remedy(change: Change, refused: bool) -> str:
+    if not refused:
+        return ""
+    if change.action is Action.RECREATE:
+        assert change.live
+        return (
+            f"declare {change.live.topic.partitions} partitions, or move to a new topic; a loss that was thought over "
+            "needs `allow: [recreate]` in the YAML"
+        )
+    return "put its YAML back; to delete it, first deploy it with `allow: [delete]`, then remove the YAML"

@@ -1,0 +1,63 @@
+"""What somebody changed by hand, and what becomes of it.
+
+The provider writes a topic's whole configuration at once, so that any change to a topic drops what others
+have set on it. A topic that is not changed keeps it, until `pulumi up --refresh` looks at the cluster.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.change import Action, Consequence, Setting, Weight
+from topicwarden.plan.change import Change
+from topicwarden.plan.defaults import SET_ON_TOPIC
+from topicwarden.plan.evidence import Asks, Evidence
+
+_BY_REBALANCE = "replication_factor"
+
+
+def asks(change: Change, now: int) -> Asks | None:
+    return Asks() if change.deployed is not None and change.action is not Action.DELETE else None
+
+
+def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+    if change.live is None:
+        yield Consequence(
+            kind="missing",
+            weight=Weight.DANGER,
+            message="the topic was deployed, and is not on the cluster: deleted by hand, or hidden from this user",
+            because=["Pulumi believes in its state, so that a deploy changes nothing"],
+            remedy="grant Describe on it, or find out who deleted it; `pulumi up --refresh` creates it again, empty",
+            place=change.at(),
+        )
+        return
+    now = change.action is not Action.DRIFT
+    for setting in change.settings:
+        if setting.name == _BY_REBALANCE or _by_hand(setting) == setting.deployed or setting.live == setting.declared:
+            continue
+        yield Consequence(
+            kind="drift",
+            weight=Weight.NOTE,
+            message=f"{setting.name} was changed by hand: {_seen(setting)}; "
+            + (_put_back(setting) if now else f"`pulumi up --refresh` {_verb(setting)} it, `pulumi up` leaves it"),
+            remedy="declare it, if it was meant",
+            evidence={"setting": setting.name, "live": setting.live, "deployed": setting.deployed},
+            place=setting.place,
+        )
+
+
+def _by_hand(setting: Setting) -> str | None:
+    """What stands on the topic itself; what the brokers have for it was set by nobody."""
+    return setting.live if setting.source in (None, SET_ON_TOPIC) else None
+
+
+def _seen(setting: Setting) -> str:
+    return f"it is {setting.live}, deployed was {setting.deployed if setting.deployed is not None else 'nothing'}"
+
+
+def _verb(setting: Setting) -> str:
+    return "drops" if setting.declared is None else "puts back"
+
+
+def _put_back(setting: Setting) -> str:
+    if setting.declared is None:
+        return "the deploy drops it, as it writes the topic's whole configuration"
+    return f"the deploy writes {setting.declared}"

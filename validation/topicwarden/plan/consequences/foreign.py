@@ -1,0 +1,37 @@
+"""A topic that is on the cluster already, and that this stack did not deploy.
+
+Where it is exactly as declared, a deploy adopts it and touches nothing. Where it differs, creating it would
+fail halfway through the deploy, so that it is refused before.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.change import Action, Consequence, Weight
+from topicwarden.plan.change import Change
+from topicwarden.plan.consequences.said import listed
+from topicwarden.plan.evidence import Asks, Evidence
+
+
+def asks(change: Change, now: int) -> Asks | None:
+    return Asks() if change.action is Action.ADOPT else None
+
+
+def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+    differing = [setting for setting in change.settings if setting.declared != setting.live]
+    if not differing:
+        yield Consequence(
+            kind="adopted",
+            weight=Weight.NOTE,
+            message="the topic is on the cluster as declared; it is adopted as it is",
+            place=change.at(),
+        )
+        return
+    shown = [f"{setting.name} is {setting.live}, declared {setting.declared}" for setting in differing]
+    yield Consequence(
+        kind="foreign",
+        weight=Weight.REFUSED,
+        message=f"the topic is on the cluster, this stack did not deploy it, and it differs: {listed(shown)}",
+        because=["Pulumi would try to create it, and fail in the middle of the deploy"],
+        remedy="declare it as it is (`topicwarden import` writes such YAML), deploy, and change it after that",
+        place=differing[0].place,
+    )

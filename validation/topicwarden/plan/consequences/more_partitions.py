@@ -1,0 +1,101 @@
+"""Partitions are added: keys move.
+
+A producer puts a key into partition ``hash(key) mod n``. With another ``n`` most keys go elsewhere from then
+on, while their old records stay where they are: readers no longer see one key's records in order,
+compaction cannot merge them across the border, a join with a topic of the old count finds nothing, and a
+Streams application's state lies in the wrong task (KIP-253 was never built).
+"""
+
+from collections.abc import Iterable
+from math import lcm
+
+from topicwarden.change import Consequence, Weight
+from topicwarden.kafka.partitioners import PARTITIONERS
+from topicwarden.plan.change import Change
+from topicwarden.plan.consequences.said import count, listed
+from topicwarden.plan.evidence import Asks, Evidence
+
+_DEFAULT = "murmur2"
+
+
+def asks(change: Change, now: int) -> Asks | None:
+    if change.live is None or change.after is None or change.after.partitions <= change.live.topic.partitions:
+        return None
+    return Asks(groups=True, tail=True)
+
+
+def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+    assert change.live and change.after and change.declaration
+    before, after = change.live.topic.partitions, change.after.partitions
+    declared = change.declaration.topic.contents.partitioner
+    tail = evidence.tail
+    keys = sorted(tail.keys) if tail else []
+    if tail is not None and not keys and not change.declaration.topic.contents.key_required:
+        yield Consequence(
+            kind="more-partitions",
+            weight=Weight.NOTE,
+            message=f"from {before} to {after} partitions; no key moves, as "
+            + ("there is none" if tail.whole else f"none of the newest {count(tail.records, 'record')} has one"),
+            measured=_measured(tail.records, tail.whole) if tail.records else "the topic is empty",
+            evidence={"records_read": tail.records, "keys": 0},
+            place=change.at("partitions"),
+        )
+        return
+    place_of = PARTITIONERS.get(declared or _DEFAULT)
+    moved = None if place_of is None else sum(place_of(key, before) != place_of(key, after) for key in keys)
+    share = moved / len(keys) if keys and moved is not None else 1 - stays(before, after)
+    how = f"under {declared}" if declared else f"under {_DEFAULT}, Java's partitioner, as the YAML declares none"
+    yield Consequence(
+        kind="more-partitions",
+        weight=Weight.DANGER,
+        message=f"from {before} to {after} partitions {share:.1%} of the keys move to another one {how}",
+        because=list(_broken(change, evidence)),
+        measured=(
+            f"{moved:,} of {count(len(keys), 'distinct key')}; {_measured(tail.records, tail.whole)}"
+            if keys and tail and moved is not None
+            else "arithmetic for evenly spread hashes: no key could be read"
+        ),
+        remedy="move to a new topic and let both be read for a while, where order by key or compaction counts",
+        evidence={"share": round(share, 4), "keys": len(keys), "moved": moved},
+        place=change.at("partitions"),
+    )
+
+
+def stays(before: int, after: int) -> float:
+    """The share of hashes that give the same partition under both counts."""
+    both = lcm(before, after)
+    return sum(number % before == number % after for number in range(both)) / both
+
+
+def _broken(change: Change, evidence: Evidence) -> Iterable[str]:
+    assert change.live
+    groups = evidence.groups
+    who = f" for {listed([group.name for group in groups])}" if groups else ""
+    yield f"records of one key are no longer read in the order in which they were written{who}"
+    if change.live.topic.compacted:
+        yield "old and new records of a key lie in two partitions: compaction can never merge them"
+    partners = sorted(
+        {
+            name
+            for group in groups
+            for name in group.topics - {change.name}
+            if (other := evidence.snapshot.topics.get(name)) and other.topic.partitions == change.live.topic.partitions
+        }
+    )
+    if partners:
+        yield f"no longer co-partitioned with {listed(partners)}, which the same groups read: joins miss their partners"
+    streams = [
+        group.name
+        for group in groups
+        if any(
+            name.startswith(f"{group.name}-") and name.endswith(("-changelog", "-repartition"))
+            for name in evidence.snapshot.topics
+        )
+    ]
+    if streams:
+        yield f"the Streams state of {listed(streams)} lies in the wrong tasks, and the application will not start"
+
+
+def _measured(records: int, whole: bool) -> str:
+    read = "all" if whole else "the newest"
+    return f"{read} {count(records, 'record')} were read"

@@ -1,0 +1,95 @@
+"""Replicas that have to be moved: what is copied, whereto, how long it takes, and what the topic then survives.
+
+`pulumi up` moves none: the provider would add replicas on brokers at random, blind to racks and without a
+throttle. `topicwarden rebalance` does.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.change import Consequence, PartitionEffect, Weight
+from topicwarden.plan.change import Change, place_of
+from topicwarden.plan.consequences.said import count
+from topicwarden.plan.durability import Durability, durability_after, durability_now, received, seconds
+from topicwarden.plan.evidence import Asks, Evidence
+from topicwarden.plan.placement import Move
+
+THROTTLE = 50 << 20
+"""Bytes a second into and out of each broker: what `topicwarden rebalance` takes where it is told nothing else."""
+
+
+def asks(change: Change, now: int) -> Asks | None:
+    if change.live is None or change.declaration is None:
+        return None
+    return Asks() if change.declaration.topic.replication_factor != change.live.topic.replication_factor else None
+
+
+def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+    assert change.live and change.declaration
+    declared, live = change.declaration.topic, change.live
+    for problem in evidence.placement.problems:
+        if problem.rule == "too-few-brokers" and problem.message.startswith(f"{change.name}:"):
+            yield Consequence(
+                kind="too-few-brokers",
+                weight=Weight.REFUSED,
+                message=problem.message.partition(": ")[2],
+                place=place_of(problem.location),
+            )
+            return
+    moves = [move for move in evidence.placement.moves if move.topic == change.name]
+    now, then = (
+        durability_now(live, evidence.snapshot),
+        durability_after(declared, live, moves, evidence.snapshot),
+    )
+    copied = sum(received(moves).values())
+    yield Consequence(
+        kind="replication-factor",
+        weight=Weight.DANGER if then.losses_writing < 0 else Weight.NOTE,
+        message=f"replication factor {live.topic.replication_factor} to {declared.replication_factor}: "
+        f"`pulumi up` leaves the replicas where they are; `topicwarden rebalance` {_work(moves, copied)}",
+        because=[f"{_survives('now', now)}; {_survives('then', then)}"],
+        measured=f"the leaders' log sizes, at {THROTTLE >> 20} MiB/s into and out of each broker (--throttle)",
+        remedy="run `topicwarden rebalance` after the deploy",
+        evidence={
+            "bytes": copied,
+            "seconds_at_least": round(seconds(moves, THROTTLE), 1),
+            **{f"bytes to broker {broker}": amount for broker, amount in received(moves).items()},
+            "losses_survived_reading_before": now.losses_reading,
+            "losses_survived_reading_after": then.losses_reading,
+            "losses_survived_writing_before": now.losses_writing,
+            "losses_survived_writing_after": then.losses_writing,
+            "racks_before": now.racks,
+            "racks_after": then.racks,
+        },
+        partitions=[
+            PartitionEffect(
+                partition=move.partition,
+                bytes=move.bytes_to_copy,
+                replicas_before=list(move.before),
+                replicas_after=list(move.after),
+            )
+            for move in moves
+        ],
+        place=change.at("replication_factor"),
+    )
+
+
+def _work(moves: list[Move], copied: int) -> str:
+    partitions = count(len(moves), "partition")
+    if not any(move.added for move in moves):
+        return f"drops replicas of {partitions}, and copies nothing"
+    took = seconds(moves, THROTTLE)
+    return (
+        f"copies {copied:,} bytes for {partitions}, in {took:,.0f} s at least"
+        if took >= 1
+        else (f"copies {copied:,} bytes for {partitions}")
+    )
+
+
+def _survives(when: str, held: Durability) -> str:
+    racks = "" if held.racks is None else f", on {count(held.racks, 'rack')}"
+    writing = (
+        count(held.losses_writing, "lost broker")
+        if held.losses_writing >= 0
+        else f"none: {-held.losses_writing} in-sync short of min.insync.replicas"
+    )
+    return f"{when} reading survives {count(held.losses_reading, 'lost broker')}, writing {writing}{racks}"

@@ -1,0 +1,127 @@
+"""What consequences are computed from: asked for by each, and read from the cluster for all topics at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.groups import Group
+from topicwarden.kafka.snapshot import Extent, LiveTopic, Snapshot
+from topicwarden.kafka.tail import Tail
+from topicwarden.plan.change import Change
+from topicwarden.plan.placement import Placement
+
+MOST_TAILS = 50
+"""Topics whose newest records are read for one plan."""
+
+FIRST = 0
+"""Asked as a time, it yields a partition's first record."""
+
+
+@dataclass(frozen=True)
+class Asks:
+    """What one consequence needs to see of a change: the first records stamped at or after some times (ms since the
+    epoch), the consumer groups, the newest records, or the newest batches.
+    """
+
+    times: frozenset[int] = frozenset()
+    groups: bool = False
+    tail: bool = False
+    batches: bool = False
+
+    def __or__(self, other: Asks) -> Asks:
+        return Asks(
+            self.times | other.times,
+            self.groups or other.groups,
+            self.tail or other.tail,
+            self.batches or other.batches,
+        )
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the cluster said of one change.
+
+    ``first_at`` has, by time and partition, offset and timestamp of the first record stamped at or after the time.
+    ``tail`` is None where the newest records may not be read, or were not.
+    """
+
+    snapshot: Snapshot
+    placement: Placement = field(default_factory=Placement)
+    created: tuple[str, ...] = ()
+    """The topics that the same deploy creates."""
+    first_at: Mapping[int, Mapping[int, tuple[int, int]]] = field(default_factory=dict)
+    groups: tuple[Group, ...] = ()
+    tail: Tail | None = None
+    largest_batches: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def now(self) -> int:
+        return self.snapshot.taken_at
+
+    def below(self, live: LiveTopic, time: int) -> dict[int, int]:
+        """For each partition that holds anything: the offset before which every record is older than ``time``."""
+        found = self.first_at.get(time, {})
+        return {
+            partition: found[partition][0] if partition in found else extent.end
+            for partition, extent in live.extents.items()
+            if extent.start < extent.end
+        }
+
+
+def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, Asks]) -> dict[str, Evidence]:
+    """The evidence for each topic of ``asked``: a bounded number of requests, however many topics there are."""
+    live = {name: snapshot.topics[name] for name in asked if name in snapshot.topics}
+    first_at = _first_at(cluster, live, asked)
+    with_groups = [name for name in live if asked[name].groups]
+    groups = cluster.groups(with_groups) if with_groups else ()
+    tails = cluster.tails({name: live[name] for name in [name for name in live if asked[name].tail][:MOST_TAILS]})
+    batches = cluster.largest_batches(snapshot, [name for name in live if asked[name].batches])
+    return {
+        name: Evidence(
+            snapshot,
+            first_at=first_at.get(name, {}),
+            groups=tuple(group for group in groups if name in group.topics) if asked[name].groups else (),
+            tail=tails.get(name),
+            largest_batches={partition: size for (topic, partition), size in batches.items() if topic == name},
+        )
+        for name in asked
+    }
+
+
+def _first_at(
+    cluster: Cluster, live: Mapping[str, LiveTopic], asked: Mapping[str, Asks]
+) -> dict[str, dict[int, dict[int, tuple[int, int]]]]:
+    """By topic, time and partition. A request carries one time a partition, so that a round asks one of each topic."""
+    queues = {name: sorted(asked[name].times) for name in live}
+    found: dict[str, dict[int, dict[int, tuple[int, int]]]] = {}
+    for number in range(max(map(len, queues.values()), default=0)):
+        now = {name: times[number] for name, times in queues.items() if number < len(times)}
+        answers = cluster.first_offsets_at(
+            {(name, partition): time for name, time in now.items() for partition in filled(live[name])}
+        )
+        for name, time in now.items():
+            found.setdefault(name, {})[time] = {}
+        for (name, partition), at in answers.items():
+            found[name][now[name]][partition] = at
+    return found
+
+
+def filled(live: LiveTopic) -> dict[int, Extent]:
+    """The partitions that hold anything."""
+    return {partition: extent for partition, extent in live.extents.items() if extent.start < extent.end}
+
+
+def merged(asks: Iterable[Asks]) -> Asks:
+    """Everything that any of ``asks`` needs."""
+    total = Asks()
+    for one in asks:
+        total |= one
+    return total
+
+
+def changed(change: Change, setting: str) -> bool:
+    """Whether a configuration will have another value in force."""
+    before, after = change.before, change.after
+    return before is not None and after is not None and before.config.get(setting) != after.config.get(setting)

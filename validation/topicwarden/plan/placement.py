@@ -1,0 +1,187 @@
+"""On which brokers the replicas of a topic belong: as declared, over as many racks as there are, moving the least.
+
+A partition is right where it has the declared number of replicas, all on brokers of the cluster, in as
+many racks as possible; what is right is not touched. Where a broker has no ``broker.rack``, racks say
+nothing, and every broker counts as one (as ``kafka-reassign-partitions --disable-rack-aware``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from topicwarden.kafka.snapshot import LiveTopic, Replicas, Snapshot
+from topicwarden.plan.choice import Wrong, is_right, racks_of
+from topicwarden.plan.spreading import Load, even_out
+from topicwarden.problem import Problem
+from topicwarden.specs.resolve import Declaration
+
+
+@dataclass(frozen=True, order=True)
+class Move:
+    """One partition's replicas, as they are and as they are to be; the first is the preferred leader.
+
+    ``log_bytes`` is the size of the leader's log, None where it is not known.
+    """
+
+    topic: str
+    partition: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    leader: int
+    log_bytes: int | None
+
+    @property
+    def added(self) -> tuple[int, ...]:
+        """The brokers that get a copy."""
+        return tuple(broker for broker in self.after if broker not in self.before)
+
+    @property
+    def removed(self) -> tuple[int, ...]:
+        """The brokers that delete theirs."""
+        return tuple(broker for broker in self.before if broker not in self.after)
+
+    @property
+    def bytes_to_copy(self) -> int | None:
+        """Bytes that all added brokers together fetch; None where the log's size is not known."""
+        return None if self.log_bytes is None and self.added else (self.log_bytes or 0) * len(self.added)
+
+
+@dataclass(frozen=True, order=True)
+class Stuck:
+    """A partition that is not right and cannot be moved now, and why."""
+
+    topic: str
+    partition: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Placement:
+    """What to move, sorted; what is declared and cannot be; and what must wait for a broker."""
+
+    moves: tuple[Move, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    stuck: tuple[Stuck, ...] = ()
+
+
+def place(declarations: Iterable[Declaration], snapshot: Snapshot) -> Placement:
+    """The moves with which every declared topic of ``snapshot`` is right; topics that do not exist are left out.
+
+    ``snapshot`` should hold every topic of the cluster: new replicas go to the brokers that carry the fewest of
+    their topic, then of all topics, then the fewest bytes. Partitions only count as far as they are there.
+    The same input gives the same moves.
+    """
+    racks = racks_of(snapshot)
+    replicas, leaders = _loads(snapshot)
+    moves: list[Move] = []
+    problems: list[Problem] = []
+    stuck: list[Stuck] = []
+    for held in sorted(declarations, key=lambda held: held.topic.name):
+        live = snapshot.topics.get(held.topic.name)
+        if live is None:
+            continue
+        factor = held.topic.replication_factor
+        wrong = [state for state in live.replicas if not is_right(state, factor, racks)]
+        if len(racks) < factor:
+            if any(len(state.replicas) != factor for state in live.replicas):
+                problems.append(_too_few(held, racks))
+            else:
+                stuck += [Stuck(held.topic.name, state.partition, _lost(state, racks)) for state in wrong]
+            continue
+        stuck += [
+            Stuck(held.topic.name, state.partition, _leaderless(state)) for state in wrong if state.leader is None
+        ]
+        movable = [Wrong(state, factor, racks) for state in wrong if state.leader is not None]
+        moves += _moved(live, movable, replicas, leaders)
+    return Placement(tuple(sorted(moves)), tuple(sorted(problems)), tuple(sorted(stuck)))
+
+
+def settled(snapshot: Snapshot, targets: Mapping[tuple[str, int], tuple[int, ...]]) -> Snapshot:
+    """The snapshot as it will be when reassignments are done that lead to ``targets``, by topic and partition."""
+    topics = dict(snapshot.topics)
+    for name in {topic for topic, _ in targets} & topics.keys():
+        live = topics[name]
+        states = tuple(
+            replace(state, replicas=target) if (target := targets.get((name, state.partition))) else state
+            for state in live.replicas
+        )
+        topics[name] = replace(live, replicas=states)
+    return replace(snapshot, topics=topics)
+
+
+def _moved(live: LiveTopic, movable: list[Wrong], replicas: Load, leaders: Load) -> Iterable[Move]:
+    if not movable:
+        return []
+    parts = {part.state.partition: part for part in movable}
+    brokers = sorted(movable[0].racks)
+    replicas.here = Counter(broker for state in live.replicas for broker in state.replicas)
+    leaders.here = Counter(state.replicas[0] for state in live.replicas)
+    chosen: dict[int, frozenset[int]] = {}
+    for number, part in parts.items():
+        replicas.add(part.state.replicas, -1)
+        chosen[number] = part.best(replicas)
+        replicas.add(chosen[number])
+    costs = {number: parts[number].cost(brokers_of) for number, brokers_of in chosen.items()}
+    even_out(chosen, lambda number, found: parts[number].cost(found) <= costs[number], replicas, brokers)
+
+    led: dict[int, frozenset[int]] = {}
+    for number, part in parts.items():
+        if part.state.replicas[0] not in chosen[number]:
+            leaders.add(part.state.replicas[:1], -1)
+            led[number] = frozenset({min(chosen[number], key=leaders.of)})
+            leaders.add(led[number])
+    even_out(led, lambda number, found: found <= chosen[number], leaders, brokers)
+
+    moves = [_move(live, part, chosen[number], led.get(number)) for number, part in parts.items()]
+    for move in moves:
+        for broker in move.added:
+            replicas.log_bytes[broker] += move.log_bytes or 0
+        for broker in move.removed:
+            replicas.log_bytes[broker] -= move.log_bytes or 0
+    return moves
+
+
+def _move(live: LiveTopic, part: Wrong, brokers: frozenset[int], led: frozenset[int] | None) -> Move:
+    state, extent = part.state, live.extents.get(part.state.partition)
+    kept = [broker for broker in state.replicas if broker in brokers]
+    order = [*kept, *sorted(brokers.difference(kept))]
+    after = [*led, *(broker for broker in order if broker not in led)] if led else order
+    if state.leader is None:
+        raise AssertionError("a partition without a leader is not moved")
+    size = extent.log_bytes if extent is not None else None
+    return Move(live.topic.name, state.partition, state.replicas, tuple(after), state.leader, size)
+
+
+def _loads(snapshot: Snapshot) -> tuple[Load, Load]:
+    """Of replicas and of preferred leaders."""
+    replicas, leaders, log_bytes = Counter[int](), Counter[int](), Counter[int]()
+    for live in snapshot.topics.values():
+        for state in live.replicas:
+            extent = live.extents.get(state.partition)
+            leaders[state.replicas[0]] += 1
+            for broker in state.replicas:
+                replicas[broker] += 1
+                log_bytes[broker] += (extent.log_bytes or 0) if extent is not None else 0
+    return Load(replicas, log_bytes), Load(leaders, log_bytes)
+
+
+def _too_few(held: Declaration, racks: Mapping[int, str]) -> Problem:
+    factor, there = held.topic.replication_factor, ", ".join(map(str, sorted(racks)))
+    return Problem(
+        held.places.at(("replication_factor",)),
+        f"{held.topic.name}: too few brokers for replication factor {factor}: the cluster has {len(racks)} ({there}); "
+        f"declare {len(racks)} at most, or add brokers",
+        rule="too-few-brokers",
+    )
+
+
+def _lost(state: Replicas, racks: Mapping[int, str]) -> str:
+    lost = ", ".join(str(broker) for broker in state.replicas if broker not in racks)
+    return f"broker {lost} is lost, and no other is free to take its replica: start it again"
+
+
+def _leaderless(state: Replicas) -> str:
+    brokers = ", ".join(map(str, state.replicas))
+    return f"it has no leader, so that nothing can be copied: start one of its brokers {brokers}"

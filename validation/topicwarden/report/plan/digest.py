@@ -1,0 +1,86 @@
+"""What every format says alike: topics by weight, the plan in one sentence, and its counts in one line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from topicwarden.change import BY_WEIGHT, Action, PlanReport, TopicPlan, Weight
+
+SYMBOLS: Final = {Weight.REFUSED: "✗", Weight.DANGER: "!", Weight.NOTE: "·", None: "✓"}
+
+
+_Counted = TypeVar("_Counted", Action, Weight)
+
+
+@dataclass(frozen=True)
+class Digest:
+    """A plan, put in the order in which it is read: the weightiest topics first, then by name."""
+
+    report: PlanReport
+    topics: list[TopicPlan]
+    weights: Counter[Weight]
+    """Topics by their weightiest consequence; those without one are not counted."""
+
+    @property
+    def summary(self) -> str:
+        """The counts in one line: ``3 topics change: 1 create, 2 update; 1 refused; 996 as declared``."""
+        actions = self.report.counts()
+        drift = actions.pop(Action.DRIFT, 0)
+        changing = actions.total()
+        parts = [f"{changes(changing)}: {_counted(actions, Action)}" if changing else "no topic changes"]
+        parts += [f"{drift:,} changed by hand"] if drift else []
+        parts += [_counted(self.weights, (Weight.REFUSED, Weight.DANGER))] if self._heavy else []
+        parts += [f"{self.report.unchanged:,} as declared"]
+        parts += [f"{len(self.report.unseen):,} not seen"] if self.report.unseen else []
+        parts += [] if self.report.engine.ran else ["the preview failed"]
+        return "; ".join(parts)
+
+    @property
+    def headline(self) -> str:
+        """One plain sentence for the person who approves."""
+        refused, danger = self.weights[Weight.REFUSED], self.weights[Weight.DANGER]
+        if not self.report.engine.ran:
+            return "Pulumi's preview failed, so this is not the whole plan."
+        if refused:
+            return f"{topics(refused)} may not be deployed as the YAML stands."
+        if danger:
+            return f"{topics(danger)} {'needs' if danger == 1 else 'need'} a second look before this is merged."
+        if not self.report.pending:
+            return "Nothing would change."
+        seen = " in what could be seen" if self.report.unseen else ""
+        return f"{changes(len(self.topics) - self.report.counts()[Action.DRIFT])}; no danger was found{seen}."
+
+    @property
+    def _heavy(self) -> bool:
+        return bool(self.weights[Weight.REFUSED] or self.weights[Weight.DANGER])
+
+
+def digest(report: PlanReport) -> Digest:
+    """Orders a plan once, for all formats."""
+    found = sorted(map(by_weight, report.topics), key=lambda topic: (_rank(topic.weight), topic.topic))
+    return Digest(report, found, Counter(topic.weight for topic in found if topic.weight))
+
+
+def by_weight(topic: TopicPlan) -> TopicPlan:
+    """The topic with its consequences in their one order: weight, kind, message."""
+    ordered = sorted(topic.consequences, key=lambda each: (_rank(each.weight), each.kind, each.message))
+    return topic.model_copy(update={"consequences": ordered})
+
+
+def changes(number: int) -> str:
+    return f"{topics(number)} {'changes' if number == 1 else 'change'}"
+
+
+def topics(number: int) -> str:
+    return f"{number:,} {'topic' if number == 1 else 'topics'}"
+
+
+def _rank(weight: Weight | None) -> int:
+    return len(BY_WEIGHT) if weight is None else BY_WEIGHT.index(weight)
+
+
+def _counted(found: Mapping[_Counted, int], order: Iterable[_Counted]) -> str:
+    return ", ".join(f"{found[each]:,} {each.value}" for each in order if each in found)

@@ -1,0 +1,26 @@
+"""Places of a plan, as a pull request names them."""
+
+from __future__ import annotations
+
+from topicwarden.change import PlanReport
+from topicwarden.finding import Place
+
+
+def within(report: PlanReport, prefix: str) -> PlanReport:
+    """The report with ``prefix``, such as ``kafka/``, before the file of each topic and consequence."""
+    if not prefix:
+        return report
+
+    def moved(place: Place | None) -> Place | None:
+        return place and place.model_copy(update={"file": prefix + place.file})
+
+    topics = [
+        topic.model_copy(
+            update={
+                "place": moved(topic.place),
+                "consequences": [each.model_copy(update={"place": moved(each.place)}) for each in topic.consequences],
+            }
+        )
+        for topic in report.topics
+    ]
+    return report.model_copy(update={"topics": topics})
