@@ -1,0 +1,152 @@
+"""A real cluster of four brokers in four racks for all tests of this room, and projects deployed on it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.projects import BIN, Shell, borrowing_cache, project_of
+from tests.cluster.reading import records
+from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.reassignment import Movable, open_for_moving
+from topicwarden.plan.placement import Placement, place
+from topicwarden.policies.check import check
+from topicwarden.project import Project
+from topicwarden.sandbox.cluster import Sandbox
+from topicwarden.sandbox.install import Toolchain, environment
+from topicwarden.sandbox.stories.writer import writing
+
+BROKERS = 4
+_OURS = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE")
+
+
+@pytest.fixture(scope="package")
+def cache(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in _OURS:
+            patch.delenv(name, raising=False)
+        folder = borrowing_cache(tmp_path_factory.mktemp("rebalance") / "cache")
+        patch.setenv("TOPICWARDEN_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="package")
+def sandbox(cache: Path) -> Iterator[Sandbox]:
+    sandbox = sandbox_of(Project(cache))
+    try:
+        sandbox.up(brokers=BROKERS, heap="384m", overrides={"broker.session.timeout.ms": "6000"})
+        yield sandbox
+    finally:
+        sandbox.down(remove=True)
+
+
+@pytest.fixture(scope="package")
+def movable(sandbox: Sandbox) -> Iterator[Movable]:
+    with open_for_moving(Connection(tuple(sandbox.bootstrap_servers), tls=False)) as movable:
+        yield movable
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A project of one topic, deployed, and the cluster that it is on."""
+
+    topic: str
+    project: Project
+    shell: Shell
+    servers: list[str]
+    movable: Movable
+
+    def declare(self, factor: int, partitions: int = 6) -> None:
+        text = f"{{partitions: {partitions}, replication_factor: {factor}, owner: team}}\n"
+        (self.project.topics / "moved" / f"{self.topic}.yaml").write_text(text)
+
+    def placement(self) -> Placement:
+        """What is foretold at this moment."""
+        return place(check(self.project, ["dev"]).declarations["dev"], self.movable.cluster.snapshot())
+
+    def fill(self, mebibytes: int) -> None:
+        with writing(self.servers) as writer:
+            for number in range(mebibytes * 64):
+                value = hashlib.shake_128(str(number).encode()).digest(16 * 1024)
+                writer.send(self.topic, f"k{number}", value)
+
+    def contents(self) -> dict[int, tuple[int, str]]:
+        """By partition: how many records there are, and a hash of all keys and values in their order."""
+        hashes: dict[int, tuple[int, hashlib._Hash]] = {}
+        for record in records(self.servers, self.topic):
+            count, digest = hashes.setdefault(record.partition() or 0, (0, hashlib.sha256()))
+            digest.update(record.key() or b"")
+            digest.update(record.value() or b"")
+            hashes[record.partition() or 0] = count + 1, digest
+        return {partition: (count, digest.hexdigest()) for partition, (count, digest) in sorted(hashes.items())}
+
+    def replicas(self) -> dict[int, tuple[int, ...]]:
+        live = self.movable.cluster.snapshot([self.topic]).topics[self.topic]
+        return {state.partition: state.replicas for state in live.replicas}
+
+    def settings(self) -> Mapping[str, str]:
+        return self.movable.cluster.snapshot([self.topic]).topics[self.topic].topic.config
+
+    def throttles(self) -> dict[str, list[str]]:
+        """Every throttle on any broker or topic of the cluster."""
+        names = list(self.movable.cluster.snapshot().topics)
+        throttle = self.movable.throttle
+        brokers = [broker for broker, alive in self.movable.reassignment.brokers().items() if alive]
+        rated = [f"broker {broker}" for broker in sorted(throttle.rated(brokers))]
+        found = {"rates": rated, "lists": [*throttle.listed(names), *throttle.everything(names)]}
+        return {kind: held for kind, held in found.items() if held}
+
+    def rebalance(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self.shell.topicwarden("rebalance", "--stack", "dev", *arguments)
+
+    def rebalancing(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [BIN / "topicwarden", "rebalance", "--stack", "dev", "--yes", *arguments],
+            cwd=self.shell.folder,
+            env={**os.environ, **self.shell.variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def pulumi(self, *command: str) -> subprocess.CompletedProcess[str]:
+        return self.shell.run("pulumi", *command, "--non-interactive")
+
+    def clean(self) -> bool:
+        """Whether nothing moves and nothing is throttled, anywhere."""
+        return not self.movable.reassignment.ongoing() and not self.throttles()
+
+
+@pytest.fixture
+def stack_of(sandbox: Sandbox, movable: Movable, tmp_path: Path) -> Callable[[str, int], Stack]:
+    """Deploys a project of one topic, six partitions and a replication factor."""
+
+    def deploy(topic: str, factor: int) -> Stack:
+        project = project_of(tmp_path, {f"moved/{topic}.yaml": ""})
+        state = tmp_path / "state"
+        state.mkdir()
+        shell = Shell(project.root, {**environment(project), "PULUMI_BACKEND_URL": state.as_uri()})
+        stack = Stack(topic, project, shell, sandbox.bootstrap_servers, movable)
+        stack.declare(factor)
+        for command in (["stack", "init", "dev"], ["up", "--yes", "--skip-preview"]):
+            done = stack.pulumi(*command)
+            assert done.returncode == 0, done.stdout + done.stderr
+        return stack
+
+    return deploy
+
+
+def until(holds: Callable[[], object], seconds: float = 30) -> None:
+    """Waits; fails where it does not come."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come to be"
+        time.sleep(0.1)

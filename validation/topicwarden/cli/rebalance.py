@@ -1,0 +1,196 @@
+"""`topicwarden rebalance`: replicas to where they belong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from threading import Event
+
+from topicwarden.cli import moves as shown
+from topicwarden.cli.engine import engine_of
+from topicwarden.cli.stop import interruptible
+from topicwarden.deploy.braking import Brake, Released
+from topicwarden.deploy.moving import Mover, Outcome
+from topicwarden.deploy.refresh import refresh, stale
+from topicwarden.deploy.targets import targets
+from topicwarden.kafka.connection import connect_to
+from topicwarden.kafka.reassignment import Movable, open_for_moving
+from topicwarden.plan.placement import Move
+from topicwarden.policies.check import check
+from topicwarden.problem import Refusal
+from topicwarden.project import Project, find_project
+from topicwarden.report.problems.page import many
+from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.units import SIZE
+
+UNLIMITED = "unlimited"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the command line says besides the stack and the topics."""
+
+    throttle: str
+    dry_run: bool = False
+    cancel: bool = False
+    yes: bool = False
+    refresh: bool = True
+
+
+def rebalance(stack: str, patterns: Sequence[str], wish: Wish) -> int:
+    """Moves what is not where it belongs; 1 where something that is declared could not be brought about."""
+    rate = _rate(wish.throttle)
+    project = find_project()
+    connection = connect_to(project, stack)
+    declarations = _declarations(project, stack)
+    chosen = tuple(held for held in declarations if _like(held.topic.name, patterns))
+    if not chosen:
+        raise Refusal(f"no declared topic is like {' or '.join(patterns)}: look at --topics")
+    engine = engine_of(project, stack) if wish.refresh and not (wish.dry_run or wish.cancel) else None
+    if engine is not None:
+        stale(engine, {})  # a stack that Pulumi does not know is refused before anything moves
+    names = frozenset(held.topic.name for held in declarations)
+    stop = Event()
+    with open_for_moving(connection) as movable:
+        run = _Run(stack, movable, names, chosen, rate, stop)
+        if wish.cancel:
+            return run.take_back()
+        code = run.move(wish)
+        factors = run.factors()
+    if engine is not None and not stop.is_set() and (urns := stale(engine, factors)):
+        refresh(engine, urns)
+        print(f"Pulumi's state agrees: refreshed {many(len(urns), 'topic')}")
+    return code
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One connection to one stack's cluster, from the first look to the last; ``names`` are all of its topics."""
+
+    stack: str
+    movable: Movable
+    names: frozenset[str]
+    chosen: tuple[Declaration, ...]
+    rate: int | None
+    stop: Event
+
+    @property
+    def brake(self) -> Brake:
+        return Brake(self.movable, self.names, self.rate)
+
+    def move(self, wish: Wish) -> int:
+        placed, under_way = targets(self.movable, self.names, self.chosen)
+        if placed.problems:
+            for problem in placed.problems:
+                print(problem)
+            return 1
+        for stuck in placed.stuck:
+            print(f"{stuck.topic}, partition {stuck.partition}: {stuck.reason}")
+        if under_way:
+            print(f"under way already: {many(len(under_way), 'partition')}")
+        if placed.moves:
+            shown.show(placed.moves, self.rate)
+        elif not under_way and not placed.stuck:
+            print(f"nothing to move: {many(len(self.chosen), 'topic')} as declared")
+        if wish.dry_run:
+            return 1 if placed.stuck else 0
+        if placed.moves and not wish.yes:
+            _confirm(len(placed.moves))
+        if not placed.moves and not under_way:
+            return max(self._say_released(self.brake.release(), left_behind=True), 1 if placed.stuck else 0)
+        return max(self._carried_out(placed.moves, under_way), 1 if placed.stuck else 0)
+
+    def take_back(self) -> int:
+        with interruptible(self.stop), shown.watching(self.stop) as watch:
+            mover = Mover(self.movable, self.names, self.brake, watch)
+            found = [topic for topic, _ in mover.ongoing() if self._is_chosen(topic)]
+            outcome = mover.take_back(set(found))
+        for (topic, partition), why in sorted(outcome.refused.items()):
+            print(f"{topic}, partition {partition}: not taken back: {why}")
+        print(f"taken back: {many(len(found) - len(outcome.refused) - outcome.moving, 'partition')}")
+        return max(self._say_released(outcome.released, left_behind=True), 1 if outcome.refused else 0)
+
+    def factors(self) -> Mapping[str, int]:
+        """The replication factors of the stack's topics, as they are now."""
+        live = self.movable.cluster.snapshot(self.names).topics
+        return {name: one.topic.replication_factor for name, one in live.items()}
+
+    def _carried_out(self, moves: Sequence[Move], under_way: Sequence[Move]) -> int:
+        with interruptible(self.stop), shown.watching(self.stop) as watch:
+            outcome = Mover(self.movable, self.names, self.brake, watch).carry_out(moves, under_way)
+        for (topic, partition), why in sorted(outcome.refused.items()):
+            print(f"{topic}, partition {partition}: not moved: {why}")
+        if self.stop.is_set():
+            return self._stopped(outcome)
+        self.movable.reassignment.elect_preferred(
+            [(move.topic, move.partition) for move in (*moves, *under_way) if _led_anew(move)]
+        )
+        left, _ = targets(self.movable, self.names, self.chosen)
+        done = len(moves) + len(under_way) - len(outcome.refused)
+        print(f"moved: {many(done, 'partition')}")
+        if left.moves and not outcome.refused:
+            print(f"not where declared all the same: {many(len(left.moves), 'partition')}; {self._again()}")
+        code = self._say_released(outcome.released, left_behind=False)
+        return 1 if left.moves or outcome.refused else code
+
+    def _stopped(self, outcome: Outcome) -> int:
+        if outcome.moving:
+            brake = "unthrottled" if self.rate is None else "throttled"
+            begun = f"{many(outcome.moving, 'partition')} move on, {brake}"
+            waiting = f"{many(outcome.waiting, 'partition')} not begun"
+            print(f"stopped: {begun}; {waiting}; {self._again()}, or take back what moves with --cancel")
+        else:
+            print(f"stopped: nothing moves; {many(outcome.waiting, 'partition')} not begun")
+        return 1
+
+    def _say_released(self, released: Released, left_behind: bool) -> int:
+        if left_behind and released.topics:
+            brokers = ", ".join(map(str, released.brokers)) or "none"
+            topics = ", ".join(released.topics)
+            print(f"removed the replication throttle that was left: brokers {brokers}; topics {topics}")
+        for broker, why in released.kept.items():
+            print(f"broker {broker} may keep a replication throttle, as {why}: {self._again()} when that is over")
+        return 1 if released.kept else 0
+
+    def _is_chosen(self, topic: str) -> bool:
+        return any(held.topic.name == topic for held in self.chosen)
+
+    def _again(self) -> str:
+        return f"run `topicwarden rebalance --stack {self.stack}` again"
+
+
+def _led_anew(move: Move) -> bool:
+    return move.before[0] != move.after[0]
+
+
+def _rate(throttle: str) -> int | None:
+    if throttle == UNLIMITED:
+        return None
+    try:
+        rate = SIZE.parse(throttle)
+    except ValueError as error:
+        raise Refusal(f"--throttle: {error}, or {UNLIMITED}") from error
+    if rate < 1:
+        raise Refusal(f"--throttle {throttle}: expected at least one byte a second, or {UNLIMITED}")
+    return rate
+
+
+def _declarations(project: Project, stack: str) -> tuple[Declaration, ...]:
+    checked = check(project, [stack])
+    if errors := checked.errors:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        raise Refusal(f"what is declared cannot be placed: {errors[0]}{more}; see `topicwarden check --stack {stack}`")
+    return checked.declarations[stack]
+
+
+def _like(topic: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatchcase(topic, pattern) for pattern in patterns)
+
+
+def _confirm(partitions: int) -> None:
+    if not sys.stdin.isatty():
+        raise Refusal("nothing was moved: say --yes where nobody can be asked, or --dry-run only to look")
+    if input(f"Move {many(partitions, 'partition')}? [y/N] ").strip().lower() not in ("y", "yes"):
+        raise Refusal("nothing was moved")
