@@ -1,0 +1,1 @@
+resource "kafka_topic" "logs" { name = "systemd_logs" }

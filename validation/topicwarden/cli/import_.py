@@ -1,0 +1,131 @@
+"""`topicwarden import`: YAML for topics that nobody declared, and their adoption into Pulumi's state."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from topicwarden.cli.importing.desk import Desk, open_desk, say
+from topicwarden.cli.importing.live import declarable, untouched
+from topicwarden.deploy.adopt import adopt
+from topicwarden.deploy.engine import Engine
+from topicwarden.kafka.cluster import Cluster, open_cluster
+from topicwarden.kafka.connection import connect_to
+from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.problem import Problem, Refusal
+from topicwarden.project import Project, find_project
+from topicwarden.report.problems.page import many
+from topicwarden.sandbox.install import environment
+from topicwarden.specs.foreign import FORMATS, Source, read_all
+from topicwarden.specs.words import guess
+
+_HERE = "on the cluster"
+
+
+def import_(
+    stack: str | None,
+    patterns: Sequence[str],
+    sources: Sequence[Path] = (),
+    form: str | None = None,
+    *,
+    dry_run: bool = False,
+    files_only: bool = False,
+) -> int:
+    """Writes what is missing in ``topics/``, adopts what is on the cluster as declared, and says what is left to do.
+
+    With ``sources``, files of other tools, no cluster is asked. 1 where something was not imported, or where a rule
+    speaks against what was.
+    """
+    if form is not None and form not in FORMATS:
+        raise Refusal(f"there is no format {form!r}{guess(form, FORMATS) or ': expected ' + ', '.join(FORMATS)}")
+    desk = open_desk(find_project(), stack, patterns)
+    if desk.errors:
+        desk.show(desk.errors)
+        say(f"nothing was imported: {many(len(desk.errors), 'error')} in topics/ may hide what is declared")
+        return 1
+    return _from_files(desk, sources, form, dry_run) if sources else _from_cluster(desk, dry_run, files_only)
+
+
+def _from_files(desk: Desk, sources: Sequence[Path], form: str | None, dry_run: bool) -> int:
+    found, problems = read_all([_source(desk.project, path) for path in sources], form)
+    topics = {one.topic.name: one.topic for one in found}
+    chosen = {name: topics[name] for name in desk.chosen(topics)}
+    draft = desk.drafted(chosen.values(), None)
+    places = {one.topic.name: one.place for one in found}
+    problems += [Problem(places[name], f"{name}: {why}", "value") for name, why in draft.refused.items()]
+    if problems:
+        desk.show(sorted(problems))
+        say(f"nothing was imported: {many(len(problems), 'error')}")
+        return 1
+    desk.write(draft.files, dry_run)
+    differing = desk.differences(chosen, "in the file")
+    _skipped(len(chosen) - sum(file.topic is not None for file in draft.files), 0, {})
+    desk.show(differing)
+    if dry_run:
+        return 1 if differing else 0
+    wrong = desk.judged(draft.files)
+    say(f"next: `topicwarden import --stack {desk.stack}` adopts those that are on the cluster exactly so")
+    return 1 if wrong or differing else 0
+
+
+def _from_cluster(desk: Desk, dry_run: bool, files_only: bool) -> int:
+    engine = None if dry_run or files_only else Engine(desk.project, desk.stack, _variables(desk.project))
+    with open_cluster(connect_to(desk.project, desk.stack)) as cluster:
+        before = cluster.snapshot()
+        live = declarable(before)
+        names = desk.chosen([*live.topics, *live.refused])
+        chosen = {name: live.topics[name] for name in names if name in live.topics}
+        draft = desk.drafted(chosen.values(), desk.stack)
+        # Asked before anything is written: without Pulumi, or without the stack, nothing is done by halves.
+        deployed = engine.deployed() if engine else frozenset()
+        desk.write(draft.files, dry_run)
+        refused = {name: why for name, why in {**live.refused, **draft.refused}.items() if name in names}
+        refused = {name: why for name, why in refused.items() if name not in desk.declared}
+        _skipped(sum(name in desk.declared for name in chosen), live.internal, refused)
+        unadopted = {name: one for name, one in chosen.items() if name not in {*deployed, *draft.refused}}
+        differing = {name: found for name, one in unadopted.items() if (found := desk.differences({name: one}, _HERE))}
+        desk.show([problem for found in differing.values() for problem in found])
+        wrong = not dry_run and desk.judged(draft.files)
+        if engine and unadopted.keys() - differing:
+            _adopt(engine, cluster, before)
+        elif engine:
+            say(f"nothing to adopt into stack {engine.stack}")
+    return 1 if wrong or differing or refused else 0
+
+
+def _adopt(engine: Engine, cluster: Cluster, before: Snapshot) -> None:
+    adoption = adopt(engine)
+    changed = untouched(before, cluster.snapshot(adoption.topics), adoption.topics)
+    if changed:
+        raise Refusal(
+            f"{', '.join(changed)} changed on the cluster while being adopted, which an adoption does not do: "
+            "was someone else at work? compare with `topicwarden plan`"
+        )
+    many_topics = many(len(adoption.topics), "topic")
+    say(f"{many_topics} adopted into stack {engine.stack}; compared before and after, not one setting changed")
+    if adoption.pending:
+        say(f"{many(adoption.pending, 'other change')} pending, not touched: see `pulumi preview`")
+
+
+def _skipped(declared: int, internal: int, refused: Mapping[str, str]) -> None:
+    counted = [(declared, "declared already"), (internal, "internal")]
+    if any(number for number, _ in counted):
+        say("skipped: " + ", ".join(f"{number:,} {what}" for number, what in counted if number))
+    for name, why in sorted(refused.items()):
+        say(f"not imported: {name}: {why}")
+
+
+def _source(project: Project, path: Path) -> Source:
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100
+    shown = absolute.relative_to(project.root) if absolute.is_relative_to(project.root) else path
+    try:
+        return Source(shown.as_posix(), path.read_bytes())
+    except OSError as error:
+        raise Refusal(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _variables(project: Project) -> Mapping[str, str]:
+    """Of the project's own shell, where this one has no ``pulumi``."""
+    return {} if shutil.which("pulumi") else environment(project)

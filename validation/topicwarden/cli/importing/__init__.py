@@ -1,0 +1,1 @@
+"""What `topicwarden import` is made of."""

@@ -1,0 +1,63 @@
+"""The topics of a cluster as YAML would declare them: what is set on each topic itself, and nothing of its brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from topicwarden.kafka.snapshot import LiveTopic, Snapshot
+from topicwarden.topic import Topic
+
+_OWN = "DYNAMIC_TOPIC_CONFIG"
+_THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
+
+
+@dataclass(frozen=True)
+class Declarable:
+    """The topics that YAML can declare, why others cannot be declared as they are, and how many are internal."""
+
+    topics: Mapping[str, Topic]
+    refused: Mapping[str, str]
+    internal: int
+
+
+def declarable(snapshot: Snapshot) -> Declarable:
+    """Sorts the topics of a snapshot; of each, ``config`` holds Kafka's ``DYNAMIC_TOPIC_CONFIG`` alone."""
+    topics: dict[str, Topic] = {}
+    refused: dict[str, str] = {}
+    internal = 0
+    for name, live in snapshot.topics.items():
+        # Whatever begins with two underscores is made by a part of the platform for itself.
+        if live.topic.internal or name.startswith("__"):
+            internal += 1
+        elif why := _refused(live):
+            refused[name] = why
+        else:
+            topics[name] = own(live)
+    return Declarable(topics, refused, internal)
+
+
+def own(live: LiveTopic) -> Topic:
+    """The topic with what is set on itself."""
+    config = live.topic.config
+    return replace(live.topic, config={key: config[key] for key, said in live.sources.items() if said == _OWN})
+
+
+def untouched(before: Snapshot, after: Snapshot, names: tuple[str, ...]) -> list[str]:
+    """Those of ``names`` of which anything differs: a setting or where it comes from, a replica, the topic's id."""
+    return [name for name in names if _fixed(before.topics.get(name)) != _fixed(after.topics.get(name))]
+
+
+def _fixed(live: LiveTopic | None) -> object:
+    return live and (live.id, live.topic, live.sources, [(one.partition, one.replicas) for one in live.replicas])
+
+
+def _refused(live: LiveTopic) -> str | None:
+    counts = {len(one.replicas) for one in live.replicas}
+    if not live.sources:
+        return "its settings may not be read; grant DescribeConfigs on it"
+    if any(live.sources.get(setting) == _OWN for setting in _THROTTLES):
+        return "a throttle of a replica move is set on it; when the move is over, remove it with kafka-configs"
+    if len(counts) > 1:
+        return f"its partitions have {min(counts)} to {max(counts)} replicas, and YAML has one number; even that out"
+    return None
