@@ -11,17 +11,15 @@ from pathlib import Path
 import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import (
-    ACL,
     ACLOperation,
-    ACLPermissionType,
     ConfigResource,
     ConfigResourceType,
     NewTopic,
-    ResourcePattern,
     ResourceType,
 )
 
 from tests.cluster.projects import Shell, project_of
+from tests.guarded import AUTHORIZER, permit
 from tests.rebalance.conftest import BROKERS, Stack, until
 from topicwarden.deploy.moving import AT_ONCE
 from topicwarden.kafka.throttle import RATES, REPLICAS, Copy
@@ -168,22 +166,9 @@ def test_what_cannot_be_is_said_in_a_line(stack_of: Deploy) -> None:
 def test_without_the_right_nothing_is_begun_and_nothing_stays(
     cache: Path, tmp_path: Path, java: Path, jars: Path
 ) -> None:
-    # The brokers enter the controller as a user of their own: before ACLs are loaded, only a super user may.
-    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
-    authorizer = {
-        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-        "allow.everyone.if.no.acl.found": "true",
-        "super.users": "User:controller",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
-        "sasl.mechanism.controller.protocol": "PLAIN",
-        "listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.controller.plain.sasl.jaas.config": (
-            f'{module} required username="controller" password="secret" user_controller="secret";'
-        ),
-    }
     guarded = Sandbox(tmp_path / "guarded", java, jars)
     try:
-        guarded.up(brokers=2, heap="256m", overrides=authorizer)
+        guarded.up(brokers=2, heap="256m", overrides=AUTHORIZER)
         servers = guarded.bootstrap_servers
         settings = f"config: {{'kafka:bootstrapServers': [{', '.join(servers)}], 'kafka:tlsEnabled': false}}\n"
         text = "{partitions: 1, replication_factor: 2, owner: team}"
@@ -192,8 +177,7 @@ def test_without_the_right_nothing_is_begun_and_nothing_stays(
             admin.create_topics([NewTopic("denied.v1", num_partitions=1, replication_factor=1)])
             allowed = [ACLOperation.DESCRIBE, ACLOperation.DESCRIBE_CONFIGS, ACLOperation.CLUSTER_ACTION]
             allowed += [ACLOperation.ALTER_CONFIGS]
-            pattern = ResourcePattern(ResourceType.CLUSTER, "kafka-cluster")
-            admin.create_acls([ACL("User:ANONYMOUS", "*", op, ACLPermissionType.ALLOW, pattern) for op in allowed])
+            permit(admin, ResourceType.CLUSTER, "kafka-cluster", allowed)
             done = shell.topicwarden("rebalance", "--stack", "dev", "--yes", "--no-refresh")
             assert (done.returncode, done.stderr) == (
                 2,

@@ -11,6 +11,7 @@ from topicwarden.plan.consequences import (
     more_partitions,
     replication,
     retention_cut,
+    unseen,
 )
 from topicwarden.plan.consequences.consequence import Foreteller
 
@@ -25,4 +26,5 @@ CONSEQUENCES: dict[str, Foreteller] = {
     "compaction": compaction,
     "replication": replication,
     "drift": drift,
+    "unseen": unseen,
 }

@@ -30,7 +30,7 @@ def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         )
         return
     now = change.action is not Action.DRIFT
-    for setting in change.settings:
+    for setting in change.settings if change.live.sources else ():
         if setting.name == _BY_REBALANCE or _by_hand(setting) == setting.deployed or setting.live == setting.declared:
             continue
         yield Consequence(

@@ -1,0 +1,79 @@
+"""What this user may not see is said, and not guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import ACLOperation, NewTopic, ResourceType
+
+from tests.cluster.projects import project_of
+from tests.guarded import AUTHORIZER, permit
+from topicwarden.change import Weight
+from topicwarden.kafka.cluster import Cluster, open_cluster
+from topicwarden.kafka.connection import connect_to
+from topicwarden.plan.deployed import Deployed
+from topicwarden.plan.foresight import foresee
+from topicwarden.policies.check import check
+from topicwarden.project import Project
+from topicwarden.sandbox.cluster import Sandbox
+from topicwarden.sandbox.stories.writer import writing
+
+_DECLARED = "{owner: team, partitions: 1, replication_factor: 1, config: {retention.ms: 1d, cleanup.policy: compact}}"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, java: Path, jars: Path) -> Iterator[Project]:
+    """Topics whose configuration, whose records and whose very existence are hidden; sizes of logs are, too."""
+    folder = tmp_path_factory.mktemp("rights")
+    sandbox = Sandbox(folder / "guarded", java, jars)
+    try:
+        sandbox.up(brokers=1, heap="256m", overrides=AUTHORIZER)
+        servers = sandbox.bootstrap_servers
+        names = ("mute.v1", "sealed.v1", "hidden.v1")
+        with KafkaAdminClient(bootstrap_servers=servers) as admin:
+            admin.create_topics([NewTopic(name, num_partitions=1, replication_factor=1) for name in names])
+            with writing(servers) as writer:
+                for name in names:
+                    writer.send(name, "k", "v")
+            seen = [ACLOperation.DESCRIBE, ACLOperation.DESCRIBE_CONFIGS]
+            permit(admin, ResourceType.TOPIC, "mute.v1", [ACLOperation.READ])
+            permit(admin, ResourceType.TOPIC, "sealed.v1", seen)
+            permit(admin, ResourceType.TOPIC, "hidden.v1", [ACLOperation.CREATE])
+            permit(admin, ResourceType.CLUSTER, "kafka-cluster", [ACLOperation.CREATE])
+        settings = f"config: {{'kafka:bootstrapServers': [{', '.join(servers)}], 'kafka:tlsEnabled': false}}\n"
+        yield project_of(folder / "project", {f"rights/{name}.yaml": _DECLARED for name in names}, settings)
+    finally:
+        sandbox.down(remove=True)
+
+
+@pytest.fixture
+def cluster(project: Project) -> Iterator[Cluster]:
+    with open_cluster(connect_to(project, "dev")) as cluster:
+        yield cluster
+
+
+def test_what_is_hidden_is_named(project: Project, cluster: Cluster) -> None:
+    snapshot = cluster.snapshot()
+    assert set(snapshot.topics) == {"mute.v1", "sealed.v1"}
+    assert snapshot.unseen == (
+        "the configuration of 1 topic (DescribeConfigs on it): mute.v1",
+        "the sizes of the logs (Describe on the Cluster resource)",
+    )
+
+
+def test_nothing_is_foretold_of_what_was_not_seen(project: Project, cluster: Cluster) -> None:
+    before = Deployed("", 1, 1, {"retention.ms": str(7 * 86_400_000), "cleanup.policy": "delete"}, True)
+    declared = check(project, ["dev"]).declarations["dev"]
+    deployed = {held.topic.name: replace(before, name=held.topic.name) for held in declared}
+    plans = {plan.topic: plan for plan in foresee(cluster, cluster.snapshot(), declared, deployed)}
+    assert [one.kind for one in plans["mute.v1"].consequences] == ["unseen"]
+    assert {setting.live for setting in plans["mute.v1"].settings} == {None}
+    (keyless,) = [one for one in plans["sealed.v1"].consequences if one.kind == "keyless"]
+    assert keyless.weight is Weight.DANGER
+    assert keyless.measured == "the topic may not be read by this user"
+    (missing,) = plans["hidden.v1"].consequences
+    assert "deleted by hand, or hidden from this user" in missing.message
