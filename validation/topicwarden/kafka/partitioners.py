@@ -18,28 +18,18 @@ def _crc32(key: bytes, partitions: int) -> int:
     return zlib.crc32(key) % partitions
 
 
-def _hash_fnv1a(key: bytes) -> int:
+def _fnv1a(key: bytes, partitions: int) -> int:
+    """FNV-1a as a signed number, without its sign: Sarama's default, and librdkafka's ``fnv1a``."""
     state = _FNV_OFFSET
     for byte in key:
         state = ((state ^ byte) * _FNV_PRIME) & _UNSIGNED
-    return state
-
-
-def _fnv1a(key: bytes, partitions: int) -> int:
-    return _hash_fnv1a(key) % partitions
-
-
-def _sarama(key: bytes, partitions: int) -> int:
-    """A 32-bit sign, and Go's remainder, which has the sign of what is divided; Sarama then drops it."""
-    state = _hash_fnv1a(key)
-    signed = state - (1 << 32) if state > _SIGNED else state
-    return abs(signed) % partitions
+    return abs(state - (1 << 32) if state > _SIGNED else state) % partitions
 
 
 PARTITIONERS: Mapping[str, Callable[[bytes, int], int]] = {
     "murmur2": _murmur2,
     "crc32": _crc32,
     "fnv1a": _fnv1a,
-    "sarama": _sarama,
+    "sarama": _fnv1a,
 }
 """By the name that ``contents.key.partitioner`` takes: a key and a number of partitions to the partition."""

@@ -27,10 +27,12 @@ def asks(change: Change, now: int) -> Asks | None:
 def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     assert change.live and change.after and change.declaration
     before, after = change.live.topic.partitions, change.after.partitions
-    declared = change.declaration.topic.contents.partitioner
+    contents = change.declaration.topic.contents
+    declared = contents.partitioner
+    own = contents.partition_expression or contents.partition_function
     tail = evidence.tail
     keys = sorted(tail.keys) if tail else []
-    if tail is not None and not keys and not change.declaration.topic.contents.key_required:
+    if tail is not None and not keys and not contents.key_required:
         yield Consequence(
             kind="more-partitions",
             weight=Weight.NOTE,
@@ -41,19 +43,20 @@ def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
             place=change.at("partitions"),
         )
         return
-    place_of = PARTITIONERS.get(declared or _DEFAULT)
+    place_of = None if own else PARTITIONERS.get(declared or _DEFAULT)
     moved = None if place_of is None else sum(place_of(key, before) != place_of(key, after) for key in keys)
     share = moved / len(keys) if keys and moved is not None else 1 - stays(before, after)
-    how = f"under {declared}" if declared else f"under {_DEFAULT}, Java's partitioner, as the YAML declares none"
     yield Consequence(
         kind="more-partitions",
         weight=Weight.DANGER,
-        message=f"from {before} to {after} partitions {share:.1%} of the keys move to another one {how}",
+        message=f"from {before} to {after} partitions {share:.1%} of the keys move to another one under "
+        + (declared or ("a partitioner of their own" if own else f"{_DEFAULT}, Java's, as the YAML declares none")),
         because=list(_broken(change, evidence)),
         measured=(
             f"{moved:,} of {count(len(keys), 'distinct key')}; {_measured(tail.records, tail.whole)}"
             if keys and tail and moved is not None
-            else "arithmetic for evenly spread hashes: no key could be read"
+            else "arithmetic for evenly spread hashes: "
+            + ("the declared partitioner is not run here" if own else "no key could be read")
         ),
         remedy="move to a new topic and let both be read for a while, where order by key or compaction counts",
         evidence={"share": round(share, 4), "keys": len(keys), "moved": moved},
