@@ -19,6 +19,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
+from topicwarden.audit.contracts import contracts
 from topicwarden.audit.horizon import horizons
 from topicwarden.audit.ranges import pack, read
 from topicwarden.audit.scan import Slice, scan, slices
@@ -72,6 +73,7 @@ def report(spark: SparkSession, connection: Connection) -> None:
         snapshot = cluster.snapshot()
         topics = [live for live in snapshot.topics.values() if not live.topic.internal]
         parts = slices(topics, horizons(cluster, snapshot, topics))
+        rules = contracts(topics, {}, Path(), None, snapshot.taken_at)
     for title, chosen in {
         "one large topic": [part for part in parts if part.range.topic == LARGE],
         f"{SMALL_TOPICS} small topics": [part for part in parts if part.range.topic != LARGE],
@@ -79,7 +81,7 @@ def report(spark: SparkSession, connection: Connection) -> None:
         works: dict[str, Callable[[], object]] = {
             "bare count, Spark's source": lambda chosen=chosen: sparks_own(spark, connection, chosen),
             "bare count, our source": lambda chosen=chosen: ours(spark, connection, chosen),
-            "the audit's whole scan": lambda chosen=chosen: scan(spark, connection, chosen, snapshot.taken_at),
+            "the audit's whole scan": lambda chosen=chosen: scan(spark, connection, chosen, snapshot.taken_at, rules),
         }
         seconds: dict[str, list[float]] = {name: [] for name in works}
         for round_ in range(ROUNDS + 1):

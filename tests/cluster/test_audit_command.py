@@ -22,7 +22,7 @@ FAILS = "fail config-drift shop.orders: retention.ms is 3600000 (set on the topi
     ("command", "topic", "code", "line"),
     [
         ("topicwarden", "shop.orders", 1, FAILS),
-        ("spark-submit", "cache", 0, "suspect compaction cache [0]: 10 of 11 records are superseded"),
+        ("spark-submit", "cache", 0, "suspect compaction-ratio cache [0]: 10 of 11 records are superseded"),
     ],
 )
 def test_it_prints_and_writes_the_report(

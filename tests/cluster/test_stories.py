@@ -34,8 +34,8 @@ def test_exactly_the_planted_faults_fail(report: AuditReport) -> None:
     ]
     # With the cleaner held, what has repeats and has rolled waits for it; nothing else is in doubt.
     assert found(report, Verdict.SUSPECT, Verdict.UNDECIDABLE) == [
-        ("cache", "compaction"),
-        ("flights.aircraft", "compaction"),
+        ("cache", "compaction-ratio"),
+        ("flights.aircraft", "compaction-ratio"),
     ]
 
 
@@ -106,7 +106,7 @@ def test_aircraft_have_a_key_each_and_the_rest_is_superseded(report: AuditReport
     assert aircraft.records == FLIGHTS - UNKNOWN_PLANES
     assert sum(p.keys or 0 for p in aircraft.partitions) == data["tailnum"].nunique() == PLANES
     assert [p.superseded for p in aircraft.partitions] == [p.records - (p.keys or 0) for p in aircraft.partitions]
-    due = finding(report, flights.AIRCRAFT, "compaction")
+    due = finding(report, flights.AIRCRAFT, "compaction-ratio")
     assert due.evidence["superseded"] == FLIGHTS - UNKNOWN_PLANES - PLANES
     assert due.evidence["keys"] == PLANES
 
@@ -122,7 +122,7 @@ def test_a_late_reader_of_the_cache_sees_more_than_one_and_the_audit_says_why(
 
     (partition,) = facts(report, cache.TOPIC).partitions
     assert (partition.records, partition.keys, partition.superseded) == (11, 1, 10)
-    due = finding(report, cache.TOPIC, "compaction")
+    due = finding(report, cache.TOPIC, "compaction-ratio")
     assert due.verdict is Verdict.SUSPECT
     assert due.message == "10 of 11 records are superseded by a later one of their key, and the cleaner is due"
     assert due.evidence == {
@@ -153,7 +153,7 @@ def test_after_one_more_append_and_a_cleaning_the_superseded_are_gone(
     assert [message.offset() for message in records(servers, cache.TOPIC)] == [10, 11]
     (partition,) = facts(cleaned, cache.TOPIC).partitions
     assert (partition.records, partition.keys, partition.superseded) == (2, 1, 1)
-    lawful = finding(cleaned, cache.TOPIC, "compaction")
+    lawful = finding(cleaned, cache.TOPIC, "compaction-ratio")
     assert lawful.verdict is Verdict.PASS
     assert lawful.message == "1 of 2 records are superseded by a later one of their key, lawfully"
     assert lawful.because[0].startswith("1 (offsets 10): the segment of the superseding record has not rolled")

@@ -43,9 +43,7 @@ def test_only_what_somebody_set_is_drift(
     def config(value: str | None) -> dict[str, str]:
         return {} if value is None else {"retention.ms": value}
 
-    topic = LiveTopic(
-        Topic("t", 1, 1, config(live)), "id", {"retention.ms": source}, (Replicas(0, 1, (1,), (1,)),), {}
-    )
+    topic = LiveTopic(Topic("t", 1, 1, config(live)), "id", {"retention.ms": source}, (Replicas(0, 1, (1,), (1,)),), {})
     snapshot = Snapshot("c", 0, {1: None}, {}, {"t": topic})
     held = Declaration(Topic("t", 1, 1, config(declared)), Places())  # type: ignore[arg-type]
     found = changes([held], {"t": Deployed("t", 1, 1, config(deployed), True)}, snapshot)

@@ -109,7 +109,7 @@ def test_what_a_placement_means() -> None:
     now = snapshot(live((1,), (2,)), ABC)
     topic = Topic(NAME, 2, 3, {"min.insync.replicas": "2"})
     moves = place([declared(3)], now).moves
-    assert durability_now(now.topics[NAME], now) == Durability(0, -1, 1)
+    assert durability_now(now.topics[NAME], now) == Durability(0, 0, 1)
     assert durability_after(topic, now.topics[NAME], moves, now) == Durability(2, 1, 3)
     assert [move.bytes_to_copy for move in moves] == [2000, 2000]
     assert received(moves) == {1: 1000, 2: 1000, 3: 2000}

@@ -2,15 +2,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from topicwarden.cli.rules import rules_page
+import pytest
+
+from topicwarden.cli.rules import PAGES
 from topicwarden.policies.rules import RULES, STACK_RULES
 
-DOCS = Path(__file__).parents[2] / "docs" / "rules.md"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_the_page_is_in_step_with_the_rules() -> None:
-    """To mend it: ``topicwarden rules > docs/rules.md``."""
-    assert DOCS.read_text(encoding="utf-8") == rules_page()
+@pytest.mark.parametrize("name", PAGES)
+def test_the_pages_are_in_step_with_the_rules_and_checks(name: str) -> None:
+    """To mend them: ``topicwarden rules NAME > docs/NAME.md``."""
+    assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == PAGES[name]()
 
 
 def test_every_rule_has_a_bad_example() -> None:

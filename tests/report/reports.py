@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from topicwarden.finding import AgeBand, AuditReport, Finding, PartitionFacts, Place, TopicFacts, Verdict
+from topicwarden.finding import (
+    AgeBand,
+    AuditReport,
+    Finding,
+    PartitionerFacts,
+    PartitionFacts,
+    PastAudit,
+    Place,
+    Reading,
+    Settled,
+    TopicFacts,
+    Verdict,
+)
 
 NOW = 1_760_000_000_000
 HOUR = 3_600_000
@@ -77,8 +89,57 @@ def rich() -> AuditReport:
         topic(
             "orders.placed.v1", [52_310, 48_007, 51_240, 49_990, 50_833, 178_400], [0, 9_100, 96_400, 301_000, 24_280]
         ),
-        topic("orders.state.v1", [18_200, 17_650, 18_900], [0, 1_200, 9_000, 20_550, 24_000], cleanup_policy="compact"),
-        topic("payments.captured.v1", [120_450, 118_220, 121_005, 119_700], [1, 30_000, 220_374, 229_000]),
+        topic(
+            "orders.state.v1",
+            [],
+            [0, 1_200, 9_000, 20_550, 24_000],
+            cleanup_policy="compact",
+            owner="team-orders",
+            partitioner=PartitionerFacts(
+                conclusion="two kinds of producer",
+                algorithms=["murmur2", "crc32"],
+                counts=[3],
+                keys=21_400,
+                scores={"murmur2": 0.8114, "crc32": 0.4601, "fnv1a": 0.3298},
+            ),
+            partitions=[
+                partition(
+                    number,
+                    records,
+                    log_end=records + 9_000,
+                    last_stable=records + (4_000 if number == 1 else 9_000),
+                    rolled=records + 2_000,
+                    cleanable=records - 3_000,
+                    held_by="min.compaction.lag.ms",
+                    keys=7_100 + number,
+                    superseded=records - 7_100 - number,
+                    tombstones=311,
+                    hottest=1_400 + number,
+                    hottest_offset=17,
+                    gaps=8_000,
+                    lost_to_retention=1_000 if number == 2 else 0,
+                    read_from=0,
+                )
+                for number, records in enumerate([18_200, 17_650, 18_900])
+            ],
+        ),
+        topic(
+            "payments.captured.v1",
+            [],
+            [1, 30_000, 220_374, 229_000],
+            owner="team-payments",
+            partitions=[
+                partition(
+                    number,
+                    records,
+                    rolled=records - 20_000,
+                    overdue=40_000 if number == 1 else 0,
+                    future_offset=77_120 if number == 1 else None,
+                    future_timestamp=1_767_398_400_000 if number == 1 else None,
+                )
+                for number, records in enumerate([120_450, 118_220, 121_005, 119_700])
+            ],
+        ),
         topic("payments.refunds.v1", [3_200, 3_010, 0, 3_405], [0, 0, 200, 9_415]),
         topic("shipping.events.v2", [840_120, 836_400, 842_999], [0, 310_000, 1_809_519, 400_000]),
         topic("shipping.labels.v1", [0, 0, 0]),
@@ -181,7 +242,43 @@ def rich() -> AuditReport:
     ]
     checks = ["config-drift", "null-key", "partition-count", "record-size", "replication-factor", "timestamp-unit"]
     findings += [Finding(check=c, verdict=Verdict.PASS, topic=t.name) for t in topics if t.partitions for c in checks]
-    return report(topics, findings)
+    settled = [
+        Settled(
+            check="compaction-lag",
+            topic="orders.state.v1",
+            partitions=[0, 2],
+            was=Verdict.SUSPECT,
+            now=Verdict.FAIL,
+            since=NOW - DAY,
+            why="it still stands",
+        ),
+        Settled(
+            check="retention-size",
+            topic="shipping.events.v2",
+            partitions=[1],
+            was=Verdict.SUSPECT,
+            now=Verdict.PASS,
+            since=NOW - 2 * DAY,
+            why="the log starts at offset 4,112 now: what stood at 17 was deleted",
+        ),
+        Settled(check="header", topic=SCRIPT, partitions=[], was=Verdict.FAIL, now=Verdict.PASS, since=NOW, why=SCRIPT),
+    ]
+    trend = [
+        PastAudit(
+            started=NOW - days * DAY,
+            topics={Verdict.PASS: 11 - days % 4, Verdict.FAIL: days % 3, Verdict.SUSPECT: 1 + days % 2},
+        )
+        for days in range(12, 0, -1)
+    ]
+    more = {
+        "settled": settled,
+        "trend": trend,
+        "read": Reading.LAST,
+        "coverage": 0.9512,
+        "remembered_records": 41_000_000,
+        "notes": [f"the history at file:///history cannot be read, and is ignored: {SCRIPT}"],
+    }
+    return report(topics, findings).model_copy(update=more)
 
 
 def empty() -> AuditReport:

@@ -45,7 +45,7 @@ WEAK_TEXTS = """() => {
   return { seen, weak };
 }"""
 
-STOPS = "a[href], summary, [tabindex='0']"
+STOPS = "a[href], summary, input, select, button, [tabindex='0']"
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_paper_is_white_whatever_the_screen(page: Page) -> None:
 
 
 def test_the_keyboard_reaches_everything(page: Page) -> None:
-    page.locator("summary").nth(4).press("Enter")
+    page.locator(".sheets summary").nth(1).press("Enter")
     page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
     page.evaluate(f"[...document.querySelectorAll(`{STOPS}`)].forEach((e, i) => e.dataset.stop = i)")
     wanted = set(
@@ -121,7 +121,14 @@ def test_the_keyboard_reaches_everything(page: Page) -> None:
 
 def test_a_screen_reader_finds_its_way(page: Page) -> None:
     tree = page.locator("body").aria_snapshot()
-    for part in ("- banner", "- main", "- contentinfo", "- navigation", 'heading "Audit of stack prod" [level=1]'):
+    for part in (
+        "- banner",
+        "- main",
+        "- contentinfo",
+        "- navigation",
+        '- search "Topics"',
+        'heading "Audit of stack prod" [level=1]',
+    ):
         assert part in tree
     for title in ("Age of records", "Size of topics", "Skew of partitions"):
         assert f'figure "{title}"' in tree
@@ -136,8 +143,52 @@ def test_a_screen_reader_finds_its_way(page: Page) -> None:
 
 def test_a_link_to_a_topic_opens_its_sheet(page: Page) -> None:
     page.locator("#topics a", has_text="orders.placed.v1").click()
-    page.wait_for_function("document.querySelector('details[open]') !== null")
-    assert "orders.placed.v1" in page.locator("details[open] > summary").inner_text()
+    page.wait_for_function("document.querySelector('.sheets > details[open]') !== null")
+    assert "orders.placed.v1" in page.locator(".sheets > details[open] > summary").inner_text()
+
+
+def test_a_finding_and_its_topic_lead_to_each_other(page: Page) -> None:
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = false)")
+    page.locator("#attention .checks a", has_text="retention-blocked").click()
+    page.wait_for_function("document.querySelector('.finding[open]') !== null")
+    card = page.locator(".finding[open]")
+    assert "payments.captured.v1" in page.locator(".group", has=card).locator("h3").inner_text()
+    assert card.locator("dt").all_inner_texts() == ["Because", "Evidence", "Remedy", "Declared"]
+    page.locator(".group", has=card).locator("h3 a").click()
+    page.wait_for_function("document.querySelector('.sheets > details[open]') !== null")
+    sheet = page.locator(".sheets > details[open]")
+    page.evaluate("document.querySelectorAll('.finding').forEach(d => d.open = false)")
+    sheet.locator(".found a").click()
+    page.wait_for_function("document.querySelector('.finding[open]') !== null")
+
+
+def test_the_filter_narrows_every_part_and_says_so(page: Page) -> None:
+    whole = page.locator("#topics tbody tr:visible").count()
+    page.get_by_label("Filter topics").fill("ORDERS lag")
+    assert page.locator("#topics tbody tr:visible").count() == 1
+    assert page.locator("#attention .group:visible h3").all_inner_texts() == ["orders.state.v1 team-orders"]
+    assert page.locator(".sheets > details:visible").count() == 1
+    assert page.locator("#filter-status").inner_text() == f"1 of {whole} topics shown, in every part below"
+    page.get_by_role("button", name="Clear").press("Enter")
+    page.wait_for_function("document.getElementById('filter-status').textContent === ''")
+    page.get_by_role("combobox", name="Verdict").select_option("undecidable")
+    assert page.locator("#attention .group:visible").count() == 1
+    page.get_by_role("link", name="payments", exact=True).click()
+    assert page.locator("#topics tbody tr:visible").count() == 2
+
+
+def test_a_log_is_drawn_and_told(page: Page) -> None:
+    page.locator(".sheets summary", has_text="orders.state.v1").click()
+    track = page.locator(".sheets > details[open] .track").nth(1)
+    assert track.get_attribute("aria-label") == (
+        "partition 1, offsets 0 to 26,650; 0 to 14,650 may be cleaned; 14,650 to 19,650 has left the active segment; "
+        "19,650 to 21,650 may be in the active segment; 21,650 to 26,650 behind an open transaction"
+    )
+    box, held = track.bounding_box(), track.locator(".unstable").bounding_box()
+    assert box
+    assert held
+    assert abs(held["x"] - box["x"] - box["width"] * 21_650 / 26_650) < 3
+    assert track.locator("xpath=following-sibling::ul").inner_text() == "21,650 last stable offset"
 
 
 def test_an_empty_report_is_a_page_too(browser: Browser, tmp_path: Path) -> None:

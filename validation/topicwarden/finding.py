@@ -21,6 +21,13 @@ class Verdict(StrEnum):
     UNDECIDABLE = "undecidable"
 
 
+class Reading(StrEnum):
+    """What an audit reads: everything that stands, or only what was written since the last one."""
+
+    ALL = "all"
+    LAST = "last"
+
+
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -71,6 +78,29 @@ class PartitionFacts(_Model):
     superseded: int | None = Field(default=None, description="Records whose key has a later one here.")
     first_timestamp: int | None = None
     last_timestamp: int | None = None
+    read_from: int | None = Field(default=None, description="First offset that was asked for; null where none was.")
+    lost_to_retention: int = Field(
+        default=0, description="Offsets that retention took away between the snapshot and the read."
+    )
+    gaps: int = Field(
+        default=0, description="Other offsets without a record: compacted away, or a transaction's marker."
+    )
+    rolled: int | None = Field(
+        default=None, description="Records below this offset have left the active segment for certain; null: unknown."
+    )
+    cleanable: int | None = Field(
+        default=None, description="Records below may be cleaned for certain; null where not compacted, or unknown."
+    )
+    held_by: str | None = Field(default=None, description="What keeps the cleaner from all that has rolled.")
+    overdue: int | None = Field(
+        default=None, description="Records below should have been deleted by time; null where nothing expires."
+    )
+    future_offset: int | None = Field(default=None, description="The first record stamped ahead of the clock.")
+    future_timestamp: int | None = Field(default=None, description="That record's timestamp.")
+    hottest: int | None = Field(
+        default=None, description="Records of the key that has most; null where keys were not counted."
+    )
+    hottest_offset: int | None = Field(default=None, description="The first record of that key.")
 
 
 class AgeBand(_Model):
@@ -84,6 +114,16 @@ class AgeBand(_Model):
     records: int
 
 
+class PartitionerFacts(_Model):
+    """Which partitioner put the keys where they lie, as far as their places tell."""
+
+    conclusion: str
+    algorithms: list[str] = Field(default=[], description="Those that explain the keys, alone or together.")
+    counts: list[int] = Field(default=[], description="The numbers of partitions in force so far, ascending.")
+    keys: int = Field(default=0, description="Distinct keys that were looked at, by partition.")
+    scores: dict[str, float] = Field(default={}, description="The share of keys that each algorithm explains today.")
+
+
 class TopicFacts(_Model):
     """One topic of the cluster, or one that is declared and not there (without partitions)."""
 
@@ -94,6 +134,8 @@ class TopicFacts(_Model):
     cleanup_policy: str | None = None
     partitions: list[PartitionFacts] = []
     ages: list[AgeBand] = []
+    owner: str | None = Field(default=None, description="As declared; null where the YAML names none.")
+    partitioner: PartitionerFacts | None = Field(default=None, description="Null where keys were not looked at.")
 
     @property
     def records(self) -> int:
@@ -116,6 +158,25 @@ class TopicFacts(_Model):
         return max(p.records for p in self.partitions) * len(self.partitions) / self.records if self.records else None
 
 
+class Settled(_Model):
+    """What became of something that the last audit could not settle."""
+
+    check: str
+    topic: str
+    partitions: list[int] = Field(description="The partitions it speaks of; empty for the whole topic.")
+    was: Verdict
+    now: Verdict
+    since: int = Field(description="When it was first seen.")
+    why: str
+
+
+class PastAudit(_Model):
+    """How an earlier audit of the same topics ended."""
+
+    started: int
+    topics: dict[Verdict, int] = Field(description="How many topics had which verdict as their weightiest.")
+
+
 class AuditReport(_Model):
     """One audit of one stack."""
 
@@ -129,6 +190,16 @@ class AuditReport(_Model):
     scan_seconds: float
     topics: list[TopicFacts]
     findings: list[Finding]
+    settled: list[Settled] = Field(default=[], description="What became of the last audit's suspects.")
+    read: Reading = Reading.ALL
+    coverage: float = Field(
+        default=1.0, description="The share of the offsets that was read or known; less with --sample or --max-records."
+    )
+    remembered_records: int = Field(
+        default=0, description="Records that the last audit read, and that this one did not read again."
+    )
+    notes: list[str] = Field(default=[], description="What limits this audit, such as a history that is not to be had.")
+    trend: list[PastAudit] = Field(default=[], description="Earlier audits of the same topics, the oldest first.")
 
     def counts(self) -> Counter[Verdict]:
         return Counter(finding.verdict for finding in self.findings)
@@ -143,3 +214,17 @@ class AuditReport(_Model):
 
 
 BY_WEIGHT = (Verdict.FAIL, Verdict.SUSPECT, Verdict.UNDECIDABLE, Verdict.PASS)
+
+
+class FailOn(StrEnum):
+    """The mildest verdict that makes an audit end in exit code 1."""
+
+    FAIL = "fail"
+    SUSPECT = "suspect"
+    UNDECIDABLE = "undecidable"
+    NEVER = "never"
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Those verdicts, the weightiest first."""
+        return () if self is FailOn.NEVER else BY_WEIGHT[: BY_WEIGHT.index(Verdict(self.value)) + 1]

@@ -16,23 +16,50 @@ class Allowance(StrEnum):
 
 
 @dataclass(frozen=True)
+class Requirement:
+    """What must be true of every record: CEL over ``key``, ``value``, ``headers`` and ``timestamp``."""
+
+    id: str
+    require: str
+    message: str | None = None
+
+
+@dataclass(frozen=True)
 class Contents:
     """What the records of a topic must look like; None where nothing is declared.
 
-    Times are milliseconds, sizes bytes (of the uncompressed key and value).
+    Times are milliseconds, sizes bytes (of the uncompressed key and value). Schemas are the files as written,
+    relative to the YAML that names them.
     """
 
     key_required: bool = False
     key_format: str | None = None
+    key_schema: str | None = None
+    key_message: str | None = None
+    key_registry: bool = False
+    key_subject: str | None = None
+    key_max_share: float | None = None
     partitioner: str | None = None
+    partition_expression: str | None = None
+    partition_function: str | None = None
     value_format: str | None = None
     value_schema: str | None = None
+    value_message: str | None = None
+    value_registry: bool = False
+    value_subject: str | None = None
     headers_required: tuple[str, ...] = ()
     timestamp_type: str | None = None
     timestamp_max_ahead_ms: int | None = None
+    timestamp_max_late_ms: int | None = None
     record_max_bytes: int | None = None
     records_per_day: int | None = None
     partition_max_skew: float | None = None
+    expressions: tuple[Requirement, ...] = ()
+
+    @property
+    def places_keys(self) -> bool:
+        """Whether it is declared where keys belong."""
+        return bool(self.partitioner or self.partition_expression or self.partition_function)
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from topicwarden.audit.counts import BANDS, Counts
+from topicwarden.audit.horizon import roll_time
 from topicwarden.audit.subject import Subject
-from topicwarden.finding import AgeBand, PartitionFacts, TopicFacts
+from topicwarden.finding import AgeBand, PartitionerFacts, PartitionFacts, TopicFacts
 from topicwarden.kafka.snapshot import Replicas
 
 
@@ -18,12 +19,18 @@ def topic_facts(name: str, subject: Subject) -> TopicFacts:
         cleanup_policy=live.topic.config.get("cleanup.policy") if live else None,
         partitions=[_partition(subject, state) for state in live.replicas] if live else [],
         ages=_ages(subject),
+        owner=subject.declared.owner if subject.declared else None,
+        partitioner=_partitioner(subject),
     )
 
 
 def _partition(subject: Subject, state: Replicas) -> PartitionFacts:
     extent = subject.live.extents.get(state.partition) if subject.live else None
     counts = subject.counts.get(state.partition, Counts())
+    horizon = subject.horizons.get(state.partition)
+    roll_known = horizon is not None and subject.live is not None and roll_time(subject.live.topic) is not None
+    reading = subject.reading.get(state.partition)
+    lost = reading.lost(counts.records) if reading else 0
     return PartitionFacts(
         partition=state.partition,
         leader=state.leader,
@@ -43,6 +50,30 @@ def _partition(subject: Subject, state: Replicas) -> PartitionFacts:
         superseded=counts.superseded if subject.compacted else None,
         first_timestamp=counts.first_timestamp,
         last_timestamp=counts.last_timestamp,
+        read_from=reading.start if reading else None,
+        lost_to_retention=lost,
+        gaps=max(0, reading.end - reading.start - counts.records - lost) if reading else 0,
+        rolled=horizon.rolled if horizon and roll_known else None,
+        cleanable=horizon.cleanable if horizon and roll_known and subject.compacted else None,
+        held_by=horizon.held_by if horizon and subject.compacted else None,
+        overdue=horizon.overdue if horizon and roll_known and horizon.expired_time and not subject.compacted else None,
+        future_offset=horizon.future_offset if horizon else None,
+        future_timestamp=horizon.future_timestamp if horizon else None,
+        hottest=counts.hottest or None,
+        hottest_offset=counts.hottest_offset,
+    )
+
+
+def _partitioner(subject: Subject) -> PartitionerFacts | None:
+    placed = subject.placement
+    if placed is None or not placed.scores:
+        return None
+    return PartitionerFacts(
+        conclusion=placed.kind.value,
+        algorithms=list(placed.algorithms),
+        counts=list(placed.counts),
+        keys=placed.keys,
+        scores={name: round(share, 4) for name, share in placed.scores.items()},
     )
 
 

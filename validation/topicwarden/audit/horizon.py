@@ -27,6 +27,9 @@ CLOCK_MS = 5_000
 CHECK_INTERVAL = "log.retention.check.interval.ms"
 DEFAULT_CHECK_INTERVAL_MS = 300_000
 
+_UNBOUNDED = 2**63 - 1
+"""Kafka's default of ``max.compaction.lag.ms``."""
+
 PartitionOf = tuple[str, int]
 """A topic's name and a partition of it."""
 
@@ -51,6 +54,8 @@ class Horizon:
     future_offset: int | None
     """The first record that is stamped ahead of the clock, and its timestamp (ms)."""
     future_timestamp: int | None
+    lagging: int = 0
+    """Records below should have been cleaned: cleanable, and older than ``max.compaction.lag.ms`` by a roll."""
 
 
 def roll_time(topic: Topic) -> int | None:
@@ -64,6 +69,12 @@ def roll_time(topic: Topic) -> int | None:
     return None if segment is None else min(segment, segment if lag is None else lag)
 
 
+def compaction_lag(topic: Topic) -> int | None:
+    """``max.compaction.lag.ms`` of a compacted topic; None where the cleaner has all the time it wants."""
+    lag = topic.number("max.compaction.lag.ms") if topic.compacted else None
+    return lag if lag is not None and lag < _UNBOUNDED else None
+
+
 def retention_time(topic: Topic) -> int | None:
     """``retention.ms`` where the topic deletes by time; None where nothing ever expires."""
     retention = topic.number("retention.ms")
@@ -72,7 +83,7 @@ def retention_time(topic: Topic) -> int | None:
 
 
 def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) -> dict[PartitionOf, Horizon]:
-    """The horizon of every partition that has a leader; eight requests a broker for all of them."""
+    """The horizon of every partition that has a leader; ten requests a broker for all of them."""
     logs = {
         (live.topic.name, partition): (live.topic, extent)
         for live in topics
@@ -105,6 +116,13 @@ def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) 
             if (expired := expiry[place]) is not None
         }
     )
+    lagging = first_batches_at(
+        {
+            place: min(border, now - longest - (roll_time(logs[place][0]) or 0) - CLOCK_MS)
+            for place, border in _known(roll).items()
+            if (longest := compaction_lag(logs[place][0])) is not None
+        }
+    )
     unexpired = cluster.first_offsets_at(_known(expiry))
     future = cluster.first_offsets_at(
         {
@@ -131,6 +149,7 @@ def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) 
             expired_time=expiry[place],
             future_offset=future[place][0] if place in future else None,
             future_timestamp=future[place][1] if place in future else None,
+            lagging=min(lagging.get(place, extent.start), rolled_before, held_at),
         )
 
     return {place: horizon(place, extent) for place, (_, extent) in logs.items()}

@@ -40,16 +40,16 @@ def superseded_pairs(
     rows = (
         read(spark, connection, pack(spark, windows))
         .where(F.col("key").isNotNull())
-        .select("part", "offset", F.lead("offset").over(of_one_key).alias("next"))
+        .select("part", "offset", F.lead("offset").over(of_one_key).alias("next"), F.xxhash64("key").alias("hash"))
         .where(F.col("next").isNotNull())
         .collect()
     )
     places = {part.range.part: part.place for part in parts}
     pairs: dict[PartitionOf, list[Pair]] = {}
     for row in rows:
-        pairs.setdefault(places[row["part"]], []).append(Pair(row["offset"], row["next"]))
+        pairs.setdefault(places[row["part"]], []).append(Pair(row["offset"], row["next"], row["hash"]))
     return {place: tuple(sorted(held, key=lambda pair: pair.offset)) for place, held in pairs.items()}
 
 
 def _first(counts: Mapping[PartitionOf, Counts], part: Slice) -> int | None:
-    return counts[part.place].first_superseded if part.place in counts else None
+    return counts[part.place].first_superseded if part.compacted and part.place in counts else None

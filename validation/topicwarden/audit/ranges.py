@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from pyspark.sql import DataFrame, SparkSession
 
+from topicwarden.audit.contracts import NO_CONTRACTS, Contracts
 from topicwarden.audit.reader import FORMAT
 from topicwarden.kafka.connection import Connection
 
@@ -37,15 +38,41 @@ class Range:
         return f"{self.part}:{self.topic}:{self.partition}:{self.start}:{self.end}"
 
 
-def read(spark: SparkSession, connection: Connection, tasks: list[list[Range]]) -> DataFrame:
-    """The records of the ranges in ``tasks``: ``part``, ``offset``, ``time`` (ms), ``key`` and ``value`` as bytes."""
-    options = {f"kafka.{name}": value for name, value in {**connection.for_java(), **READ_OPTIONS}.items()}
+def read(
+    spark: SparkSession,
+    connection: Connection,
+    tasks: list[list[Range]],
+    consumer: Mapping[str, str] | None = None,
+    contracts: Contracts = NO_CONTRACTS,
+    *,
+    rate: int | None = None,
+    counting: str | None = None,
+) -> DataFrame:
+    """The records of the ranges in ``tasks``: ``part``, ``offset``, ``time`` (ms), ``key`` and ``value`` as bytes.
+
+    With ``counting`` (``reader/Counting.java``) what was counted of them, in rows of ``reader/Group.java``.
+
+    The other columns are the reader's (``reader/KafkaRanges.java``), by ``contracts``; what is not selected costs
+    nothing. ``consumer`` changes ``READ_OPTIONS``; ``rate`` bounds the bytes a second of all tasks that run at once.
+    """
+    at_once = max(1, min(len(tasks), spark.sparkContext.defaultParallelism))
+    pace = None if rate is None else max(1, rate // at_once)
+    settings = {**connection.for_java(), **READ_OPTIONS, **(_small(pace) if pace else {}), **(consumer or {})}
+    options = {f"kafka.{name}": value for name, value in settings.items()}
     return (
         spark.read.format(FORMAT)
-        .options(**options)
+        .options(**options, **contracts.options())
+        .option("rate", pace or 0)
+        .options(**({"counting": counting} if counting else {}))
         .option("tasks", "\n".join(" ".join(map(str, task)) for task in tasks))
         .load()
     )
+
+
+def _small(pace: int) -> dict[str, str]:
+    """Fetches and polls of about a second's worth, so that a bound on bytes a second is kept to from the start."""
+    size = str(min(2 * 1024 * 1024, max(64 * 1024, pace)))
+    return {"max.poll.records": "500", "max.partition.fetch.bytes": size, "fetch.max.bytes": size}
 
 
 def pack(spark: SparkSession, ranges: Iterable[Range]) -> list[list[Range]]:

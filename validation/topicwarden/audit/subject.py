@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from topicwarden.audit.counts import Counts, Pair
+from topicwarden.audit.following import Following
+from topicwarden.audit.history.memory import Facts, Past
 from topicwarden.audit.horizon import CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS, Horizon
+from topicwarden.audit.internal import Internal
+from topicwarden.audit.placement import Placement
 from topicwarden.finding import Verdict
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
 from topicwarden.topic import Contents, Topic
@@ -17,7 +21,12 @@ Evidence = Mapping[str, int | float | str | None]
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict with its reasons; ``path`` leads to the YAML that it is about, such as ``("config", "segment.ms")``."""
+    """A verdict with its reasons; ``path`` leads to the YAML that it is about, such as ``("config", "segment.ms")``.
+
+    ``standing`` is what the next audit has to see again, by partition, and ``rests_on`` the settings that have
+    to stay as they are until then: so a ``suspect`` becomes a ``fail``. A pass without a message that has
+    something standing is remembered, and not reported.
+    """
 
     verdict: Verdict
     message: str
@@ -26,6 +35,8 @@ class Judgement:
     because: tuple[str, ...] = ()
     remedy: str = ""
     evidence: Evidence = field(default_factory=dict)
+    standing: Mapping[int, Facts] = field(default_factory=dict)
+    rests_on: tuple[str, ...] = ()
 
 
 class Check(Protocol):
@@ -38,6 +49,23 @@ class Check(Protocol):
 
 
 @dataclass(frozen=True)
+class Read:
+    """What was read of one partition: offsets ``[start, end)``, and where its log began when all was read."""
+
+    start: int
+    end: int
+    log_start: int
+
+    def lost(self, records: int) -> int:
+        """Offsets that retention took before they were read; ``records`` are those that were read.
+
+        What lies below the log's new start and was not read; where single records are missing anyway (compaction,
+        transactions), some of those may be among them.
+        """
+        return min(max(0, self.end - self.start - records), max(0, min(self.log_start, self.end) - self.start))
+
+
+@dataclass(frozen=True)
 class Subject:
     """One topic under audit: as declared, as it is on the cluster, and what its records were found to be."""
 
@@ -47,6 +75,17 @@ class Subject:
     horizons: Mapping[int, Horizon]
     counts: Mapping[int, Counts]
     pairs: Mapping[int, tuple[Pair, ...]] = field(default_factory=dict)
+    past: Past = field(default_factory=Past)
+    placement: Placement | None = None
+    reading: Mapping[int, Read] = field(default_factory=dict)
+    coverage: float = 1.0
+    """The share of the offsets that was to be read, or is known from the last audit."""
+    internal: Internal | None = None
+    """What the topic is for, where Kafka, Connect or Streams made it."""
+    following: Following | None = None
+    """The groups that read it; None where nobody asked."""
+    readable: bool = True
+    """Whether this user may read its records; only asked of Kafka's own topics."""
 
     @property
     def contents(self) -> Contents:
@@ -65,6 +104,17 @@ class Subject:
     def check_interval_ms(self) -> int:
         """How often the brokers look for what may be deleted."""
         return self.snapshot.broker_number(CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS)
+
+    def stood_for(self, check: str, partition: int, facts: Facts, rests_on: tuple[str, ...]) -> int | None:
+        """For how long (ms) each look has seen these facts, under the same settings; None where the last did not."""
+        since = self.past.since(check, partition, facts, self.in_force(rests_on))
+        return None if since is None else self.snapshot.taken_at - since
+
+    def in_force(self, settings: tuple[str, ...]) -> dict[str, str]:
+        """The values of some settings: the topic's, and else the broker's of that name."""
+        topic = self.live.topic.config if self.live else {}
+        known = {name: topic.get(name, self.snapshot.broker_config.get(name)) for name in settings}
+        return {name: value for name, value in known.items() if value is not None}
 
     def number(self, setting: str) -> int | None:
         return self.live.topic.number(setting) if self.live else None

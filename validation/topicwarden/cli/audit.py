@@ -5,52 +5,89 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from topicwarden.audit.run import Request
+from topicwarden.audit.bounds import Bounds
+from topicwarden.audit.history.access import NONE
+from topicwarden.audit.request import Request
 from topicwarden.audit.run import audit as audit_cluster
 from topicwarden.audit.spark import spark_session
-from topicwarden.finding import AuditReport, Verdict
+from topicwarden.cli import output
+from topicwarden.cli.rules import check_docs
+from topicwarden.finding import AuditReport, FailOn, Reading
 from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import connect_to
+from topicwarden.kafka.connection import connect_to, stack_settings
+from topicwarden.kafka.registry import registry_of
 from topicwarden.policies.check import check
 from topicwarden.problem import Refusal
 from topicwarden.project import Project, find_project
 from topicwarden.report import text
+from topicwarden.report.background import Background
 from topicwarden.report.files import require_writable, write
+from topicwarden.report.formats import FORMATS
 from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.units import SIZE
 
 Look: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
 """Takes globs of topic names, none for all, and audits those topics."""
 
 
-def audit(stack: str, patterns: tuple[str, ...], out: Path | None, master: str | None) -> int:
-    """Prints the report, and writes it to ``out``; 1 where anything fails."""
+@dataclass(frozen=True)
+class Options:
+    """How an audit reads and remembers. ``history``: a path or address, ``none``, or None for what the stack says."""
+
+    history: str | None = None
+    since: Reading = Reading.ALL
+    bounds: Bounds = field(default_factory=Bounds)
+
+
+def audit(
+    stack: str,
+    patterns: tuple[str, ...],
+    out: Path | None,
+    master: str | None,
+    *,
+    options: Options | None = None,
+    fail_on: FailOn = FailOn.FAIL,
+    form: str = "text",
+) -> int:
+    """Prints the report as ``form``, and writes it to ``out``; 1 where anything is as bad as ``fail_on``."""
+    if form != "text" and form not in FORMATS:
+        raise Refusal(f"there is no format {form!r}: expected one of text, {', '.join(FORMATS)}")
     if out is not None:
         require_writable(out)
-    with auditing(find_project(), stack, master) as look:
+    project = find_project()
+    background = Background(project.root, check_docs(), fail_on)
+    with auditing(project, stack, master, options) as look:
         report = look(patterns)
     if patterns and not report.topics:
         raise Refusal(f"no topic, declared or on the cluster, is like {' or '.join(patterns)}: look at --topics")
-    text.render(report, Console())
+    if form == "text":
+        text.render(report, Console())
+    else:
+        output.write(FORMATS[form](report, background))
     if out is not None:
-        for path in write(report, out):
+        for path in write(report, out, background):
             print(path, file=sys.stderr)
-    return 1 if report.counts()[Verdict.FAIL] else 0
+    return 1 if any(report.counts()[verdict] for verdict in fail_on.verdicts) else 0
 
 
 @contextmanager
-def auditing(project: Project, stack: str, master: str | None = None) -> Iterator[Look]:
+def auditing(project: Project, stack: str, master: str | None = None, options: Options | None = None) -> Iterator[Look]:
     """Gives a function that audits the topics like some globs, as often as one likes, in one Spark session.
 
     Progress goes to standard error, where that is a terminal. Refuses declarations that do not hold, and a
     cluster that does not answer, before Spark is started.
     """
+    wanted = options or Options()
     connection = connect_to(project, stack)
+    history = _history(project, stack, wanted.history)
+    registry = registry_of(project, stack)
     declarations = _declarations(project, stack)
     with open_cluster(connection):
         pass
@@ -69,10 +106,53 @@ def auditing(project: Project, stack: str, master: str | None = None) -> Iterato
         def look(patterns: tuple[str, ...]) -> AuditReport:
             with shown() as progress:
                 task = progress.add_task("reading the topics", total=1.0)
-                request = Request(stack, connection, declarations, patterns)
+                request = Request(
+                    stack,
+                    connection,
+                    declarations,
+                    patterns,
+                    history=history,
+                    since=wanted.since,
+                    bounds=wanted.bounds,
+                    root=project.root,
+                    registry=registry,
+                )
                 return audit_cluster(spark, request, lambda share: progress.update(task, completed=share))
 
         yield look
+
+
+def bounds(max_records: int | None, sample: float | None, rate: str | None) -> Bounds:
+    """The bounds that options describe; refuses what is no share, no number of records, or no size."""
+    if sample is not None and not 0 < sample <= 1:
+        raise Refusal(f"--sample {sample:g}: expected a share above 0 and up to 1, such as 0.1")
+    if max_records is not None and max_records < 1:
+        raise Refusal(f"--max-records {max_records}: expected 1 or more")
+    try:
+        speed = None if rate is None else SIZE.parse(rate.removesuffix("/s"))
+    except ValueError as error:
+        raise Refusal(f"--rate: {error}, for each second") from error
+    if speed is not None and speed <= 0:
+        raise Refusal(f"--rate {rate}: expected more than nothing a second, such as 50MiB")
+    return Bounds(sample, max_records, speed)
+
+
+def _history(project: Project, stack: str, asked: str | None) -> str | None:
+    """Where audits remember: what was asked for, else what the stack's settings say, else the project's cache.
+
+    A path is the project's, as it is in every other setting; given on the command line, the working directory's.
+    """
+    if asked is None:
+        said = stack_settings(project, stack).get("topicwarden:history")
+        asked = None if said is None else str(said)
+        base = project.root
+    else:
+        base = Path.cwd()
+    if asked is None:
+        return (project.cache / "history" / stack).absolute().as_uri()
+    if asked == NONE:
+        return None
+    return asked if "://" in asked else (base / asked).absolute().as_uri()
 
 
 def _declarations(project: Project, stack: str) -> tuple[Declaration, ...]:

@@ -102,7 +102,7 @@ def _outcomes(
 ) -> Iterator[tuple[str, object, object]]:
     """What is compared: what it is about, what was foreseen, what was found."""
     yield "faults found, and nothing else", sorted(faults.PLANTED.items()), sorted(_found(report, Verdict.FAIL))
-    yield "suspects: the cleaner is held", [(cache.TOPIC, "compaction")], sorted(_found(report, Verdict.SUSPECT))
+    yield "suspects: the cleaner is held", [(cache.TOPIC, "compaction-ratio")], sorted(_found(report, Verdict.SUSPECT))
     yield "records read", flights.RECORDS, _records(report, flights.EVENTS)
     yield "the cache after cleaning", [], sorted(_found(cleaned, Verdict.SUSPECT) + _found(cleaned, Verdict.FAIL))
     yield "a lost broker", ["min-insync-replicas", "under-replicated"], sorted(c for _, c in _found(lost, Verdict.FAIL))

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from topicwarden import __version__
+from topicwarden.finding import FailOn, Reading
 from topicwarden.problem import Refusal
 
 app = typer.Typer(
@@ -158,16 +159,49 @@ def audit(
         list[str] | None, typer.Option("--topics", "-t", help="Only topics like this glob; may be given again.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A folder for report.html, report.md and report.json.")
+        Path | None, typer.Option("--out", "-o", help="A folder for report.html, .md, .json, .sarif and .xml (JUnit).")
     ] = None,
     master: Annotated[
         str | None, typer.Option("--master", help="Spark's master (default: this machine, or spark-submit's).")
     ] = None,
+    *,
+    since: Annotated[
+        Reading,
+        typer.Option("--since", help="all: read everything. last: read what was written since the last audit."),
+    ] = Reading.ALL,
+    history: Annotated[
+        str | None,
+        typer.Option(
+            "--history",
+            help="Where audits remember: a path, an address such as s3a://bucket/history, or none "
+            "(default: topicwarden:history of the stack, else .cache/history/<stack>).",
+            show_default=False,
+        ),
+    ] = None,
+    max_records: Annotated[
+        int | None,
+        typer.Option("--max-records", help="Read no more offsets than this: the newest of each partition."),
+    ] = None,
+    sample: Annotated[
+        float | None, typer.Option("--sample", help="Read this share of each partition: the newest, such as 0.1.")
+    ] = None,
+    rate: Annotated[
+        str | None, typer.Option("--rate", help="Read no more than this a second, over all tasks, such as 50MiB.")
+    ] = None,
+    fail_on: Annotated[
+        FailOn, typer.Option("--fail-on", help="The mildest verdict that ends in exit code 1; or never.")
+    ] = FailOn.FAIL,
+    form: Annotated[
+        str, typer.Option("--format", "-f", help="Of standard output: text, json, markdown, sarif or junit.")
+    ] = "text",
 ) -> None:
     """Read the topics' live contents and judge them against what is declared. Only reads; needs Java and a cluster."""
-    from topicwarden.cli.audit import audit
+    from topicwarden.cli.audit import Options, audit, bounds
 
-    raise typer.Exit(audit(stack, tuple(topics or ()), out, master))
+    if since is Reading.LAST and (max_records or sample):
+        raise Refusal("--since last reads what is new, all of it: leave out --max-records and --sample")
+    options = Options(history, since, bounds(max_records, sample, rate))
+    raise typer.Exit(audit(stack, tuple(topics or ()), out, master, options=options, fail_on=fail_on, form=form))
 
 
 @app.command(
@@ -222,12 +256,17 @@ def schema(what: Annotated[str, typer.Argument(help="topic, policy, report, chec
     raise typer.Exit(schema(what))
 
 
-@app.command()
-def rules() -> None:
+@app.command(epilog="Example: topicwarden rules checks > docs/checks.md")
+def rules(
+    what: Annotated[
+        str | None,
+        typer.Argument(help="rules (of the YAML) or checks (of the audit); both without.", show_default=False),
+    ] = None,
+) -> None:
     """List every rule and every check, with what it says and when."""
     from topicwarden.cli.rules import rules
 
-    raise typer.Exit(rules())
+    raise typer.Exit(rules(what))
 
 
 @sandbox_app.command("up", epilog="Example: topicwarden sandbox up --brokers 3")

@@ -76,6 +76,11 @@ class Cluster:
         answers = patiently(lambda: self._offsets({TopicPartition(*place): OffsetSpec.EARLIEST for place in places}))
         return {place: answer.offset for place, answer in answers.items()}
 
+    def log_ends(self, places: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """For each (topic, partition): the offset that the next record gets, at this moment."""
+        answers = patiently(lambda: self._offsets({TopicPartition(*place): OffsetSpec.LATEST for place in places}))
+        return {place: answer.offset for place, answer in answers.items()}
+
     def first_offsets_at(self, times: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], tuple[int, int]]:
         """For each (topic, partition): offset and timestamp of the first record stamped at or after the time (ms).
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from kafka.errors import (
     ClusterAuthorizationFailedError,
+    GroupAuthorizationFailedError,
     KafkaError,
     SaslAuthenticationFailedError,
     TopicAuthorizationFailedError,
@@ -19,6 +20,7 @@ Answer = TypeVar("Answer")
 _PATIENCE_S, _PAUSE_S = 30.0, 0.5
 _FINAL = (
     ClusterAuthorizationFailedError,
+    GroupAuthorizationFailedError,
     TopicAuthorizationFailedError,
     SaslAuthenticationFailedError,
     UnsupportedVersionError,

@@ -68,7 +68,9 @@ class Snapshot:
         held = [extent for live in self.topics.values() for extent in live.extents.values()]
         said = []
         if mute:
-            topics = "1 topic (DescribeConfigs on it)" if len(mute) == 1 else f"{len(mute)} topics (DescribeConfigs on them)"
+            topics = (
+                "1 topic (DescribeConfigs on it)" if len(mute) == 1 else f"{len(mute)} topics (DescribeConfigs on them)"
+            )
             said.append(f"the configuration of {topics}: {', '.join(mute[:5])}")
         if held and all(extent.log_bytes is None for extent in held):
             said.append("the sizes of the logs (Describe on the Cluster resource)")

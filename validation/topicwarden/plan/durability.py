@@ -15,9 +15,9 @@ from topicwarden.topic import Topic
 class Durability:
     """Of a topic's weakest partition: how many brokers may be lost, any of them, before it stops to serve.
 
-    Reading takes one replica in sync, writing with ``acks=all`` ``min.insync.replicas`` of them; below zero for
-    writing: so many lack now. ``racks`` is the least number of racks that a partition's replicas stand in;
-    None where a broker has no ``broker.rack``.
+    Reading takes one replica in sync, writing with ``acks=all`` ``min.insync.replicas`` of them, but no more than
+    there are replicas (``Partition.effectiveMinIsr``); below zero for writing: so many lack now. ``racks`` is the
+    least number of racks that a partition's replicas stand in; None where a broker has no ``broker.rack``.
     """
 
     losses_reading: int
@@ -27,7 +27,8 @@ class Durability:
 
 def durability_now(live: LiveTopic, snapshot: Snapshot) -> Durability:
     """By the replicas in sync at this moment, and the topic's setting in force."""
-    return _durability([state.in_sync for state in live.replicas], live.topic, snapshot)
+    replicas = min(len(state.replicas) for state in live.replicas)
+    return _durability([state.in_sync for state in live.replicas], replicas, live.topic, snapshot)
 
 
 def durability_after(declared: Topic, live: LiveTopic, moves: Iterable[Move], snapshot: Snapshot) -> Durability:
@@ -36,7 +37,8 @@ def durability_after(declared: Topic, live: LiveTopic, moves: Iterable[Move], sn
     held = [after.get(state.partition, state.replicas) for state in live.replicas]
     setting = "min.insync.replicas"
     topic = declared if setting in declared.config else live.topic
-    return _durability([[broker for broker in each if broker in snapshot.racks] for each in held], topic, snapshot)
+    living = [[broker for broker in each if broker in snapshot.racks] for each in held]
+    return _durability(living, min(map(len, held)), topic, snapshot)
 
 
 def received(moves: Iterable[Move]) -> dict[int, int]:
@@ -61,9 +63,10 @@ def _summed(amounts: Iterable[tuple[int, int | None]]) -> dict[int, int]:
     return dict(sorted(total.items()))
 
 
-def _durability(held: Iterable[Collection[int]], topic: Topic, snapshot: Snapshot) -> Durability:
+def _durability(held: Iterable[Collection[int]], replicas: int, topic: Topic, snapshot: Snapshot) -> Durability:
     sets = list(held)
     copies = min((len(each) for each in sets), default=0)
     known = all(rack is not None for rack in snapshot.racks.values())
     racks = min((len({snapshot.racks.get(broker) for broker in each}) for each in sets), default=0)
-    return Durability(copies - 1, copies - (topic.number("min.insync.replicas") or 1), racks if known else None)
+    least = min(topic.number("min.insync.replicas") or 1, replicas)
+    return Durability(copies - 1, copies - least, racks if known else None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
+from topicwarden.policies.contents import contents_problems
 from topicwarden.policies.file import load_policy
 from topicwarden.policies.judge import Judge, Judgement
 from topicwarden.policies.policy import Policy
@@ -49,7 +50,7 @@ def check(project: Project, stacks: Sequence[str], today: date | None = None, pa
     for stack in stacks:
         resolved = resolve(loaded, stack)
         declarations[stack] = resolved.declarations
-        for problem in resolved.problems:
+        for problem in (*resolved.problems, *contents_problems(resolved.declarations, project.root)):
             gathered.add(problem, stack)
         gathered.judge(resolved.declarations, stack)
     problems = [*policy.problems, *gathered.problems(stacks)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from cel_expr_python import cel
@@ -78,18 +79,25 @@ def activation(topic: Mapping[str, Any]) -> Any:
     return _environment().Activation({"topic": topic})
 
 
-_environments: list[Any] = []
+def compile_record_expression(text: str) -> None:
+    """CelError where ``text`` is not CEL over a record: what ``contents: {expressions: …}`` demands of each."""
+    _compile("require", text, _record_environment())
 
 
+@cache
 def _environment() -> Any:
-    if not _environments:
-        _environments.append(cel.NewEnv(variables={"topic": cel.Type.DYN}))
-    return _environments[0]
+    return cel.NewEnv(variables={"topic": cel.Type.DYN})
 
 
-def _compile(part: str, text: str) -> Any:
+@cache
+def _record_environment() -> Any:
+    record = dict.fromkeys(("key", "value", "headers"), cel.Type.DYN)
+    return cel.NewEnv(variables={**record, "timestamp": cel.Type.TIMESTAMP})
+
+
+def _compile(part: str, text: str, environment: Any = None) -> Any:
     try:
-        program = _environment().compile(text)
+        program = (environment or _environment()).compile(text)
     except RuntimeError as error:
         raise CelError(part, f"not CEL: {_first(str(error))}") from error
     kind = program.return_type().name()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from topicwarden.finding import BY_WEIGHT, AuditReport, Finding, TopicFacts, Verdict
+from topicwarden.finding import BY_WEIGHT, AuditReport, Finding, Reading, Settled, TopicFacts, Verdict
 from topicwarden.report import units
 
 SYMBOLS = {Verdict.FAIL: "✗", Verdict.SUSPECT: "!", Verdict.UNDECIDABLE: "?", Verdict.PASS: "✓"}
@@ -26,11 +27,28 @@ class TopicDigest:
     """The checks that plainly passed, sorted."""
 
     @property
+    def domain(self) -> str:
+        return self.facts.domain if self.facts else ""
+
+    @property
+    def owner(self) -> str:
+        return (self.facts.owner or "") if self.facts else ""
+
+    @property
     def standing(self) -> str:
         """How declared and live differ in being there at all; empty where they do not."""
         if self.facts is None or (self.facts.declared and self.facts.partitions):
             return ""
         return "not on the cluster" if self.facts.declared else "not declared"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The topics of a domain or an owner (empty: none is named), and how many have which weightiest verdict."""
+
+    name: str
+    topics: int
+    verdicts: Counter[Verdict]
 
 
 @dataclass(frozen=True)
@@ -60,6 +78,27 @@ class Digest:
             f"{_plural(len(self.topics), 'topic')}, {_plural(report.scanned_records, 'record')}"
             f" in {units.duration(report.scan_seconds * 1000)}: {verdicts}"
         )
+
+    @property
+    def limits(self) -> list[str]:
+        """What this audit did not look at, or could not: a sentence each."""
+        return list(_limits(self.report))
+
+    @property
+    def settled(self) -> list[Settled]:
+        """What became of the last audit's suspects, the worst first."""
+        return sorted(
+            self.report.settled, key=lambda one: (BY_WEIGHT.index(one.now), one.topic, one.check, one.partitions)
+        )
+
+    @property
+    def domains(self) -> list[Group]:
+        """Those with most that is not well first."""
+        return _groups([(topic.domain, topic.verdict) for topic in self.topics])
+
+    @property
+    def owners(self) -> list[Group]:
+        return _groups([(topic.owner, topic.verdict) for topic in self.topics])
 
     @property
     def headline(self) -> str:
@@ -100,6 +139,52 @@ def time_span(topic: TopicFacts) -> tuple[int | None, int | None]:
     firsts = [p.first_timestamp for p in topic.partitions if p.first_timestamp is not None]
     lasts = [p.last_timestamp for p in topic.partitions if p.last_timestamp is not None]
     return min(firsts, default=None), max(lasts, default=None)
+
+
+def reasoning(finding: Finding) -> list[str]:
+    """All that stands behind a finding's message, a line each: causes, numbers, remedy, and where it is declared."""
+    lines = [f"because {reason}" for reason in finding.because]
+    if finding.evidence:
+        shown = (f"{name} = {units.evidence(name, value)}" for name, value in finding.evidence.items())
+        lines.append(f"evidence: {'; '.join(shown)}")
+    if finding.remedy:
+        lines.append(f"remedy: {finding.remedy}")
+    if finding.place:
+        lines.append(f"declared at {finding.place}")
+    return [units.one_line(line) for line in lines]
+
+
+def said(finding: Finding) -> str:
+    """The partitions that a finding speaks of, and its message."""
+    where = f"[{units.numbers(finding.partitions)}] " if finding.partitions else ""
+    return units.one_line(where + (finding.message or "no message"))
+
+
+def _limits(report: AuditReport) -> Iterator[str]:
+    if report.read is Reading.LAST:
+        yield (
+            f"Only what was written since the last audit was read: {_plural(report.scanned_records, 'record')}, "
+            f"beside {report.remembered_records:,} that are remembered."
+        )
+    if report.coverage < 1:
+        share = f"{report.coverage:.2%} of the offsets were read"
+        yield f"{share}, the newest of each partition: a pass speaks of those alone."
+    lost = [p.lost_to_retention for topic in report.topics for p in topic.partitions if p.lost_to_retention]
+    if lost:
+        yield (
+            f"Retention took {_plural(sum(lost), 'offset')} of {_plural(len(lost), 'partition')} "
+            "while the audit went on, before they were read."
+        )
+    for note in report.notes:
+        yield f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}"
+
+
+def _groups(named: list[tuple[str, Verdict]]) -> list[Group]:
+    found: dict[str, Counter[Verdict]] = defaultdict(Counter)
+    for name, verdict in named:
+        found[name][verdict] += 1
+    groups = [Group(name, verdicts.total(), verdicts) for name, verdicts in found.items()]
+    return sorted(groups, key=lambda group: (*(-group.verdicts[verdict] for verdict in BY_WEIGHT[:-1]), group.name))
 
 
 def _topic(name: str, facts: TopicFacts | None, findings: list[Finding]) -> TopicDigest:

@@ -7,20 +7,17 @@ from pathlib import Path
 
 from topicwarden.finding import AuditReport
 from topicwarden.problem import Refusal
-from topicwarden.report import html, json, markdown
+from topicwarden.report.background import Background
+from topicwarden.report.formats import FILES
 
 
-def write(report: AuditReport, directory: Path) -> list[Path]:
-    """Writes ``report.html``, ``report.md`` and ``report.json``, each whole or not at all; gives their paths.
+def write(report: AuditReport, directory: Path, background: Background | None = None) -> list[Path]:
+    """Writes the report's ``FILES``, each whole or not at all; gives their paths.
 
     Makes the directory where there is none. Raises Refusal where it is a file or may not be written.
     """
-    # All are drawn before the first is written, so that the three always speak of the same audit.
-    texts = {
-        "report.html": html.render(report),
-        "report.md": markdown.render(report),
-        "report.json": json.render(report),
-    }
+    # All are drawn before the first is written, so that they always speak of the same audit.
+    texts = {name: draw(report, background or Background()) for name, draw in FILES.items()}
     require_writable(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)

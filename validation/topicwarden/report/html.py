@@ -2,118 +2,103 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from base64 import b64encode
+from hashlib import sha256
+from importlib import resources
 from typing import Any
 
-import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from topicwarden.finding import BY_WEIGHT, AuditReport
-from topicwarden.report import plots, units
+from topicwarden.finding import BY_WEIGHT, AuditReport, PartitionerFacts, PastAudit, TopicFacts, Verdict
+from topicwarden.report import units
+from topicwarden.report.background import Background
+from topicwarden.report.cards import cards
 from topicwarden.report.digest import SYMBOLS, Digest, TopicDigest, digest, time_span
+from topicwarden.report.figures import figures
+from topicwarden.report.timeline import LEGEND, Timeline, timeline
 
-# Rows of partitions that a page bears before it is slow to open; the rest are in report.json.
-PARTITION_ROWS = 3_000
-
-_NARROW = 350
-_WIDE = 1090
-_HALF = 530
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A plot at two widths, of which the page shows the one that fits; no drawing where there is no data."""
-
-    id: str
-    title: str
-    reading: str
-    nothing: str
-    drawn: int
-    eligible: int
-    wide: Markup | None
-    narrow: Markup | None
+# Partitions that a page bears one by one before it is slow to open; the rest are in report.json.
+PARTITIONS = 800
+GROUPS = 12
+"""Domains and owners that are shown one by one."""
+AUDITS = 30
+"""Audits that the trend shows."""
+SETTLED = 500
+"""Outcomes of the last audit's suspects that are shown."""
+NOTED = 200
+"""Topics whose lawful oddities are explained."""
 
 
-def render(report: AuditReport) -> str:
-    """The whole page; it asks the network for nothing and runs no script."""
+def render(report: AuditReport, background: Background | None = None) -> str:
+    """The whole page. It asks the network for nothing; its one script filters, and all can be read without."""
     view = digest(report)
+    script = resources.files("topicwarden.report").joinpath("report.js").read_text(encoding="utf-8")
+    now = PastAudit(started=report.started, topics=dict(_verdicts(view)))
     return _ENVIRONMENT.get_template("report.html.j2").render(
         view=view,
         report=report,
         weights=BY_WEIGHT,
         symbols=SYMBOLS,
-        figures=_figures(view),
-        tabled=_tabled(view),
+        cards=cards(view, background or Background()),
+        figures=figures(view),
+        groups=[("Domain", view.domains), ("Owner", view.owners)],
+        shown_groups=GROUPS,
+        audits=[*report.trend[-AUDITS + 1 :], now] if report.trend else [],
+        lines=_lines(view),
+        legend=LEGEND,
+        settled_shown=SETTLED,
+        noted_shown=NOTED,
         time_span=time_span,
         anchors={topic.name: f"topic-{number}" for number, topic in enumerate(view.topics, start=1)},
+        script=Markup(script),
+        script_hash=b64encode(sha256(script.encode()).digest()).decode(),
     )
 
 
-def _figures(view: Digest) -> list[Figure]:
-    # Of equally bad topics the larger one says more.
-    weighed = [
-        (BY_WEIGHT.index(topic.verdict), -topic.facts.records, topic.facts) for topic in view.topics if topic.facts
-    ]
-    topics = [facts for *_, facts in sorted(weighed, key=lambda item: item[:2])]
-    aged, sized, skewed = plots.aged(topics), plots.sized(topics), plots.skewed(topics)
-    with_ages = sum(any(band.records > 0 for band in topic.ages) for topic in topics)
-    with_bytes = sum(bool(topic.payload_bytes or topic.log_bytes) for topic in topics)
-    with_skew = sum(topic.skew is not None and len(topic.partitions) > 1 for topic in topics)
-    return [
-        Figure(
-            "age",
-            "Age of records",
-            "Each row is a topic and each column an age: the stronger a cell's colour, the larger its share of the"
-            " topic's records; red lies in the future, and a number counts records.",
-            "No records were read, so there are no ages to show.",
-            len(aged),
-            with_ages,
-            _draw(plots.age(topics, _WIDE)),
-            _draw(plots.age(topics, _NARROW)),
-        ),
-        Figure(
-            "size",
-            "Size of topics",
-            "The thin bar is what the leaders hold on disk, the broad one the keys and values read, uncompressed.",
-            "No bytes were read, so there are no sizes to show.",
-            len(sized),
-            with_bytes,
-            _draw(plots.size(topics, _HALF)),
-            _draw(plots.size(topics, _NARROW)),
-        ),
-        Figure(
-            "skew",
-            "Skew of partitions",
-            "Each dot is a partition at its records over its topic's mean (dashed, 1×); the named dot is the fullest.",
-            "No topic has records and several partitions, so there is no skew to show.",
-            len(skewed),
-            with_skew,
-            _draw(plots.skew(topics, _HALF)),
-            _draw(plots.skew(topics, _NARROW)),
-        ),
-    ]
+def _verdicts(view: Digest) -> dict[Verdict, int]:
+    return {verdict: sum(topic.verdict is verdict for topic in view.topics) for verdict in BY_WEIGHT}
 
 
-def _draw(spec: plots.Spec | None) -> Markup | None:
-    # Vega escapes the texts of its SVG, so that it may stand in the page as it is.
-    return None if spec is None else Markup(vl_convert.vegalite_to_svg(spec))
-
-
-def _tabled(view: Digest) -> set[str]:
-    """The topics whose partitions are shown one by one: worst first, as many as the page bears."""
-    left, chosen = PARTITION_ROWS, set()
+def _lines(view: Digest) -> dict[str, list[Timeline]]:
+    """The topics whose partitions are shown one by one, worst first, as many as the page bears; with their lines."""
+    left, chosen = PARTITIONS, {}
     for topic in view.topics:
-        rows = len(topic.facts.partitions) if topic.facts else 0
-        if rows <= left:
-            chosen.add(topic.name)
-            left -= rows
+        partitions = sorted(topic.facts.partitions, key=lambda each: each.partition) if topic.facts else []
+        if len(partitions) <= left:
+            drawn = (timeline(each, topic.findings) for each in partitions)
+            chosen[topic.name] = [line for line in drawn if line is not None]
+            left -= len(partitions)
     return chosen
 
 
 def _share(records: int, topic: TopicDigest) -> str:
     facts = topic.facts
     return units.times(records * len(facts.partitions) / facts.records if facts and facts.records else None)
+
+
+def _hottest(facts: TopicFacts) -> str:
+    """The key with most records, by its share, partition and offset; empty where keys were not counted."""
+    held = [partition for partition in facts.partitions if partition.hottest]
+    if not held:
+        return ""
+    most = max(held, key=lambda partition: partition.hottest or 0)
+    first = "" if most.hottest_offset is None else f", first at offset {most.hottest_offset:,}"
+    return f"{(most.hottest or 0) / facts.records:.1%} of the records, in partition {most.partition}{first}"
+
+
+def _partitioner(facts: PartitionerFacts) -> str:
+    names = f": {' and '.join(facts.algorithms)}" if facts.algorithms else ""
+    grown = f", over {', then '.join(map(str, facts.counts))} partitions" if len(facts.counts) > 1 else ""
+    scores = sorted(facts.scores.items(), key=lambda score: (-score[1], score[0]))
+    explained = ", ".join(f"{name} {share:.1%}" for name, share in scores)
+    return f"{facts.conclusion}{names}{grown}; of {facts.keys:,} keys lie where it puts them today: {explained}"
+
+
+def _find(topic: TopicDigest) -> str:
+    """What the page's filter looks in; the bars let it look for a whole name."""
+    checks = sorted({finding.check for finding in topic.findings})
+    return units.one_line(f"|{'|'.join([topic.name, topic.domain, topic.owner, *checks])}|").lower()
 
 
 def _shown(value: Any) -> Any:
@@ -136,6 +121,10 @@ def _environment() -> Environment:
         "moment": units.moment,
         "times": units.times,
         "numbers": units.numbers,
+        "hottest": _hottest,
+        "partitioner": _partitioner,
+        "find": _find,
+        "sum_of": lambda topics: sum(topics.values()),
     }
     environment.globals |= {"age": units.age, "evidence": units.evidence, "span": units.span, "share": _share}
     return environment

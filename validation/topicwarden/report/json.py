@@ -8,13 +8,15 @@ from topicwarden.finding import AuditReport
 
 
 def render(report: AuditReport) -> str:
-    """JSON in a stable order (topics by name, findings by topic and check), so that two audits can be compared."""
+    """JSON in a stable order, so that two audits can be compared: topics by name, findings by topic and check."""
     topics = [
         topic.model_copy(update={"partitions": sorted(topic.partitions, key=lambda partition: partition.partition)})
         for topic in sorted(report.topics, key=lambda topic: topic.name)
     ]
     findings = sorted(report.findings, key=lambda f: (f.topic, f.check, f.partitions, f.verdict.value, f.message))
-    return report.model_copy(update={"topics": topics, "findings": findings}).model_dump_json(indent=2) + "\n"
+    settled = sorted(report.settled, key=lambda one: (one.topic, one.check, one.partitions, one.now.value))
+    ordered = {"topics": topics, "findings": findings, "settled": settled}
+    return report.model_copy(update=ordered).model_dump_json(indent=2) + "\n"
 
 
 def schema() -> dict[str, Any]:

@@ -6,15 +6,15 @@ import html
 import re
 from collections.abc import Iterator
 
-from topicwarden.finding import AuditReport, Finding, Verdict
+from topicwarden.finding import BY_WEIGHT, AuditReport, Finding, PastAudit, Settled, Verdict
 from topicwarden.report import units
-from topicwarden.report.digest import SYMBOLS, TopicDigest, digest, time_span
+from topicwarden.report.digest import SYMBOLS, Group, TopicDigest, digest, time_span
 
 _SPECIAL = re.compile(r"([\\`*_\[\]#|~$])")
 
 
 def render(report: AuditReport) -> str:
-    """GitHub-flavoured Markdown: the outcome, a table of topics, and each finding folded; worst first."""
+    """GitHub-flavoured Markdown: the outcome and its limits, tables of topics, each finding folded; worst first."""
     view = digest(report)
     lines = [
         f"# Audit of stack {_escape(report.stack)}",
@@ -26,7 +26,12 @@ def render(report: AuditReport) -> str:
         f"Started {units.moment(report.started)}, cluster {_escape(report.cluster_id or 'unknown')}, "
         f"topicwarden {_escape(report.topicwarden)}.",
         "",
+        *_limits(view.limits),
+        *_trend(report.trend),
         *_table([topic for topic in view.topics if topic.facts]),
+        *_groups("domain", view.domains),
+        *_groups("owner", view.owners),
+        *_settled(view.settled),
     ]
     for heading, groups in (
         ("Needs attention", [(topic.name, topic.findings) for topic in view.attention]),
@@ -64,6 +69,46 @@ def _table(topics: list[TopicDigest]) -> Iterator[str]:
     yield ""
 
 
+def _limits(limits: list[str]) -> Iterator[str]:
+    for limit in limits:
+        yield f"- {_escape(limit)}"
+    if limits:
+        yield ""
+
+
+def _trend(trend: list[PastAudit]) -> Iterator[str]:
+    if trend:
+        last = trend[-1]
+        held, topics = last.topics.get(Verdict.PASS, 0), sum(last.topics.values())
+        yield f"At the audit of {units.moment(last.started)}, {held:,} of {topics:,} topics held."
+        yield ""
+
+
+def _groups(title: str, groups: list[Group]) -> Iterator[str]:
+    if not any(group.name for group in groups):
+        return
+    yield f"| {title.capitalize()} | Topics | {' | '.join(verdict.value for verdict in BY_WEIGHT)} |"
+    yield f"|---|--:|{'--:|' * len(BY_WEIGHT)}"
+    for group in groups:
+        counts = " | ".join(units.count(group.verdicts[verdict]) for verdict in BY_WEIGHT)
+        yield f"| {_escape(group.name) or 'none named'} | {units.count(group.topics)} | {counts} |"
+    yield ""
+
+
+def _settled(settled: list[Settled]) -> Iterator[str]:
+    if not settled:
+        return
+    yield "## Since the last audit"
+    yield ""
+    for one in settled:
+        where = f" \\[{units.numbers(one.partitions)}\\]" if one.partitions else ""
+        yield (
+            f"- {_escape(one.check)} {_escape(one.topic)}{where}: {one.was.value}, now **{one.now.value}**: "
+            f"{_escape(one.why)} (first seen {units.moment(one.since)})"
+        )
+    yield ""
+
+
 def _finding(finding: Finding) -> Iterator[str]:
     word = "note" if finding.verdict is Verdict.PASS else finding.verdict.value
     where = f" [{units.numbers(finding.partitions)}]" if finding.partitions else ""
@@ -76,10 +121,10 @@ def _finding(finding: Finding) -> Iterator[str]:
     yield ""
     for reason in finding.because:
         yield f"- because {_escape(reason)}"
-    if finding.remedy:
-        yield f"- **remedy** {_escape(finding.remedy)}"
     for name, value in finding.evidence.items():
         yield f"- {_escape(name)}: {_escape(units.evidence(name, value))}"
+    if finding.remedy:
+        yield f"- **remedy** {_escape(finding.remedy)}"
     if finding.place:
         yield f"- declared at {_escape(str(finding.place))}"
     yield ""

@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from topicwarden.finding import AuditReport, Finding, Verdict
+from topicwarden.finding import AuditReport, Finding, Settled, Verdict
 from topicwarden.report import units
 from topicwarden.report.digest import SYMBOLS, Digest, TopicDigest, digest, time_span
 
@@ -24,7 +24,8 @@ _ASCII = str.maketrans({"–": "-", "×": "x", "✓": "+", "✗": "x"})
 
 
 def render(report: AuditReport, console: Console) -> None:
-    """Prints the topics, what was found on them (worst first), and a summary line.
+    """Prints the topics, what was found on them (worst first), what became of the last audit's suspects,
+    what limits this audit, and a summary line.
 
     A console that is no terminal gets at least 120 columns.
     """
@@ -44,6 +45,14 @@ class _Page:
             for finding in (*topic.findings, *topic.notes):
                 self._put(Text())
                 self._finding(finding)
+        if view.settled:
+            self._put(Text())
+        for settled in view.settled:
+            self._settled(settled)
+        if view.limits:
+            self._put(Text())
+        for limit in view.limits:
+            self._hang(Text(" ").join([Text("limit", style="yellow"), self._text(limit)]))
         self._put(Text())
         self._put(Text(view.summary, style="bold"))
 
@@ -94,16 +103,22 @@ class _Page:
         self._hang(Text(" ").join([word, subject, self._text(finding.message or "no message")]))
         for reason in finding.because:
             self._labelled("because", self._text(reason))
-        if finding.remedy:
-            self._labelled("remedy", self._text(finding.remedy))
         if finding.evidence:
             shown = (f"{name} = {units.evidence(name, value)}" for name, value in finding.evidence.items())
             self._labelled("evidence", self._text("; ".join(shown), "dim"))
+        if finding.remedy:
+            self._labelled("remedy", self._text(finding.remedy))
         if finding.place:
             # Left whole, so that editors and terminals can open it.
             self._put(
                 Text(" " * _INDENT + "declared".ljust(_LABEL), style="dim") + self._text(str(finding.place), "cyan")
             )
+
+    def _settled(self, one: Settled) -> None:
+        where = f" [{units.numbers(one.partitions)}]" if one.partitions else ""
+        since = f"was {one.was.value} at {units.moment(one.since)}: {one.why}"
+        subject = self._text(f"{one.check} {one.topic}{where}:", "bold")
+        self._hang(Text(" ").join([Text(f"now {one.now.value}", style=STYLES[one.now]), subject, self._text(since)]))
 
     def _hang(self, line: Text) -> None:
         first, *rest = line.wrap(self._console, self._width - _INDENT)

@@ -22,6 +22,8 @@ KAFKA_VERSION: Final = "topicwarden:kafkaVersion"
 MESSAGE_MAX_BYTES: Final = "topicwarden:brokerMessageMaxBytes"
 CLUSTER: Final = "topicwarden:cluster"
 """``sandbox``: what a connection makes of it, see ``kafka/connection.py``."""
+SCHEMA_REGISTRY: Final = "topicwarden:schemaRegistry"
+"""What the audit makes of it, see ``kafka/registry.py``."""
 
 
 @dataclass(frozen=True)
@@ -84,4 +86,4 @@ def _bytes(value: Any) -> int:
 
 
 _SETTINGS: Final = {KAFKA_VERSION: ("kafka", _kafka), MESSAGE_MAX_BYTES: ("message_max_bytes", _bytes)}
-_KNOWN: Final = (*_SETTINGS, CLUSTER)
+_KNOWN: Final = (*_SETTINGS, CLUSTER, SCHEMA_REGISTRY)

@@ -59,6 +59,7 @@ Partitions = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
 ReplicationFactor = Annotated[int, Field(strict=True, ge=1, le=2**15 - 1)]
 PerDay = Annotated[int, Field(strict=True, ge=0)]
 Ratio = Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)]
+Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
 Duration = Annotated[int, BeforeValidator(_number_of(DURATION)), Field(ge=0), _written(DURATION, 0)]
 Size = Annotated[int, BeforeValidator(_number_of(SIZE)), Field(ge=1), _written(SIZE, 1)]
 TopicName = Annotated[
@@ -70,6 +71,7 @@ Nullable = Annotated[T, BeforeValidator(lambda value: {} if value is None else v
 
 Format = Literal["string", "json", "avro", "protobuf", "bytes", "int", "long", "uuid"]
 Partitioner = Literal["murmur2", "crc32", "fnv1a", "sarama"]
+FunctionName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
 
 
 class Part(BaseModel):
@@ -78,22 +80,50 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Key(Part):
-    """The records' keys."""
+class Encoded(Part):
+    """What the bytes of a key or a value are."""
 
-    required: Flag | None = Field(default=None, description="Whether every record must have a key.")
-    format: Format | None = Field(default=None, description="What the keys' bytes are.")
-    partitioner: Partitioner | None = Field(
+    format: Format | None = Field(default=None, description="What the bytes are.")
+    schema_: Text | None = Field(
         default=None,
-        description="How producers choose the partition of a key: murmur2 is Java's way.",
+        alias="schema",
+        description="File of the JSON Schema, Avro schema or .proto that they meet, relative to this file.",
+    )
+    message: Text | None = Field(
+        default=None, description="The message of a .proto that they are; the first of the file where not given."
+    )
+    registry: Flag | None = Field(
+        default=None,
+        description="Whether they are in Confluent's wire format, by a schema id of the stack's Schema Registry.",
+    )
+    subject: Text | None = Field(
+        default=None, description="The subject that the schema id belongs to; else <topic>-key or <topic>-value."
     )
 
 
-class RecordValue(Part):
-    """The records' values."""
+class Key(Encoded):
+    """The records' keys."""
 
-    format: Format | None = Field(default=None, description="What the values' bytes are.")
-    schema_: Text | None = Field(default=None, alias="schema", description="File of the schema that values meet.")
+    required: Flag | None = Field(default=None, description="Whether every record must have a key.")
+    partitioner: Partitioner | None = Field(
+        default=None,
+        description="How producers choose the partition of a key: murmur2 is Java's way, crc32 librdkafka's default.",
+    )
+    partition_expression: Text | None = Field(
+        default=None,
+        description="A partitioner of one's own, as Spark SQL over key (text) and partitions: ascii(key) % partitions.",
+    )
+    partition_function: FunctionName | None = Field(
+        default=None,
+        description="A partitioner of one's own, as a Python function of key (bytes) and partitions: module:function.",
+    )
+    max_share: Share | None = Field(
+        default=None, description="Which share of the topic's records one key may have at most: 0.1."
+    )
+
+
+class RecordValue(Encoded):
+    """The records' values."""
 
 
 class Headers(Part):
@@ -107,6 +137,10 @@ class Timestamps(Part):
 
     type: Literal["CreateTime", "LogAppendTime"] | None = Field(default=None, description="Whose clock they tell.")
     max_ahead: Duration | None = Field(default=None, description="How far they may lie in the future: 1h.")
+    max_late: Duration | None = Field(
+        default=None,
+        description="How much older than the youngest record before it in its partition a record may be: 1d.",
+    )
 
 
 class Records(Part):
@@ -125,6 +159,14 @@ class Partitioning(Part):
     max_skew: Ratio | None = Field(default=None, description="How many times the mean one partition may hold.")
 
 
+class Requirement(Part):
+    """What must be true of every record."""
+
+    id: str = Field(strict=True, pattern="^[a-z0-9]+(-[a-z0-9]+)*$", description="Its name in messages: `like-this`.")
+    require: Text = Field(description="CEL over key, value, headers and timestamp: value.amount > 0.")
+    message: Text | None = Field(default=None, description="What is wrong where it is not true, and what to do.")
+
+
 class ContentsSpec(Part):
     """What the live records must look like; only the audit can tell."""
 
@@ -134,6 +176,7 @@ class ContentsSpec(Part):
     timestamps: Nullable[Timestamps] = Timestamps()
     records: Nullable[Records] = Records()
     partitions: Nullable[Partitioning] = Partitioning()
+    expressions: list[Requirement] | None = Field(default=None, description="What must be true of every record.")
 
 
 class Settings(Part):

@@ -15,20 +15,32 @@ from topicwarden.problem import Problem
 from topicwarden.specs.load import Loaded, LoadedTopic
 from topicwarden.specs.nodes import Document, KeyPath
 from topicwarden.specs.sheet import Leaves, Places, Sheet
-from topicwarden.topic import Contents, Topic
+from topicwarden.topic import Contents, Requirement, Topic
 
 _CONTENTS: Final[Mapping[KeyPath, str]] = {
     ("contents", "key", "required"): "key_required",
     ("contents", "key", "format"): "key_format",
+    ("contents", "key", "schema"): "key_schema",
+    ("contents", "key", "message"): "key_message",
+    ("contents", "key", "registry"): "key_registry",
+    ("contents", "key", "subject"): "key_subject",
+    ("contents", "key", "max_share"): "key_max_share",
     ("contents", "key", "partitioner"): "partitioner",
+    ("contents", "key", "partition_expression"): "partition_expression",
+    ("contents", "key", "partition_function"): "partition_function",
     ("contents", "value", "format"): "value_format",
     ("contents", "value", "schema"): "value_schema",
+    ("contents", "value", "message"): "value_message",
+    ("contents", "value", "registry"): "value_registry",
+    ("contents", "value", "subject"): "value_subject",
     ("contents", "headers", "required"): "headers_required",
     ("contents", "timestamps", "type"): "timestamp_type",
     ("contents", "timestamps", "max_ahead"): "timestamp_max_ahead_ms",
+    ("contents", "timestamps", "max_late"): "timestamp_max_late_ms",
     ("contents", "records", "max_bytes"): "record_max_bytes",
     ("contents", "records", "per_day"): "records_per_day",
     ("contents", "partitions", "max_skew"): "partition_max_skew",
+    ("contents", "expressions"): "expressions",
 }
 
 _NOTHING: Final = Contents()
@@ -130,6 +142,8 @@ def _topic(topic: LoadedTopic, leaves: Leaves) -> Topic:
     contents = {_CONTENTS[path]: value for path, value in leaves.items() if path in _CONTENTS}
     if "headers_required" in contents:
         contents["headers_required"] = tuple(contents["headers_required"])
+    if "expressions" in contents:
+        contents["expressions"] = tuple(Requirement(**written) for written in contents["expressions"])
     return Topic(
         name=topic.name,
         partitions=leaves["partitions",],

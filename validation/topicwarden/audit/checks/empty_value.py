@@ -1,7 +1,8 @@
 """Nobody wrote an empty value for a tombstone.
 
 **fail**: a value of zero length in a compacted topic. Only a null value is a tombstone; an empty one
-looks like a deletion to whoever wrote it, and stays for ever.
+looks like a deletion to whoever wrote it, and stays for ever. At least one of them is committed: what an aborted
+transaction wrote goes with the next cleaning.
 """
 
 from collections.abc import Iterable
@@ -15,7 +16,7 @@ def applies(subject: Subject) -> bool:
 
 
 def judge(subject: Subject) -> Iterable[Judgement]:
-    empty = {partition: counts for partition, counts in subject.counts.items() if counts.empty_values}
+    empty = {partition: counts for partition, counts in subject.counts.items() if counts.first_empty_value is not None}
     if not empty:
         return
     total = sum(counts.empty_values for counts in empty.values())

@@ -1,6 +1,7 @@
 """Writes with ``acks=all`` are accepted.
 
-**fail**: a partition has fewer in-sync replicas than ``min.insync.replicas``; at this moment its leader
+**fail**: a partition has fewer in-sync replicas than ``min.insync.replicas``, or than all its replicas where these are
+fewer: since Kafka 3.7 the setting is bounded by their number (``Partition.effectiveMinIsr``). At this moment the leader
 refuses such writes with ``NOT_ENOUGH_REPLICAS`` (``Partition.appendRecordsToLeader``).
 """
 
@@ -17,7 +18,7 @@ def applies(subject: Subject) -> bool:
 def judge(subject: Subject) -> Iterable[Judgement]:
     assert subject.live
     least = subject.number("min.insync.replicas") or 1
-    short = [state for state in subject.live.replicas if len(state.in_sync) < least]
+    short = [state for state in subject.live.replicas if len(state.in_sync) < min(least, len(state.replicas))]
     if short:
         numbers = ", ".join(str(state.partition) for state in short)
         yield Judgement(

@@ -1,13 +1,19 @@
 """No record is larger than declared.
 
-**fail**: key and value together are larger than ``contents: {records: {max_bytes: …}}``, uncompressed.
-``max.message.bytes`` is another bound: of the compressed batch.
+**fail**: key and value together, of a record that a consumer reading committed sees, are larger than
+``contents: {records: {max_bytes: …}}``, uncompressed. ``max.message.bytes`` is another bound: of the compressed batch.
+
+Example: ``2 records larger than the declared 65,536 bytes, first at offset 9 of partition 0``.
+
+What to do: find the producer, or declare the size that is meant. Large values belong in a store, their address in
+Kafka.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from topicwarden.audit.faults import judge_faults
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
 
 
 def applies(subject: Subject) -> bool:
@@ -16,13 +22,8 @@ def applies(subject: Subject) -> bool:
 
 def judge(subject: Subject) -> Iterable[Judgement]:
     bound = subject.contents.record_max_bytes or 0
-    over = {p: counts.largest_record for p, counts in subject.counts.items() if counts.largest_record > bound}
-    if over:
-        yield Judgement(
-            Verdict.FAIL,
-            f"a record of {max(over.values()):,} bytes, declared at most {bound:,}",
-            path=("contents", "records", "max_bytes"),
-            partitions=tuple(sorted(over)),
-            remedy="find the producer, or declare the size that is meant",
-            evidence={"largest_record": max(over.values()), "declared": bound},
-        )
+    what = f"larger than the declared {bound:,} bytes"
+    largest = max((counts.largest_record for counts in subject.counts.values()), default=0)
+    path, remedy = ("contents", "records", "max_bytes"), "find the producer, or declare the size that is meant"
+    for judgement in judge_faults(subject, "record-size", what, path, remedy):
+        yield replace(judgement, evidence={**judgement.evidence, "largest_record": largest, "declared": bound})

@@ -4,17 +4,30 @@ With ``M(o)`` the largest timestamp up to offset ``o`` and ``S`` the time to rol
 when something more than ``S`` younger was appended and ``now > M(o) + S + retention.ms`` plus the
 brokers' check interval. For ``compact,delete`` only a whole partition is judged, by its largest timestamp.
 
-**suspect**: such records stand. It would be **fail** at a next look: the configuration may have been
-changed since the brokers last looked. What a future timestamp blocks is ``retention-blocked``'s to say.
+**suspect**: such records stand. **fail**: the same log start stands at two looks further apart than the brokers'
+check interval and the time that they wait with it after a start (for ``compact,delete``: than a cleaner that is well
+takes, as it deletes for them), under the same settings and leader (epoch), with every replica in sync; and either
+everything has expired that may lie in the oldest segment: the whole log, or all that was written before the settings
+were known; or the log starts behind that. Until then a segment may be as long as an older ``segment.ms`` made it. What
+a future timestamp blocks is ``retention-blocked``'s to say.
+
+Example: a log directory went offline and came back; the topic keeps a month under a policy of a week.
+Remedy: read the leader's log for ``LogManager``; a dead cleaner deletes nothing of ``compact,delete`` topics.
+
 Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.audit.checks.retention_blocked import blocked_partitions
+from topicwarden.audit.checks.retention_size import deletion_interval_ms, stood_at
 from topicwarden.audit.horizon import CLOCK_MS, retention_time
+from topicwarden.audit.standing import all_in_sync
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.finding import Verdict
+
+CHECK = "retention-time"
+RESTS_ON = ("cleanup.policy", "retention.ms", "segment.ms", "max.compaction.lag.ms")
 
 
 def applies(subject: Subject) -> bool:
@@ -35,33 +48,60 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         for partition, counts in sorted(subject.counts.items())
         if counts.records and partition not in blocked and _overdue(subject, partition, retention)
     ]
-    if late:
-        oldest = min(subject.counts[partition].first_timestamp or 0 for partition in late)
-        yield Judgement(
-            Verdict.SUSPECT,
-            f"records past retention.ms still stand in {len(late)} of {subject.live.topic.partitions} partitions",
-            path=("config", "retention.ms"),
-            partitions=tuple(late),
-            because=(
-                f"the oldest is {(subject.snapshot.taken_at - oldest):,} ms old, retention.ms is {retention:,}, "
-                f"and the brokers look every {subject.check_interval_ms:,} ms",
-                "one look cannot tell whether retention.ms was lowered just now",
-            ),
-            remedy="audit again after the brokers' check interval; if they still stand, read the brokers' log",
-            evidence={
-                "retention.ms": retention,
-                "oldest_timestamp": oldest,
-                "expired_records": sum(subject.counts[partition].expired for partition in late),
-            },
-        )
+    proven = [partition for partition in late if _proven(subject, partition)]
+    for verdict, partitions in (
+        (Verdict.FAIL, proven),
+        (Verdict.SUSPECT, [partition for partition in late if partition not in proven]),
+    ):
+        if partitions:
+            yield _judgement(subject, verdict, partitions, retention)
+
+
+def _judgement(subject: Subject, verdict: Verdict, late: list[int], retention: int) -> Judgement:
+    assert subject.live
+    proven = verdict is Verdict.FAIL
+    oldest = min(subject.counts[partition].first_timestamp or 0 for partition in late)
+    return Judgement(
+        verdict,
+        f"records past retention.ms still stand in {len(late)} of {subject.live.topic.partitions} partitions",
+        path=("config", "retention.ms"),
+        partitions=tuple(late),
+        because=(
+            f"the oldest is {(subject.snapshot.taken_at - oldest):,} ms old, retention.ms is {retention:,}, "
+            f"and the brokers look every {subject.check_interval_ms:,} ms",
+            "they have looked since the last audit, and the log start has not moved"
+            if proven
+            else "one look cannot tell whether retention.ms was lowered just now, or how far the oldest segment goes",
+        ),
+        remedy="read the leader's log: a failed log directory, or a dead cleaner, no longer deletes"
+        if proven
+        else "audit again after the brokers' check interval; if they still stand, read the brokers' log",
+        evidence={
+            "retention.ms": retention,
+            "oldest_timestamp": oldest,
+            "expired_records": sum(subject.counts[partition].expired for partition in late),
+        },
+        standing={partition: stood_at(subject, partition) for partition in late},
+        rests_on=RESTS_ON,
+    )
+
+
+def _proven(subject: Subject, partition: int) -> bool:
+    assert subject.live
+    start, unexpired = subject.live.extents[partition].start, subject.horizons[partition].unexpired
+    stood = subject.stood_for(CHECK, partition, stood_at(subject, partition), RESTS_ON)
+    interval, known_from = deletion_interval_ms(subject), subject.past.shaped_from(partition)
+    if stood is None or interval is None or stood <= interval or not all_in_sync(subject, partition):
+        return False
+    return unexpired is None or (known_from is not None and max(start, unexpired) >= known_from)
 
 
 def _overdue(subject: Subject, partition: int, retention: int) -> bool:
+    """A rolled segment has expired for certain, or the whole log has: then the active segment goes, too."""
     assert subject.live
     horizon = subject.horizons[partition]
-    if not subject.compacted:
-        return horizon.overdue > horizon.start
+    if not subject.compacted and horizon.overdue > horizon.start:
+        return True
     latest = subject.live.extents[partition].latest_timestamp
-    in_sync = all(len(state.in_sync) == len(state.replicas) for state in subject.live.replicas)
     limit = subject.snapshot.taken_at - retention - subject.check_interval_ms - CLOCK_MS
-    return in_sync and latest is not None and latest < limit
+    return all_in_sync(subject, partition) and latest is not None and latest < limit

@@ -1,13 +1,21 @@
 """No record is stamped further ahead of the clock than declared.
 
-**fail**: the largest timestamp lies more than ``contents: {timestamps: {max_ahead: …}}`` ahead.
+**fail**: a record that a consumer reading committed sees is stamped more than
+``contents: {timestamps: {max_ahead: …}}`` after the moment of the snapshot, with an allowance of five seconds for
+clocks. Such a record keeps its segment, and all behind it, from expiring (see ``retention-blocked``), and from being
+compacted where ``min.compaction.lag.ms`` is set.
+
+Example: ``1 record stamped further ahead than the declared 3,600,000 ms, first at offset 14 of partition 0``.
+
+What to do: find the producer whose clock, time zone or unit is wrong. Since Kafka 4.0 brokers refuse what is more than
+an hour ahead (``message.timestamp.after.max.ms``, KIP-1030).
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from topicwarden.audit.horizon import CLOCK_MS
+from topicwarden.audit.faults import judge_faults
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
 
 
 def applies(subject: Subject) -> bool:
@@ -16,17 +24,8 @@ def applies(subject: Subject) -> bool:
 
 def judge(subject: Subject) -> Iterable[Judgement]:
     bound, now = subject.contents.timestamp_max_ahead_ms or 0, subject.snapshot.taken_at
-    ahead = {
-        p: counts.last_timestamp - now for p, counts in subject.counts.items() if counts.last_timestamp is not None
-    }
-    wrong = sorted(partition for partition, lead in ahead.items() if lead > bound + CLOCK_MS)
-    if wrong:
-        most = max(ahead[partition] for partition in wrong)
-        yield Judgement(
-            Verdict.FAIL,
-            f"a record is stamped {most:,} ms ahead of the clock, declared at most {bound:,}",
-            path=("contents", "timestamps", "max_ahead"),
-            partitions=tuple(wrong),
-            remedy="find the producer whose clock, time zone or unit is wrong",
-            evidence={"ahead_ms": most, "declared_ms": bound},
-        )
+    youngest = max((counts.last_timestamp or now for counts in subject.counts.values()), default=now)
+    what = f"stamped further ahead than the declared {bound:,} ms"
+    path, remedy = ("contents", "timestamps", "max_ahead"), "find the producer whose clock, time zone or unit is wrong"
+    for judgement in judge_faults(subject, "timestamp-future", what, path, remedy):
+        yield replace(judgement, evidence={**judgement.evidence, "ahead_ms": youngest - now, "declared_ms": bound})

@@ -1,24 +1,14 @@
 package topicwarden;
 
-import java.io.IOException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.ConsumerRecords;
-import org.apache.kafka.clients.consumer.KafkaConsumer;
-import org.apache.kafka.common.KafkaException;
-import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
@@ -30,6 +20,7 @@ import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
@@ -41,16 +32,30 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * every partition, however small. This one takes gaps as they come, and reads all ranges of a task with one consumer.
  *
  * <p>Options: {@code tasks}, a line a task of {@code part:topic:partition:start:end} entries parted by blanks (topic
- * names hold neither); {@code kafka.*}, the consumer's settings. A record is never counted twice: where a log was
- * truncated meanwhile, the read fails; what retention removed meanwhile is passed over.
+ * names hold neither); {@code kafka.*}, the consumer's settings; {@code rate}, the bytes of keys and values that a task
+ * reads in a second, 0 for no bound; {@code contracts} and {@code registry}, see {@link Contracts}. A record is never
+ * counted twice: where a log was truncated meanwhile, the read fails; what retention removed meanwhile is passed over.
+ *
+ * <p>Columns that nobody asks for cost nothing. {@code fits} says which {@link Partitioners} put the key where it is,
+ * where a contract wants to know, else null; {@code murmur2}, {@code crc32} and {@code fnv1a} are the key's hashes.
+ * Where {@code note} is asked for, records are judged, and after them comes a row for each range: its {@link Notes} in
+ * {@code note}, and null in every other column but {@code part}.
+ *
+ * <p>With the option {@code counting}, see {@link Counting}, it is not records that come but what was counted of them:
+ * the columns are those of {@link Group}.
  */
 public final class KafkaRanges implements TableProvider {
-  private static final StructType SCHEMA =
-      StructType.fromDDL("part INT, offset BIGINT, time BIGINT, key BINARY, value BINARY");
+  static final StructType SCHEMA = StructType.fromDDL(
+      "part INT, offset BIGINT, time BIGINT, key BINARY, value BINARY, fits INT, note STRING, "
+          + "murmur2 INT, crc32 BIGINT, fnv1a INT");
 
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
-    return SCHEMA;
+    return schema(options);
+  }
+
+  private static StructType schema(Map<String, String> properties) {
+    return properties.containsKey("counting") ? Group.SCHEMA : SCHEMA;
   }
 
   @Override
@@ -58,24 +63,56 @@ public final class KafkaRanges implements TableProvider {
     return new Ranges(properties);
   }
 
-  private record Range(int part, TopicPartition place, long start, long end) implements java.io.Serializable {
-    static Range parse(String entry) {
-      String[] fields = entry.split(":");
-      TopicPartition place = new TopicPartition(fields[1], Integer.parseInt(fields[2]));
-      return new Range(Integer.parseInt(fields[0]), place, Long.parseLong(fields[3]), Long.parseLong(fields[4]));
+  private record Task(List<OffsetRange> ranges) implements InputPartition {}
+
+  private record Readers(
+      Map<String, Object> consumer, String[] columns, String counting, String contracts, String registry, long rate)
+      implements PartitionReaderFactory {
+    @Override
+    public String toString() {
+      return "kafka ranges"; // and not the settings, which hold passwords
     }
-  }
 
-  private record Task(List<Range> ranges) implements InputPartition {}
-
-  private record Readers(Map<String, Object> consumer) implements PartitionReaderFactory {
     @Override
     public PartitionReader<InternalRow> createReader(InputPartition task) {
-      return new Reader(consumer, ((Task) task).ranges());
+      List<OffsetRange> ranges = ((Task) task).ranges();
+      Contracts judged = new Contracts(contracts, registry);
+      Pace pace = new Pace(rate);
+      return counting == null
+          ? new RecordReader(consumer, ranges, columns, judged, pace)
+          : new GroupReader(consumer, ranges, new Counting(counting), judged, pace);
     }
   }
 
-  private record Ranges(Map<String, String> properties) implements Table, SupportsRead, Scan, Batch {
+  /** What is to be read: all columns, until Spark says which it needs. */
+  private static final class Pruned implements ScanBuilder, SupportsPushDownRequiredColumns {
+    private final Map<String, String> properties;
+    private StructType wanted;
+
+    Pruned(Map<String, String> properties) {
+      this.properties = properties;
+      this.wanted = KafkaRanges.schema(properties);
+    }
+
+    @Override
+    public void pruneColumns(StructType required) {
+      if (!properties.containsKey("counting")) { // groups are small: they come whole
+        wanted = required;
+      }
+    }
+
+    @Override
+    public Scan build() {
+      return new Reading(properties, wanted);
+    }
+  }
+
+  private record Ranges(Map<String, String> properties) implements Table, SupportsRead {
+    @Override
+    public String toString() {
+      return "kafka ranges"; // and not the settings, which hold passwords
+    }
+
     @Override
     public String name() {
       return "kafka ranges";
@@ -83,12 +120,7 @@ public final class KafkaRanges implements TableProvider {
 
     @Override
     public StructType schema() {
-      return SCHEMA;
-    }
-
-    @Override
-    public StructType readSchema() {
-      return SCHEMA;
+      return KafkaRanges.schema(properties);
     }
 
     @Override
@@ -98,7 +130,14 @@ public final class KafkaRanges implements TableProvider {
 
     @Override
     public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-      return () -> this;
+      return new Pruned(properties);
+    }
+  }
+
+  private record Reading(Map<String, String> properties, StructType readSchema) implements Scan, Batch {
+    @Override
+    public String toString() {
+      return "kafka ranges"; // and not the settings, which hold passwords
     }
 
     @Override
@@ -108,11 +147,11 @@ public final class KafkaRanges implements TableProvider {
 
     @Override
     public InputPartition[] planInputPartitions() {
-      return properties.get("tasks").lines().map(Ranges::task).toArray(InputPartition[]::new);
+      return properties.get("tasks").lines().map(Reading::task).toArray(InputPartition[]::new);
     }
 
     private static InputPartition task(String line) {
-      return new Task(Arrays.stream(line.split(" ")).map(Range::parse).collect(Collectors.toCollection(ArrayList::new)));
+      return new Task(Arrays.stream(line.split(" ")).map(OffsetRange::parse).collect(Collectors.toCollection(ArrayList::new)));
     }
 
     @Override
@@ -127,111 +166,13 @@ public final class KafkaRanges implements TableProvider {
       consumer.put("value.deserializer", ByteArrayDeserializer.class.getName());
       consumer.put("enable.auto.commit", "false");
       consumer.put("auto.offset.reset", "earliest"); // what retention removed meanwhile is passed over
-      return new Readers(consumer);
-    }
-  }
-
-  /** One range, and the offset below which it has been read. */
-  private static final class Cursor {
-    final Range range;
-    long next;
-
-    Cursor(Range range) {
-      this.range = range;
-      this.next = range.start();
-    }
-  }
-
-  /** Reads the ranges of one task as the brokers answer, each in the order of its offsets. */
-  private static final class Reader implements PartitionReader<InternalRow> {
-    private static final Duration POLL = Duration.ofMillis(500);
-    private static final Duration PATIENCE = Duration.ofSeconds(30);
-
-    private final KafkaConsumer<byte[], byte[]> consumer;
-    private final Map<TopicPartition, Cursor> open = new HashMap<>();
-    private final GenericInternalRow row = new GenericInternalRow(SCHEMA.size());
-    private ConsumerRecords<byte[], byte[]> answer = ConsumerRecords.empty();
-    private Iterator<TopicPartition> places = Collections.emptyIterator();
-    private Iterator<ConsumerRecord<byte[], byte[]>> records = Collections.emptyIterator();
-    private Cursor cursor;
-    private long progress = System.nanoTime();
-
-    Reader(Map<String, Object> settings, List<Range> ranges) {
-      consumer = new KafkaConsumer<>(settings);
-      ranges.forEach(range -> open.put(range.place(), new Cursor(range)));
-      consumer.assign(open.keySet());
-      ranges.forEach(range -> consumer.seek(range.place(), range.start()));
-    }
-
-    @Override
-    public boolean next() throws IOException {
-      try {
-        while (true) {
-          if (records.hasNext()) {
-            ConsumerRecord<byte[], byte[]> record = records.next();
-            if (record.offset() < cursor.range.end()) {
-              fill(record);
-              return true;
-            }
-            records = Collections.emptyIterator();
-          } else if (places.hasNext()) {
-            TopicPartition place = places.next();
-            cursor = open.get(place);
-            records = answer.records(place).iterator();
-          } else if (!poll()) {
-            return false;
-          }
-        }
-      } catch (KafkaException error) {
-        throw new IOException(error.getMessage(), error);
-      }
-    }
-
-    /** Polls once; false where every range was read to its end. */
-    private boolean poll() throws IOException {
-      List<TopicPartition> done = open.values().stream()
-          .filter(one -> consumer.position(one.range.place()) >= one.range.end())
-          .map(one -> one.range.place())
-          .toList();
-      if (!done.isEmpty()) {
-        done.forEach(open::remove);
-        consumer.pause(done);
-        progress = System.nanoTime();
-      }
-      if (open.isEmpty()) {
-        return false;
-      }
-      answer = consumer.poll(POLL);
-      places = answer.partitions().iterator();
-      if (places.hasNext()) {
-        progress = System.nanoTime();
-      } else if (System.nanoTime() - progress > PATIENCE.toNanos()) {
-        throw new IOException("no broker answered for " + open.keySet().iterator().next() + " for " + PATIENCE);
-      }
-      return true;
-    }
-
-    private void fill(ConsumerRecord<byte[], byte[]> record) throws IOException {
-      if (record.offset() < cursor.next) {
-        throw new IOException("the log of " + cursor.range.place() + " was truncated while it was read: offset "
-            + record.offset() + " came after " + (cursor.next - 1));
-      }
-      cursor.next = record.offset() + 1;
-      row.update(0, cursor.range.part());
-      row.update(1, record.offset());
-      row.update(2, record.timestamp());
-      row.update(3, record.key());
-      row.update(4, record.value());
-    }
-
-    @Override
-    public InternalRow get() {
-      return row;
-    }
-
-    @Override
-    public void close() {
-      consumer.close(Duration.ofSeconds(1));
+      return new Readers(
+          consumer,
+          readSchema.fieldNames(),
+          properties.get("counting"),
+          properties.get("contracts"),
+          properties.get("registry"),
+          Long.parseLong(properties.getOrDefault("rate", "0")));
     }
   }
 }

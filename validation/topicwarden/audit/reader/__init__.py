@@ -1,4 +1,5 @@
-"""The Spark source that reads exact ranges of offsets: compiled once, from the Java file beside this one."""
+"""The Spark source that reads exact ranges of offsets, and judges what it reads: compiled once, from the Java files
+beside this one."""
 
 from __future__ import annotations
 
@@ -18,8 +19,6 @@ from topicwarden.project import Project
 FORMAT = "topicwarden.KafkaRanges"
 """What ``spark.read.format`` takes."""
 
-_SOURCE = "KafkaRanges.java"
-
 
 def jars(project: Project) -> list[Path]:
     """The jars that a session needs: Kafka's client, and the reader, which is compiled where it is not there yet.
@@ -33,21 +32,25 @@ def jars(project: Project) -> list[Path]:
 
 
 def _reader(folder: Path, fetched: list[Path]) -> Path:
-    source = files(__package__).joinpath(_SOURCE).read_bytes()
-    content = hashlib.sha256(source + pyspark.__version__.encode()).hexdigest()[:16]
-    jar = folder / f"kafka-ranges-{content}.jar"
+    sources = {file.name: file.read_bytes() for file in files(__package__).iterdir() if file.name.endswith(".java")}
+    content = hashlib.sha256(pyspark.__version__.encode())
+    for _, source in sorted(sources.items()):
+        content.update(source)
+    jar = folder / f"kafka-ranges-{content.hexdigest()[:16]}.jar"
     if not jar.is_file():
         folder.mkdir(parents=True, exist_ok=True)
-        _compile(source, fetched, jar)
+        _compile(sources, fetched, jar)
     return jar
 
 
-def _compile(source: bytes, fetched: list[Path], jar: Path) -> None:
+def _compile(sources: dict[str, bytes], fetched: list[Path], jar: Path) -> None:
     class_path = os.pathsep.join([str(Path(pyspark.__file__).parent / "jars" / "*"), *map(str, fetched)])
     with tempfile.TemporaryDirectory(dir=jar.parent) as scratch:
-        (Path(scratch) / _SOURCE).write_bytes(source)
+        for name, source in sources.items():
+            (Path(scratch) / name).write_bytes(source)
         classes, done = Path(scratch) / "classes", Path(scratch) / jar.name
-        _run(_tool("javac"), "--release", "17", "-nowarn", "-cp", class_path, "-d", classes, Path(scratch) / _SOURCE)
+        written = sorted(Path(scratch).glob("*.java"))
+        _run(_tool("javac"), "--release", "17", "-nowarn", "-cp", class_path, "-d", classes, *written)
         _run(_tool("jar"), "--create", "--file", done, "-C", classes, ".")
         done.replace(jar)  # at once: two audits may compile at the same time
 

@@ -1,7 +1,8 @@
 """Writes that would be refused: `min.insync.replicas` above what is in sync at this moment.
 
 A producer with ``acks=all`` gets NOT_ENOUGH_REPLICAS from a partition whose in-sync replicas are fewer
-(``Partition.appendRecordsToLeader``); others are not stopped.
+(``Partition.appendRecordsToLeader``); others are not stopped. Since Kafka 3.7 no more are asked for than the partition
+has replicas (``Partition.effectiveMinIsr``).
 """
 
 from collections.abc import Iterable
@@ -19,7 +20,7 @@ def asks(change: Change, now: int) -> Asks | None:
 def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     assert change.live and change.before and change.after
     before, after = change.before.number("min.insync.replicas") or 1, change.after.number("min.insync.replicas") or 1
-    stopped = [state for state in change.live.replicas if len(state.in_sync) < after]
+    stopped = [state for state in change.live.replicas if len(state.in_sync) < min(after, len(state.replicas))]
     total = change.live.topic.partitions
     if after > before and stopped:
         lacking = min(len(state.in_sync) for state in stopped)
@@ -29,10 +30,7 @@ def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
             message=f"min.insync.replicas goes from {before} to {after}: {len(stopped)} of {count(total, 'partition')} "
             f"would refuse writes with acks=all at this moment, with as few as {lacking} in sync",
             measured="the in-sync replicas of every partition when the cluster was looked at",
-            remedy="bring the missing replicas back first"
-            if all(len(state.replicas) >= after for state in stopped)
-            else f"a partition has fewer than {after} replicas: raise the replication factor first "
-            "(`topicwarden rebalance`)",
+            remedy="bring the missing replicas back first",
             evidence={"partitions": len(stopped), "before": before, "after": after},
             partitions=[
                 PartitionEffect(partition=state.partition, replicas_before=list(state.in_sync)) for state in stopped
@@ -45,7 +43,7 @@ def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
             kind="min-insync",
             weight=Weight.NOTE,
             message=f"min.insync.replicas goes from {before} to {after}: writes with acks=all survive the loss of "
-            f"{count(fewest - after, 'broker')}, so far {fewest - before}",
+            f"{count(max(0, fewest - after), 'broker')}, so far {max(0, fewest - before)}",
             measured="the in-sync replicas of every partition when the cluster was looked at",
             evidence={"before": before, "after": after},
             place=change.at("config", "min.insync.replicas"),

@@ -1,8 +1,9 @@
 """Acknowledged writes survive, and writing does not stop at the first lost broker.
 
-Always on: with `min.insync.replicas` above the replication factor every write with `acks=all` is refused
-(`NOT_ENOUGH_REPLICAS`, `kafka.cluster.Partition.appendRecordsToLeader`), an error; equal to it, above one, the first
-broker that is away stops such writes, a warning. Kafka itself compares the two nowhere.
+Always on: `min.insync.replicas` above the replication factor cannot be met, an error: brokers before Kafka 3.7 refuse
+every write with `acks=all` (`NOT_ENOUGH_REPLICAS`, `kafka.cluster.Partition.appendRecordsToLeader`), later ones take it
+for the number of replicas (`effectiveMinIsr`). Equal to it, above one, the first broker that is away stops such writes,
+a warning.
 
 Example: `min-insync-replicas: {min: 2, below_replication_factor: true}`
 """
@@ -38,8 +39,9 @@ def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Compla
     if least > replicas:
         yield Complaint(
             path,
-            f"{SETTING} is {least}, above the replication factor of {replicas}: every write with acks=all "
-            f"would be refused; lower it to {max(1, replicas - 1)}, or raise the replication factor",
+            f"{SETTING} is {least}, above the replication factor of {replicas}: brokers before Kafka 3.7 refuse every "
+            "write with acks=all, later ones as soon as a broker is away; "
+            f"lower it to {max(1, replicas - 1)}, or raise the replication factor",
         )
     elif least == replicas > 1 and settings.below_replication_factor is not False:
         yield Complaint(

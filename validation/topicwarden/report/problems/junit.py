@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from itertools import groupby
 from pathlib import PurePosixPath
 
 from junitparser import Attr, Failure, JUnitXml, TestCase, TestSuite
 
 from topicwarden.problem import Level, Problem
+from topicwarden.report.junit_xml import text_of
 from topicwarden.report.problems.page import Page, many
 from topicwarden.report.units import printable
 
@@ -25,9 +25,7 @@ def render(page: Page) -> str:
         suite.add_testcase(_case(file, problems.get(file, [])))
     report = JUnitXml("topicwarden")
     report.add_testsuite(suite)
-    written = BytesIO()
-    report.write(written)
-    return written.getvalue().decode("utf-8") + "\n"
+    return text_of(report)
 
 
 def _case(file: str, problems: list[Problem]) -> TestCase:

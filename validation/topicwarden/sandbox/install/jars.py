@@ -13,6 +13,8 @@ from pathlib import Path
 from topicwarden.problem import Refusal
 
 SETS = ("kafka", "spark")
+APPLICATIONS = "applications"
+"""Kafka Streams and a connector, for stories of applications; fetched when asked for, by ``provide``."""
 
 _POMS = Path(__file__).parent / "maven"
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
@@ -27,6 +29,13 @@ def folder(cache: Path, name: str) -> Path:
 def missing(cache: Path) -> list[str]:
     """The sets that are not there, or were fetched from another pom than today's."""
     return [name for name in SETS if _stamp(folder(cache, name)) != _fingerprint(name)]
+
+
+def provide(cache: Path, name: str, say: Callable[[str], None]) -> Path:
+    """The folder of a set, fetched where it is not there, or is another pom's; raises what ``fetch`` does."""
+    if _stamp(folder(cache, name)) != _fingerprint(name):
+        fetch(cache, name, say)
+    return folder(cache, name)
 
 
 def fetch(cache: Path, name: str, say: Callable[[str], None]) -> None:

@@ -1,0 +1,171 @@
+"""The audit with all checks on, beside what else reads the same topic: Spark's own source, and Kafka's own consumer.
+
+A broker of its own and one topic: 200-byte records, six partitions, lz4, half of the records' keys repeated. In turn,
+in one Spark session; the consumer is `kafka-consumer-perf-test`, one thread, as it comes. `--memory` instead audits
+few and many records, and few and many keys, each in a process of its own, and prints the most memory it took::
+
+    .venv/bin/python benchmarks/audit.py [RECORDS]
+    .venv/bin/python benchmarks/audit.py --memory [RECORDS]
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
+from pyspark.sql import SparkSession
+
+from topicwarden.audit.request import Request
+from topicwarden.audit.run import audit
+from topicwarden.audit.spark import spark_session
+from topicwarden.kafka.cluster import open_cluster
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.problem import Location
+from topicwarden.project import find_project
+from topicwarden.sandbox.cluster import Sandbox
+from topicwarden.sandbox.install import toolchain
+from topicwarden.sandbox.stories.writer import writing
+from topicwarden.specs.resolve import Declaration
+from topicwarden.topic import Contents, Topic
+
+TOPIC, PARTITIONS, ROUNDS, VALUE = "large", 6, 3, "x" * 185
+LARGE_POLLS = {"kafka.max.poll.records": "100000", "kafka.max.partition.fetch.bytes": str(32 << 20)}
+CONFIG = {"cleanup.policy": "compact", "min.insync.replicas": "1"}
+CONTENTS = Contents(
+    key_required=True,
+    key_format="string",
+    partitioner="murmur2",
+    value_format="string",
+    timestamp_type="CreateTime",
+    timestamp_max_ahead_ms=3_600_000,
+    record_max_bytes=1_024,
+    partition_max_skew=4.0,
+)
+
+
+class Places:
+    """Everything was written in one place."""
+
+    def at(self, path: object) -> Location:
+        return Location("topics/large.yaml")
+
+
+def main() -> int:
+    arguments = [each for each in sys.argv[1:] if not each.startswith("--")]
+    records = int(arguments[0]) if arguments else 20_000_000
+    if "--one" in sys.argv:
+        return one(arguments)
+    return memory(records) if "--memory" in sys.argv else speed(records)
+
+
+def speed(records: int) -> int:
+    with filled(records, records // 2) as (sandbox, connection), spark_session(find_project()) as spark:
+        with open_cluster(connection) as cluster:
+            snapshot = cluster.snapshot()
+        works: dict[str, Callable[[], float]] = {
+            "kafka-consumer-perf-test": lambda: perf_test(sandbox, connection, records),
+            "bare count, Spark's source": lambda: timed(lambda: bare_count(spark, connection, snapshot)),
+            "the audit, all checks on": lambda: timed(lambda: audited(spark, connection)),
+        }
+        seconds: dict[str, list[float]] = {name: [] for name in works}
+        for round_ in range(ROUNDS + 1):
+            for name, work in works.items():
+                spent = work()
+                if round_:  # the first warms the JVM up
+                    seconds[name].append(spent)
+                    print(f"{name:28} {spent:7.2f} s", flush=True)
+    print(f"\n{records:,} records in {PARTITIONS} partitions; median of {ROUNDS} rounds, in turn")
+    whole = median(seconds["the audit, all checks on"])
+    for name, held in seconds.items():
+        spent = median(held)
+        print(f"{name:28} {spent:7.2f} s  {records / spent:12,.0f} records/s  the audit has {spent / whole:.2f} of it")
+    return 0
+
+
+def memory(records: int) -> int:
+    for count, keys in ((records // 10, records // 20), (records, records // 2), (records, 1_000)):
+        with filled(count, keys) as (_, connection):
+            command = [sys.executable, __file__, "--one", connection.bootstrap_servers[0]]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            print(f"{count:12,} records, {keys:12,} keys: {done.stdout.strip() or done.stderr[-500:]}", flush=True)
+    return 0
+
+
+def one(arguments: list[str]) -> int:
+    """An audit in a process of its own, which prints the most memory that its JVM took."""
+    with spark_session(find_project()) as spark:
+        seconds = timed(lambda: audited(spark, Connection((arguments[0],), tls=False)))
+        assert spark._jvm
+        process = spark._jvm.java.lang.ProcessHandle.current().pid()
+        most = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+        print(f"{int(most[1]) >> 10 if most else 0:,} MiB at most, {seconds:.1f} s")
+    return 0
+
+
+@contextmanager
+def filled(records: int, keys: int) -> Iterator[tuple[Sandbox, Connection]]:
+    tools = toolchain(find_project())
+    with tempfile.TemporaryDirectory() as folder:
+        sandbox = Sandbox(Path(folder), tools.java, tools.kafka_jars)
+        sandbox.up(brokers=1, heap="1g")
+        try:
+            connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
+            with KafkaAdminClient(bootstrap_servers=sandbox.bootstrap_servers) as admin:
+                admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1, topic_configs=CONFIG)])
+            with writing(connection.bootstrap_servers, timeout_s=300) as writer:
+                for number in range(records):
+                    writer.send(TOPIC, f"key-{number % keys:08}", VALUE)
+            yield sandbox, connection
+        finally:
+            sandbox.down(remove=True)
+
+
+def timed(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def audited(spark: SparkSession, connection: Connection) -> None:
+    declared = Declaration(Topic(TOPIC, PARTITIONS, 1, CONFIG, contents=CONTENTS), Places())  # type: ignore[arg-type]
+    report = audit(spark, Request("bench", connection, (declared,)), lambda _: None)
+    assert report.scanned_records > 0
+
+
+def perf_test(sandbox: Sandbox, connection: Connection, records: int) -> float:
+    """Seconds of its fetching, without its start."""
+    tools = toolchain(find_project())
+    command = [str(tools.java), "-cp", f"{tools.kafka_jars}/*", "org.apache.kafka.tools.ConsumerPerformance"]
+    options = ["--bootstrap-server", connection.bootstrap_servers[0], "--topic", TOPIC, "--messages", str(records)]
+    said = subprocess.run([*command, *options], capture_output=True, text=True, check=True).stdout
+    rate = float(said.strip().splitlines()[-1].split(",")[-1])
+    return records / rate
+
+
+def bare_count(spark: SparkSession, connection: Connection, snapshot: Snapshot) -> int:
+    extents = snapshot.topics[TOPIC].extents
+    settings = {f"kafka.{name}": value for name, value in connection.for_java().items()}
+    return (
+        spark.read.format("kafka")
+        .options(**settings, **LARGE_POLLS)
+        .option("assign", json.dumps({TOPIC: sorted(extents)}))
+        .option("startingOffsets", json.dumps({TOPIC: {str(p): e.start for p, e in extents.items()}}))
+        .option("endingOffsets", json.dumps({TOPIC: {str(p): e.end for p, e in extents.items()}}))
+        .load()
+        .count()
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

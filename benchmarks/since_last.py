@@ -1,0 +1,84 @@
+"""An audit of what is new, beside one of everything, of the same topic in the same session.
+
+A broker of its own, one compacted topic of which half of the keys come twice, and then 1% more::
+
+    .venv/bin/python benchmarks/since_last.py [RECORDS]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from kafka import KafkaAdminClient
+from kafka.admin import NewTopic
+from pyspark.sql import SparkSession
+
+from topicwarden.audit.request import Request
+from topicwarden.audit.run import audit
+from topicwarden.audit.spark import spark_session
+from topicwarden.finding import AuditReport, Reading
+from topicwarden.kafka.connection import Connection
+from topicwarden.project import find_project
+from topicwarden.sandbox.cluster import Sandbox
+from topicwarden.sandbox.install import toolchain
+from topicwarden.sandbox.stories.writer import writing
+
+TOPIC, PARTITIONS, VALUE = "large", 6, "x" * 180
+SHARE = 100
+"""One in so many records is new."""
+
+
+def main() -> int:
+    records = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000_000
+    project = find_project()
+    tools = toolchain(project)
+    with tempfile.TemporaryDirectory() as folder:
+        sandbox = Sandbox(Path(folder) / "sandbox", tools.java, tools.kafka_jars)
+        sandbox.up(brokers=1, heap="1g")
+        try:
+            connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
+            admin = KafkaAdminClient(bootstrap_servers=list(connection.bootstrap_servers))
+            admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1, topic_configs={"cleanup.policy": "compact"})])
+            admin.close()
+            fill(connection, 0, records, records)
+            with spark_session(project) as spark:
+                report(spark, connection, Path(folder) / "history", records)
+        finally:
+            sandbox.down(remove=True)
+    return 0
+
+
+def fill(connection: Connection, first: int, number: int, records: int) -> None:
+    with writing(connection.bootstrap_servers, timeout_s=300) as writer:
+        for each in range(first, first + number):
+            writer.send(TOPIC, f"key-{each % (records * 3 // 4)}", VALUE)
+
+
+def report(spark: SparkSession, connection: Connection, history: Path, records: int) -> None:
+    def timed(what: str, since: Reading) -> tuple[float, AuditReport]:
+        began = time.perf_counter()
+        done = audit(spark, Request("bench", connection, (), (), history.as_uri(), since), lambda _: None)
+        spent = time.perf_counter() - began
+        print(f"{what:44} {spent:7.2f} s  {done.scanned_records:12,} records read", flush=True)
+        return spent, done
+
+    timed("everything, to warm the JVM up", Reading.ALL)
+    full, _ = timed("everything", Reading.ALL)
+    timed("everything, and every key remembered", Reading.LAST)
+    fill(connection, records, records // SHARE, records)
+    spent, done = timed("1% more, --since last", Reading.LAST)
+    fill(connection, records + records // SHARE, records // SHARE, records)
+    again, _ = timed("1% more, --since last, once more", Reading.LAST)
+    share = done.scanned_records / (records + records // SHARE)
+    size = sum(file.stat().st_size for file in history.rglob("*") if file.is_file())
+    print(f"\nread: {share:.2%} of the records; time: {spent / full:.0%}, then {again / full:.0%} of the full audit's")
+    print(f"the history: {size:,} bytes, {size / records:.1f} a record")
+    for note in done.notes:
+        print(note)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""What a broker has refuted: each predicate as it was once, with the lawful log that it would have condemned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.audit.subjects import subject
+from tests.audit.test_two_looks import DELETE, MINUTE, TWO_LOOKS, Log, one_key, seen_empty
+from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.counts import Counts
+from topicwarden.audit.horizon import CHECK_INTERVAL
+from topicwarden.finding import Verdict
+from topicwarden.topic import Contents
+
+START_DELAY = "log.initial.task.delay.ms"
+
+
+def test_a_broker_that_was_away_between_two_looks_had_no_time_to_clean() -> None:
+    log = one_key()
+    log.look()
+    log.epoch = 9
+    first, second = log.look(after=MINUTE), log.look(after=MINUTE)
+    for check in TWO_LOOKS:
+        assert (first[check].verdict, second[check].verdict) == (Verdict.SUSPECT, Verdict.FAIL), check
+
+
+def test_a_broker_that_was_away_between_two_looks_had_no_time_to_delete_or_to_end_a_transaction() -> None:
+    log = seen_empty(Log({}, DELETE, counts=Counts(records=100), stable=40))
+    log.look()
+    log.epoch = 9
+    said = log.look(after=20 * MINUTE)
+    assert said["retention-size"].verdict is Verdict.SUSPECT
+    assert "hung-transaction" not in said
+
+
+@pytest.mark.parametrize(("delay", "verdict"), [("30000", Verdict.SUSPECT), ("1000", Verdict.FAIL)])
+def test_a_broker_that_has_just_started_waits_before_it_deletes(delay: str, verdict: Verdict) -> None:
+    """Both looks lie within the 30 s in which ``LogManager`` has not begun to look for what may go."""
+    log = seen_empty(Log({}, DELETE, counts=Counts(records=100)))
+    log.brokers = {CHECK_INTERVAL: "1000", START_DELAY: delay}
+    log.look()
+    assert log.look(after=15_000)["retention-size"].verdict is verdict
+
+
+@pytest.mark.parametrize(("end", "verdict"), [(100, Verdict.FAIL), (1_100, Verdict.SUSPECT)])
+def test_markers_of_transactions_are_clean_and_outlive_their_records(end: int, verdict: Verdict) -> None:
+    """A thousand offsets without a record may be a thousand markers, 78 bytes each: nearly all of this log."""
+    log = one_key()
+    log.counts = replace(log.counts, payload_bytes=9_000, cleanable_bytes=9_000, clean_bytes_at_most=90)
+    log.end = end
+    log.look()
+    assert log.look(after=MINUTE)["compaction-ratio"].verdict is verdict
+
+
+def test_no_bytes_at_all_is_a_bound_too() -> None:
+    log = seen_empty(Log({}, DELETE | {"retention.bytes": "0"}, counts=Counts(records=100)))
+    assert log.look()["retention-size"].verdict is Verdict.SUSPECT
+
+
+@pytest.mark.parametrize(("check", "counts"), [
+    ("null-key", Counts(records=3, null_keys=3)),
+    ("empty-value", Counts(records=3, empty_values=3)),
+])  # fmt: skip
+def test_what_an_aborted_transaction_wrote_is_nobodys(check: str, counts: Counts) -> None:
+    """Records were counted, and of none was it seen that it is committed."""
+    aborted = subject(counts, live={"cleanup.policy": "compact"})
+    assert list(CHECKS[check].judge(aborted)) == []
+
+
+def test_a_topic_whose_keys_nobody_counted_does_not_pass() -> None:
+    assert not CHECKS["key-in-several-partitions"].applies(subject(Counts(), contents=Contents(key_required=True)))

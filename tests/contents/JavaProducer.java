@@ -1,0 +1,18 @@
+import java.util.Map;
+import java.util.Properties;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.StringSerializer;
+
+/** Writes {@code key-0} up to a number of keys with Kafka's own producer: servers, topic, number. */
+public final class JavaProducer {
+  public static void main(String[] arguments) {
+    Properties settings = new Properties();
+    settings.putAll(Map.of("bootstrap.servers", arguments[0], "acks", "all"));
+    try (var producer = new KafkaProducer<>(settings, new StringSerializer(), new StringSerializer())) {
+      for (int number = 0; number < Integer.parseInt(arguments[2]); number++) {
+        producer.send(new ProducerRecord<>(arguments[1], "key-" + number, "x"));
+      }
+    }
+  }
+}

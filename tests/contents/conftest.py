@@ -1,0 +1,69 @@
+"""One real broker and one Spark session for all tests of this room; a project of files, and real producers."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.projects import borrowing_cache
+from tests.conftest import REPOSITORY
+from tests.contents import placed, records
+from topicwarden.cli.audit import Look, auditing
+from topicwarden.finding import AuditReport
+from topicwarden.project import Project
+from topicwarden.sandbox.cluster import Sandbox
+from topicwarden.sandbox.install import Toolchain
+
+_HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="package")
+def sandbox(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    sandbox = Sandbox(tmp_path_factory.mktemp("contents") / "sandbox", tools.java, tools.kafka_jars)
+    single = {"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1"}
+    try:
+        sandbox.up(brokers=1, overrides={**single, "offsets.topic.replication.factor": "1"})
+        yield sandbox
+    finally:
+        sandbox.down(remove=True)
+
+
+@pytest.fixture(scope="package")
+def servers(sandbox: Sandbox) -> list[str]:
+    return sandbox.bootstrap_servers
+
+
+@pytest.fixture(scope="package")
+def project(servers: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    folder = tmp_path_factory.mktemp("project")
+    root = folder / "project"
+    shutil.copytree(_HERE / "project", root, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(REPOSITORY / "Pulumi.yaml", root)
+    (root / "stacks").mkdir()
+    (root / "stacks" / "Pulumi.dev.yaml").write_text(
+        f"config:\n  kafka:bootstrapServers: [{', '.join(servers)}]\n  kafka:tlsEnabled: false\n", encoding="utf-8"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(folder / "cache")))
+        yield Project(root)
+
+
+@pytest.fixture(scope="package")
+def look(project: Project) -> Iterator[Look]:
+    with auditing(project, "dev") as look:
+        yield look
+
+
+@pytest.fixture(scope="package")
+def written(servers: list[str], tools: Toolchain) -> None:
+    """Every topic of the project, filled by its producers."""
+    placed.fill(servers, tools)
+    records.fill(servers)
+
+
+@pytest.fixture(scope="package")
+def report(written: None, look: Look) -> AuditReport:
+    return look(())

@@ -1,0 +1,89 @@
+"""An audit that reads a part says so, keeps to a rate, and accounts for what retention took while it read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from kafka import TopicPartition
+from kafka.admin import NewTopic
+
+from tests.cluster.findings import facts, finding
+from topicwarden.audit.bounds import Bounds
+from topicwarden.audit.scan import Slice
+from topicwarden.cli.audit import Options, auditing
+from topicwarden.finding import AuditReport, Verdict
+from topicwarden.project import Project
+from topicwarden.sandbox.stories.admin import connected
+from topicwarden.sandbox.stories.writer import writing
+
+TOPIC, RECORDS = "w.records", 10_000
+EMPTY_AT = 9_000
+
+
+@pytest.fixture(scope="module")
+def servers_filled(servers: list[str]) -> Iterator[list[str]]:
+    with connected(servers) as admin:
+        admin.create_topics([NewTopic(TOPIC, 2, 1, topic_configs={"cleanup.policy": "compact,delete"})])
+    with writing(servers) as writer:
+        for number in range(RECORDS):
+            value = "" if number == EMPTY_AT else "x" * 400
+            writer.send(TOPIC, f"key-{number // 2}", value, partition=number % 2)
+    yield servers
+    with connected(servers) as admin:
+        admin.delete_topics([TOPIC])
+
+
+def audited(project: Project, bounds: Bounds) -> AuditReport:
+    with auditing(project, "dev", options=Options("none", bounds=bounds)) as look:
+        return look((TOPIC,))
+
+
+@pytest.mark.parametrize("bounds", [Bounds(sample=0.25), Bounds(max_records=RECORDS // 4)], ids=["sample", "max"])
+def test_a_part_is_the_newest_and_weakens_what_is_said(
+    project: Project, servers_filled: list[str], bounds: Bounds
+) -> None:
+    report = audited(project, bounds)
+    assert report.coverage == pytest.approx(0.25)
+    assert report.scanned_records == RECORDS // 4
+    assert {p.read_from for p in facts(report, TOPIC).partitions} == {RECORDS // 2 - RECORDS // 8}
+    assert finding(report, TOPIC, "empty-value").verdict is Verdict.FAIL  # what was seen is there
+    keyless = finding(report, TOPIC, "null-key")
+    assert (keyless.verdict, keyless.message) == (
+        Verdict.PASS,
+        "holds in what was read: 25% of the offsets, the newest",
+    )
+    ratio = finding(report, TOPIC, "compaction-ratio")
+    assert ratio.verdict is Verdict.UNDECIDABLE
+    assert "without --sample" in ratio.remedy
+
+
+def test_a_rate_is_kept_to(project: Project, servers_filled: list[str]) -> None:
+    payload = RECORDS * 405
+    assert audited(project, Bounds(rate=payload // 3)).scan_seconds > 1.5
+
+
+@dataclass(frozen=True)
+class Meanwhile(Bounds):
+    """Deletes records when the snapshot has been taken and nothing has been read yet."""
+
+    servers: tuple[str, ...] = ()
+
+    def applied(self, parts: Iterable[Slice]) -> list[Slice]:
+        with connected(self.servers) as admin:
+            admin.delete_records({TopicPartition(TOPIC, 0): 1_234, TopicPartition(TOPIC, 1): 7})
+        return super().applied(parts)
+
+
+def test_what_retention_takes_while_it_reads_is_accounted_for_to_the_offset(
+    project: Project, servers_filled: list[str]
+) -> None:
+    report = audited(project, Meanwhile(servers=tuple(servers_filled)))
+    first, second = facts(report, TOPIC).partitions
+    assert (first.lost_to_retention, second.lost_to_retention) == (1_234, 7)
+    for partition in (first, second):
+        assert partition.log_end is not None
+        assert partition.log_start == 0
+        assert partition.records + partition.lost_to_retention + partition.gaps == partition.log_end
+    assert report.scanned_records == RECORDS - 1_234 - 7

@@ -1,0 +1,92 @@
+"""``--since last`` says of a topic what an audit of everything says, and reads what is new."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from kafka import TopicPartition
+from kafka.admin import NewTopic
+
+from tests.cluster.findings import facts
+from topicwarden.cli.audit import Options, auditing
+from topicwarden.finding import AuditReport, Reading, TopicFacts
+from topicwarden.project import Project
+from topicwarden.sandbox.stories.admin import connected
+from topicwarden.sandbox.stories.writer import Writer, writing
+
+Audit = Callable[[Reading], AuditReport]
+COMPACTED, EVENTS = "l.compacted", "l.events"
+RECORDS, MORE = 30_000, 300
+KEYS = 12_000
+
+
+@pytest.fixture
+def audit(project: Project, servers: list[str], history: str) -> Audit:
+    """Audits ``l.*`` on two new topics, of which the compacted one is too young to be cleaned."""
+    with connected(servers) as admin:
+        admin.delete_topics([name for name in (COMPACTED, EVENTS) if name in admin.list_topics()])
+        time.sleep(1)
+        admin.create_topics(
+            [
+                NewTopic(COMPACTED, 2, 1, topic_configs={"cleanup.policy": "compact"}),
+                NewTopic(EVENTS, 2, 1, topic_configs={"cleanup.policy": "delete"}),
+            ]
+        )
+    with writing(servers) as writer:
+        fill(writer, 0, RECORDS)
+
+    def look(since: Reading) -> AuditReport:
+        with auditing(project, "dev", options=Options(history, since)) as audited:
+            return audited(("l.*",))
+
+    return look
+
+
+def fill(writer: Writer, first: int, records: int) -> None:
+    """The same keys again and again, some of them deleted; events without a key, some of them."""
+    for number in range(first, first + records):
+        writer.send(COMPACTED, f"key-{number % KEYS}", None if number % 97 == 0 else f"value {number}")
+        writer.send(EVENTS, None if number % 7 == 0 else f"key-{number}", f"value {number}")
+
+
+def told(report: AuditReport) -> list[tuple[object, ...]]:
+    """What a report says, without what depends on the moment."""
+    return sorted((one.topic, one.check, one.verdict, str(one.partitions), one.message) for one in report.findings)
+
+
+def counted(found: TopicFacts) -> list[dict[str, object]]:
+    """But for what is a matter of chance: which of the hottest keys is shown, and when logs are flushed."""
+    return [partition.model_dump(exclude={"log_bytes", "hottest_offset"}) for partition in found.partitions]
+
+
+def test_it_reads_what_is_new_and_says_what_a_full_audit_says(audit: Audit, servers: list[str]) -> None:
+    first = audit(Reading.LAST)
+    assert first.scanned_records == 2 * RECORDS
+    assert any("read in full" in note for note in first.notes)
+    for round_number in range(3):
+        with writing(servers) as writer:
+            fill(writer, RECORDS + round_number * MORE, MORE)
+        new, every = audit(Reading.LAST), audit(Reading.ALL)
+        assert new.notes == []
+        assert new.scanned_records == 2 * MORE
+        assert new.scanned_records + new.remembered_records == every.scanned_records
+        assert told(new) == told(every)
+        for topic in (COMPACTED, EVENTS):
+            assert counted(facts(new, topic)) == counted(facts(every, topic))
+            assert facts(new, topic).ages == facts(every, topic).ages
+
+
+def test_what_retention_took_since_is_no_longer_counted(audit: Audit, servers: list[str]) -> None:
+    audit(Reading.LAST)
+    with connected(servers) as admin:
+        admin.delete_records({TopicPartition(EVENTS, 0): 9_000, TopicPartition(EVENTS, 1): 3})
+    for _ in range(2):  # the second one knows a log that begins in the middle of a block
+        with writing(servers) as writer:
+            fill(writer, RECORDS, MORE)
+        new, every = audit(Reading.LAST), audit(Reading.ALL)
+        assert new.notes == []
+        assert new.scanned_records < 3 * 8_192
+        assert counted(facts(new, EVENTS)) == counted(facts(every, EVENTS))
+        assert told(new) == told(every)

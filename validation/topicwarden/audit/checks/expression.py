@@ -1,0 +1,29 @@
+"""Records are as the YAML's expressions demand.
+
+**fail**: an expression of ``contents: {expressions: [{id, require, message}]}`` is not true of a record that a
+consumer reading committed sees. It is [CEL](https://cel.dev) over ``key`` and ``value``, decoded by their declared
+formats (bytes without one), ``headers`` (texts by name) and ``timestamp``. ``undecidable`` where an expression gives
+neither true nor false, or cannot be evaluated: a field that is not there, a text where a number is needed;
+``has(value.field)`` asks first. A tombstone's ``value`` is null: what cannot be evaluated for it is passed over. A
+record whose key or value is malformed is left to ``key-schema`` and ``value-schema``.
+
+Example: ``2 records of which positive-amount is not true, first at offset 8 of partition 0``.
+
+What to do: what the expression's ``message`` says.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.faults import judge_faults
+from topicwarden.audit.subject import Judgement, Subject
+
+
+def applies(subject: Subject) -> bool:
+    return bool(subject.contents.expressions) and subject.live is not None
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    path = ("contents", "expressions")
+    for one in subject.contents.expressions:
+        what = f"of which {one.id} is not true"
+        yield from judge_faults(subject, f"expression:{one.id}", what, path, one.message or "find the producer")

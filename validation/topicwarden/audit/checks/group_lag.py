@@ -1,0 +1,185 @@
+"""No group loses records that it has not read.
+
+A consumer group reads on from the offset that it committed. Where the log begins behind that, ``auto.offset.reset``
+decides: what lay between is lost to it, and with ``latest`` everything is that was written until then.
+
+**fail**: of a partition that is assigned to a member of the group, the committed offset lies below where the log
+begins: the records between are gone, and are not committed. **suspect**, each with the group, the partitions and
+the number of offsets:
+
+- the same of a group of which no member is known to read it now: it may be abandoned, not be back yet, or be one of
+  KIP-848, whose members are not told;
+- the committed offset lies behind the log's end: the topic was truncated, or created again under its name;
+- the next records to read expire within a tenth of ``retention.ms``, or lie in the oldest tenth of a log that has
+  reached ``retention.bytes``;
+- in a compacted topic, records older than ``delete.retention.ms`` are still to be read, and some are gone: tombstones
+  may be among those, and the group would never learn of the deletions.
+
+**undecidable**: there may be groups that this user may not see (Describe on the cluster, or on each group). What others
+commit elsewhere, as Flink and Connect's sources do, is not seen. Counted are offsets: some of them may belong to
+transaction markers, or to records that were compacted away.
+
+Example: ``group billing has not read 312 offsets that are gone``; a deployment failed on Friday, and
+``retention.ms`` is two days. Remedy: lengthen the retention before the group is started; get what is lost from its
+source.
+
+Source: KIP-211; ``SubscriptionState``, ``OffsetResetStrategy``; KIP-534 for tombstones.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from topicwarden.audit.following import SOON, Following
+from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.finding import Verdict
+from topicwarden.kafka.groups import Group
+from topicwarden.kafka.snapshot import Extent
+
+_MOST_GROUPS = 8
+_REMEDY = "start it again, or delete it if nobody needs it (`kafka-consumer-groups --delete`)"
+
+Counted = Mapping[int, int]
+"""Offsets by partition."""
+
+
+def applies(subject: Subject) -> bool:
+    return subject.live is not None and subject.following is not None and not subject.live.topic.internal
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    live, following = subject.live, subject.following
+    assert live and following
+    if not following.complete:
+        yield Judgement(
+            Verdict.UNDECIDABLE,
+            f"there may be groups beside the {len(following.groups)} that this user may see",
+            remedy="grant Describe on the cluster, or on each group",
+        )
+    logs, config = live.extents, live.topic.config
+    lost = _by_group(following, subject, lambda number, at: logs[number].start - at)
+    for group in following.groups:
+        held = {
+            number: count
+            for number, count in lost.get(group.name, {}).items()
+            if _reads(group, live.topic.name, number)
+        }
+        if held:
+            yield _lost(group, held, logs)
+    left = {
+        group.name: held
+        for group in following.groups
+        if (
+            held := {
+                number: count
+                for number, count in lost.get(group.name, {}).items()
+                if not _reads(group, live.topic.name, number)
+            }
+        )
+    }
+    yield from _suspect(
+        left,
+        "not read and gone, by groups of which no member is known to read them now",
+        ("the log begins behind what they have committed",),
+        _REMEDY,
+    )
+    yield from _suspect(
+        _by_group(following, subject, lambda number, at: at - following.ends.get(number, at)),
+        "committed behind the log's end",
+        ("the topic was truncated, or deleted and created again, and auto.offset.reset will decide where they go on",),
+        "reset the groups' offsets",
+    )
+    yield from _suspect(
+        _by_group(following, subject, lambda number, at: _expiring(subject, following, number, at)),
+        "not read yet, which will be deleted before long",
+        (
+            f"retention.ms is {config.get('retention.ms', 'not known')}, retention.bytes "
+            f"{config.get('retention.bytes', 'not known')}; a tenth of it is left, or less",
+        ),
+        "see to the consumers, or lengthen the retention until they have caught up",
+    )
+    yield from _suspect(
+        _by_group(following, subject, lambda number, at: _forgotten(subject, following, number, at)),
+        "not read yet, which are older than delete.retention.ms: deletions among them may never be seen",
+        (
+            f"delete.retention.ms is {config.get('delete.retention.ms', 'not known')}: tombstones stay no longer",
+            "records of these partitions have been compacted away",
+        ),
+        "read the topic again from its beginning, after what was built from it is emptied",
+    )
+
+
+def _reads(group: Group, topic: str, partition: int) -> bool:
+    return (topic, partition) in group.assigned
+
+
+def _by_group(following: Following, subject: Subject, offsets: Callable[[int, int], int]) -> dict[str, dict[int, int]]:
+    """By group and partition, ``offsets`` of the partition and the committed offset, where that is more than none."""
+    assert subject.live
+    found: dict[str, dict[int, int]] = {}
+    for group in following.groups:
+        for (topic, number), at in sorted(group.offsets.items()):
+            if (
+                topic == subject.live.topic.name
+                and number in subject.live.extents
+                and (count := offsets(number, at)) > 0
+            ):
+                found.setdefault(group.name, {})[number] = count
+    return found
+
+
+def _expiring(subject: Subject, following: Following, number: int, at: int) -> int:
+    """Offsets from ``at`` on that time, or size, deletes before long; none where the group has lost some already."""
+    assert subject.live
+    log = subject.live.extents[number]
+    if at < log.start or at >= log.end:
+        return 0
+    border = following.expiring.get(number, at)
+    most = subject.number("retention.bytes")
+    if "delete" in (subject.live.topic.cleanup_policies or ()) and most is not None and most >= 0:
+        full = log.log_bytes is not None and log.log_bytes >= most
+        border = max(border, log.start + (log.end - log.start) // SOON if full else at)
+    return min(border, log.end) - at
+
+
+def _forgotten(subject: Subject, following: Following, number: int, at: int) -> int:
+    assert subject.live
+    log, read, counts = subject.live.extents[number], subject.reading.get(number), subject.counts.get(number)
+    whole = read is not None and counts is not None and (read.start, read.end) == (log.start, log.end)
+    if at < log.start or (whole and read and counts and counts.records == read.end - read.start):
+        return 0  # nothing was ever taken out of what stands
+    return min(following.forgotten.get(number, at), log.end) - at
+
+
+def _lost(group: Group, held: Counted, logs: Mapping[int, Extent]) -> Judgement:
+    places = "; ".join(f"partition {number}: the log begins at {logs[number].start:,}" for number in list(held)[:3])
+    return Judgement(
+        Verdict.FAIL,
+        f"group {group.name} has not read {sum(held.values()):,} offsets that are gone",
+        path=("config", "retention.ms"),
+        partitions=tuple(held),
+        because=(f"its committed offsets lie below where the logs begin: {places}{'; …' if len(held) > 3 else ''}",),
+        remedy="lengthen the retention until the group has caught up; get what is lost from its source",
+        evidence={"group": group.name, "members": group.members, "lost_offsets": sum(held.values())},
+    )
+
+
+def _suspect(found: Mapping[str, Counted], what: str, because: tuple[str, ...], remedy: str) -> Iterable[Judgement]:
+    """One judgement for all groups, the worst first."""
+    if not found:
+        return
+    totals = sorted(((sum(held.values()), name) for name, held in found.items()), reverse=True)
+    groups = [
+        f"group {name}: {total:,} offsets in {len(found[name])} partition{'s' if len(found[name]) > 1 else ''}"
+        for total, name in totals[:_MOST_GROUPS]
+    ]
+    if len(totals) > _MOST_GROUPS:
+        groups.append(f"and {len(totals) - _MOST_GROUPS} more groups")
+    total, worst = totals[0]
+    yield Judgement(
+        Verdict.SUSPECT,
+        f"{sum(total for total, _ in totals):,} offsets {what}; most by group {worst}: {total:,}",
+        path=("config", "retention.ms"),
+        partitions=tuple(sorted({number for held in found.values() for number in held})),
+        because=(*groups, *because),
+        remedy=remedy,
+        evidence={"groups": len(found), "group": worst, "offsets": sum(total for total, _ in totals)},
+    )

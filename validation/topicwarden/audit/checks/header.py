@@ -1,0 +1,25 @@
+"""Records carry the headers that they must.
+
+**fail**: a record that a consumer reading committed sees lacks a header of ``contents: {headers: {required: […]}}``.
+Tombstones need them as well. A header whose value is null or empty is there.
+
+Example: ``40 records that lack a required header, first at offset 3 of partition 0``, because ``40 × lacks trace-id``.
+
+What to do: find the producer that does not set it: often one that writes past the common library, or a connector.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.faults import judge_faults
+from topicwarden.audit.subject import Judgement, Subject
+
+
+def applies(subject: Subject) -> bool:
+    return bool(subject.contents.headers_required) and subject.live is not None
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    path = ("contents", "headers", "required")
+    return judge_faults(
+        subject, "header", "that lack a required header", path, "find the producer that does not set it"
+    )

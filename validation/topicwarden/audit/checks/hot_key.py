@@ -1,0 +1,38 @@
+"""No key has more than its declared share of the records.
+
+**fail**: one key has more of the topic's records than ``contents: {key: {max_share: …}}``. All of them lie in one
+partition, and one consumer of a group reads them. Counted by the key's 64-bit hash, over what stands in the topic,
+committed or not.
+
+Example: ``one key has 31.0% of the records, declared at most 10.0%: 3,100 in partition 2, first at offset 12``.
+
+What to do: key by something finer, or add a salt to the key and merge downstream.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.finding import Verdict
+
+
+def applies(subject: Subject) -> bool:
+    return subject.contents.key_max_share is not None and subject.live is not None
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    bound = subject.contents.key_max_share or 1.0
+    total = sum(counts.records for counts in subject.counts.values())
+    if not total:
+        return
+    partition, counts = max(subject.counts.items(), key=lambda item: item[1].hottest)
+    share = counts.hottest / total
+    if share > bound:
+        yield Judgement(
+            Verdict.FAIL,
+            f"one key has {share:.1%} of the records, declared at most {bound:.1%}: "
+            f"{counts.hottest:,} in partition {partition}, first at offset {counts.hottest_offset}",
+            path=("contents", "key", "max_share"),
+            partitions=(partition,),
+            remedy="key by something finer, or salt the key and merge downstream",
+            evidence={"share": round(share, 4), "records": counts.hottest, "offset": counts.hottest_offset},
+        )

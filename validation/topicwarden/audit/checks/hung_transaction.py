@@ -1,0 +1,62 @@
+"""No transaction stays open longer than any may.
+
+Consumers that read committed, and the cleaner, stop at the last stable offset: where the first open transaction
+begins. A transaction that its coordinator has forgotten, or cannot end, stops them for good.
+
+**suspect**: the last stable offset trails the high watermark, and stood at the same offset at the last look. **fail**:
+for longer than ``transaction.max.timeout.ms``, which no producer's own time-out may exceed, and the time in which
+the coordinators look for transactions that ran out; with every replica in sync, and one leader (epoch) all the time.
+An open transaction that is seen for the first time is no fault: it is remembered.
+
+Example: a producer died while its coordinator moved; a Streams application reads nothing more from one partition.
+Remedy: ``kafka-transactions.sh find-hanging``, then ``abort`` with what it prints.
+
+Source: KIP-664, ``ProducerStateManager.firstUnstableOffset``.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.horizon import CLOCK_MS
+from topicwarden.audit.standing import all_in_sync, led
+from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.finding import Verdict
+
+CHECK = "hung-transaction"
+SETTING = "transaction.max.timeout.ms"
+_DEFAULT_MS = 900_000
+_COORDINATOR_MS = 10_000
+"""Kafka's default of ``transaction.abort.timed.out.transaction.cleanup.interval.ms``."""
+
+
+def applies(subject: Subject) -> bool:
+    return subject.live is not None
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    assert subject.live
+    longest = subject.snapshot.broker_number(SETTING, _DEFAULT_MS)
+    for partition, log in sorted(subject.live.extents.items()):
+        if log.last_stable >= log.end:
+            continue
+        facts = {"last_stable": log.last_stable, **led(subject, partition)}
+        stood = subject.stood_for(CHECK, partition, facts, (SETTING,))
+        if stood is None:
+            yield Judgement(Verdict.PASS, "", standing={partition: facts}, rests_on=(SETTING,))
+            continue
+        proven = stood > longest + _COORDINATOR_MS + CLOCK_MS and all_in_sync(subject, partition)
+        yield Judgement(
+            Verdict.FAIL if proven else Verdict.SUSPECT,
+            f"a transaction that begins at offset {log.last_stable:,} has been open for {stood:,} ms at the least; "
+            f"{log.end - log.last_stable:,} offsets from there on are not seen by consumers that read committed",
+            partitions=(partition,),
+            because=(
+                f"{SETTING} is {longest:,}: no transaction may take longer",
+                "consumers that read committed stop at the last stable offset, and so does the cleaner",
+            ),
+            remedy="kafka-transactions.sh find-hanging, then abort with what it prints"
+            if proven
+            else f"audit again; after {SETTING} it is hung",
+            evidence={"last_stable": log.last_stable, "end": log.end, "stood_for_ms": stood, SETTING: longest},
+            standing={partition: facts},
+            rests_on=(SETTING,),
+        )

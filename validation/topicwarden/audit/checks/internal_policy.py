@@ -1,0 +1,107 @@
+"""A topic that Kafka, Kafka Connect or Kafka Streams made for itself is cleaned as its owner needs it.
+
+``__consumer_offsets``, ``__transaction_state``, Connect's three topics and Streams' changelogs hold the last word by
+key: with ``delete``, offsets, connectors and state are gone with the old segments. A windowed changelog may be
+``compact,delete``. Connect's configurations need one partition, as their order counts. ``__share_group_state`` and
+Streams' repartition topics are queues that their owner empties itself (DeleteRecords), and must delete nothing on their
+own: ``delete`` with ``retention.ms`` and ``retention.bytes`` of -1.
+
+**fail**: the policy, the retention or the number of partitions in force is another, and it is proven what the topic is:
+Kafka keeps its name for itself, Connect's keys stand in its newest records, or a group of Streams' commits under the
+application's id that its name begins with. **suspect**: its name alone tells; or it is a changelog that is not
+compacted, and no audit saw it as ``compact``, as Streams makes it for a store without windows: for a windowed one,
+``delete`` with a retention of a window and more is enough. **undecidable**: DescribeConfigs was not granted. Whether a
+store without windows has ``compact,delete`` is not seen from outside.
+
+Example: ``connect-offsets`` was created by hand with Kafka's default, ``delete``; a week later a source connector that
+was idle reads its whole source again. Remedy: set what is named here; a Connect worker refuses to start until it is.
+
+Source: KAFKA-9216, ``TopicAdmin.verifyTopicCleanupPolicyOnlyCompact``, ``GroupCoordinatorService``,
+``TransactionStateManager``, ``ShareCoordinatorService``, ``InternalTopicManager``, ``WindowedChangelogTopicConfig``.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.internal import Internal, Role
+from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.finding import Verdict
+
+CHECK = "internal-policy"
+_WAS_COMPACT = {"was_compact": 1}
+_UNLIMITED = ("retention.ms", "retention.bytes")
+
+
+def applies(subject: Subject) -> bool:
+    return subject.internal is not None and subject.live is not None
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    internal, live = subject.internal, subject.live
+    assert internal and live
+    needs = internal.needs
+    if needs.single and live.topic.partitions != 1:
+        yield _judgement(
+            internal,
+            f"has {live.topic.partitions} partitions, and Kafka Connect takes only 1 for its configurations",
+            ("partitions",),
+            "stop the workers, copy the topic by its latest values into one of a single partition, and name that one",
+            {"partitions": live.topic.partitions},
+        )
+    if not subject.settings_known:
+        yield Judgement(
+            Verdict.UNDECIDABLE,
+            "the brokers did not tell the topic's configuration",
+            remedy="grant DescribeConfigs on the topic",
+        )
+        return
+    seen = live.topic.cleanup_policies
+    if seen not in needs.policies:
+        shrunk = _was_compact(subject) and internal.role is Role.CHANGELOG
+        wanted = " or ".join(",".join(sorted(one)) for one in needs.policies)
+        said = ",".join(sorted(seen or ())) or "empty"
+        yield _judgement(
+            internal,
+            f"cleanup.policy is {said}, where {needs.holds} needs {wanted}",
+            ("config", "cleanup.policy"),
+            f"set cleanup.policy={wanted.partition(' or ')[0]} now, before more is lost",
+            {"cleanup.policy": said, "needs": wanted},
+            proven=internal.role is not Role.CHANGELOG or shrunk,
+            standing={0: _WAS_COMPACT} if shrunk else {},
+        )
+    for setting in _UNLIMITED if needs.keeps else ():
+        limit = live.topic.number(setting)
+        if limit is not None and limit >= 0:
+            yield _judgement(
+                internal,
+                f"{setting} is {limit:,}: what waits longer than that is lost unprocessed, as its owner deletes itself",
+                ("config", setting),
+                f"set {setting}=-1",
+                {setting: limit},
+            )
+
+
+def _was_compact(subject: Subject) -> bool:
+    """Whether an audit saw it as ``compact`` and nothing else, and each one since has remembered that."""
+    before = subject.past.look.settings.get("cleanup.policy") if subject.past.look else None
+    return before == "compact" or subject.stood_for(CHECK, 0, _WAS_COMPACT, ()) is not None
+
+
+def _judgement(
+    internal: Internal,
+    message: str,
+    path: tuple[str, ...],
+    remedy: str,
+    evidence: dict[str, int | float | str | None],
+    *,
+    proven: bool = True,
+    standing: dict[int, dict[str, int]] | None = None,
+) -> Judgement:
+    return Judgement(
+        Verdict.FAIL if internal.certain and proven else Verdict.SUSPECT,
+        message,
+        path=path,
+        because=(internal.said,),
+        remedy=remedy if internal.certain else f"if it is what its name says, {remedy}",
+        evidence=evidence,
+        standing=standing or {},
+    )

@@ -1,0 +1,101 @@
+"""Each key lies where the declared partitioner puts it.
+
+**fail**: the YAML declares a partitioner (``contents: {key: {partitioner: …}}``, or one's own as
+``partition_expression`` or ``partition_function``), and a key lies where that would not put it, neither for today's
+number of partitions nor for any smaller one: partitions are only ever added, so it cannot have been lawful at any
+time. Keys that fit a smaller count are lawful where all of them tell of partitions that were added since, in order of
+their offsets; else they are ``suspect``. Only keys that a consumer reading committed sees count.
+
+| declared | rule | producers |
+|---|---|---|
+| ``murmur2`` | ``(murmur2(key) & 0x7fffffff) % n`` | Java, franz-go, kafka-python, librdkafka's ``murmur2_random`` |
+| ``crc32`` | ``crc32(key) % n``; an empty key anywhere | librdkafka's default, ``consistent_random`` |
+| ``fnv1a``, ``sarama`` | ``abs(int32(fnv1a(key))) % n`` | Sarama's default, librdkafka's ``fnv1a_random`` |
+
+Example: ``1,226 of 1,500 keys lie where murmur2 does not put them, one at offset 0 of partition 5``, because ``635 of
+them lie where it would put them for no count up to 6`` and ``every key lies where crc32 puts it``.
+
+What to do: give all producers of the topic one partitioner; for librdkafka, ``partitioner=murmur2_random``. A join
+reads wrong until the topic is written anew: keys do not move.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.algorithms import BY_NAME, DECLARED
+from topicwarden.audit.placement import Kind, Placement
+from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.finding import Verdict
+
+_REMEDY = "give all producers one partitioner, and write the topic anew: keys do not move"
+
+
+def applies(subject: Subject) -> bool:
+    return subject.contents.places_keys and subject.live is not None
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    placement = subject.placement
+    if placement is None or placement.study is None:
+        return
+    path, name = _declared(subject)
+    study = placement.study
+    if study.failed:
+        yield Judgement(Verdict.UNDECIDABLE, study.failed, path=path, remedy="try it on one key; then audit again")
+        return
+    wrong, never = (sum(each.keys for each in study.misplaced.values()), sum(e.never for e in study.misplaced.values()))
+    grown = placement.kind is Kind.GROWN and placement.algorithms == (name,)
+    if not wrong or (not never and grown):
+        return
+    partition, first = max(study.misplaced.items(), key=lambda item: (item[1].never, item[1].keys))
+    yield Judgement(
+        Verdict.FAIL if never else Verdict.SUSPECT,
+        f"{wrong:,} of {placement.keys:,} keys lie where {name} does not put them, "
+        f"one at offset {first.offset} of partition {partition}",
+        path=path,
+        partitions=tuple(sorted(study.misplaced)),
+        because=(
+            (
+                f"{never:,} of them lie where it would put them for no count up to {placement.partitions}"
+                if never
+                else f"each would be right for some smaller count than {placement.partitions}"
+            ),
+            told(placement),
+        ),
+        remedy=_REMEDY,
+        evidence={"keys": placement.keys, "misplaced": wrong, "never": never, **scores_of(placement)},
+    )
+
+
+def told(placement: Placement) -> str:
+    """The conclusion in words."""
+    names = " and ".join(placement.algorithms)
+    shares = ", ".join(f"{name} {placement.scores[name]:.2%}" for name in placement.algorithms)
+    match placement.kind:
+        case Kind.ONE:
+            return f"every key lies where {' or '.join(placement.algorithms)} puts it"
+        case Kind.GROWN:
+            counts = ", then ".join(map(str, placement.counts))
+            return f"one partitioner, {names}, over {counts} partitions: partitions were added since"
+        case Kind.MIXED:
+            producers = "; ".join(f"{name}: {BY_NAME[name].producers}" for name in placement.algorithms)
+            return f"two kinds of producer, {names} (today's keys: {shares}) ({producers})"
+        case Kind.OWN:
+            return "no known partitioner put the keys here, but each lies in one partition: it has one of its own"
+        case Kind.SCATTERED:
+            return "no known partitioner put the keys here, and some lie in several partitions"
+        case Kind.NONE:
+            return "there are no keys"
+
+
+def _declared(subject: Subject) -> tuple[tuple[str, ...], str]:
+    contents = subject.contents
+    if contents.partition_function:
+        return ("contents", "key", "partition_function"), contents.partition_function
+    if contents.partition_expression:
+        return ("contents", "key", "partition_expression"), "the declared expression"
+    return ("contents", "key", "partitioner"), DECLARED[contents.partitioner or "murmur2"]
+
+
+def scores_of(placement: Placement) -> dict[str, float]:
+    """The share of keys that each algorithm explains at today's count, as evidence."""
+    return {f"score_{name}": round(share, 4) for name, share in placement.scores.items()}

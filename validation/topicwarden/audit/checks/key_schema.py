@@ -1,0 +1,34 @@
+"""Keys are what the YAML says they are.
+
+**fail**: a key that a consumer reading committed sees is not of the declared ``contents: {key: {format: …}}``, or
+does not meet its ``schema``, or carries a schema id that the Schema Registry does not know, or knows for another
+subject. ``undecidable`` where no registry answered. A record without a key is the concern of ``null-key``.
+
+Formats and words are those of ``value-schema``. What compaction and joins go by is the key's bytes: one that is
+written in two encodings is two keys.
+
+Example: ``12 records whose key is not uuid as declared, first at offset 0 of partition 1``.
+
+What to do: find the producer, and its key serializer.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.faults import judge_faults
+from topicwarden.audit.subject import Judgement, Subject
+
+
+def applies(subject: Subject) -> bool:
+    return subject.contents.key_format is not None and subject.live is not None
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    what = f"whose key is not {_declared(subject)}"
+    path = ("contents", "key", "schema" if subject.contents.key_schema else "format")
+    return judge_faults(subject, "key-schema", what, path, "find the producer, and its key serializer")
+
+
+def _declared(subject: Subject) -> str:
+    contents = subject.contents
+    where = " by the registry" if contents.key_registry else ""
+    return f"{contents.key_format} as declared{where}"

@@ -1,0 +1,50 @@
+"""What was deleted stays deleted.
+
+**fail**: an audit saw a key's last record as a tombstone, one that consumers saw which read committed; a later one
+finds the key with its last record *below* that offset. The cleaner takes away what a tombstone supersedes before
+it takes the tombstone, so that no cleaning can leave this. It happens where a replica comes back that was away for
+longer than ``delete.retention.ms``: it never saw the tombstone, and the others no longer have it.
+
+Keys are remembered by their 64-bit hash, some of each partition, as what comes back seldom comes alone. Not looked
+at before an audit has seen a tombstone.
+
+Example: a broker was down for two days with ``delete.retention.ms=1d``, then led again: deleted users are back.
+Remedy: send the tombstones again; keep ``delete.retention.ms`` longer than any replica may be away.
+
+Source: KIP-534; reported in 2026 with a reproducer for Kafka 3.9 to 4.2.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.finding import Verdict
+
+
+def applies(subject: Subject) -> bool:
+    return subject.compacted and subject.past.look is not None and bool(subject.past.look.tombstones)
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    assert subject.past.look
+    graves = {(one.partition, one.key): one.offset for one in subject.past.look.tombstones}
+    for partition, counts in sorted(subject.counts.items()):
+        risen = [(graves[partition, key], at) for key, at in counts.risen if at < graves.get((partition, key), 0)]
+        if risen:
+            tombstone, found = risen[0]
+            yield Judgement(
+                Verdict.FAIL,
+                f"a key that was deleted at offset {tombstone:,} is back: its last record stands at offset {found:,}",
+                path=("config", "delete.retention.ms"),
+                partitions=(partition,),
+                because=(
+                    "a cleaning takes away what a tombstone supersedes before it takes the tombstone",
+                    "a replica that was away for longer than delete.retention.ms brings deleted keys back",
+                ),
+                remedy="send the tombstones again; keep delete.retention.ms longer than any replica may be away",
+                evidence={
+                    "tombstone_offset": tombstone,
+                    "found_offset": found,
+                    "keys_found": len(risen),
+                    "delete.retention.ms": subject.number("delete.retention.ms"),
+                },
+            )

@@ -1,0 +1,25 @@
+"""No record is stamped much earlier than those before it.
+
+**fail**: a record's timestamp is more than ``contents: {timestamps: {max_late: …}}`` older than the largest before it
+in its partition. Stream processors drop what comes later than their grace; and retention deletes by the youngest record
+of a segment, so late ones outlive it. The number of records is a lower bound in a partition of more than a million.
+
+Example: ``5 records that come later than declared, first at offset 90 of partition 1``.
+
+What to do: find the producer that buffers, replays or back-dates; or declare what is meant.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.faults import judge_faults
+from topicwarden.audit.subject import Judgement, Subject
+
+
+def applies(subject: Subject) -> bool:
+    return subject.contents.timestamp_max_late_ms is not None and subject.live is not None
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    what = f"stamped more than {subject.contents.timestamp_max_late_ms:,} ms before an earlier one"
+    path = ("contents", "timestamps", "max_late")
+    return judge_faults(subject, "timestamp-late", what, path, "find the producer that buffers, replays or back-dates")

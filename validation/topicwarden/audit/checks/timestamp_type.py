@@ -1,0 +1,56 @@
+"""Timestamps tell the time that is declared: of the producer, or of the broker.
+
+**fail**: the topic's ``message.timestamp.type`` in force is not the declared ``contents: {timestamps: {type: …}}``, and
+its latest records show it. A broker stamps by the configuration in force (``LogValidator``), so records of the other
+type that lie before are lawful: they were written before the configuration was changed. ``undecidable`` where the
+configuration may not be seen.
+
+Example: ``the last record of partition 0, offset 99, is stamped CreateTime; declared LogAppendTime``.
+
+What to do: declare ``message.timestamp.type`` under ``config`` and deploy; what is written already stays as it is.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.finding import Verdict
+
+_SETTING = "message.timestamp.type"
+_PATH = ("contents", "timestamps", "type")
+
+
+def applies(subject: Subject) -> bool:
+    return subject.contents.timestamp_type is not None and subject.live is not None
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    assert subject.live
+    declared, in_force = subject.contents.timestamp_type, subject.live.topic.config.get(_SETTING)
+    wrong: dict[int, tuple[int, str]] = {}
+    for partition, counts in sorted(subject.counts.items()):
+        if counts.stamped:
+            name, last = max(counts.stamped.items(), key=lambda item: item[1].last_offset)
+            if name != declared:
+                wrong[partition] = last.last_offset, name
+    if not wrong or in_force == declared:
+        return
+    partition, (offset, name) = next(iter(wrong.items()))
+    seen = f"the last record of partition {partition}, offset {offset}, is stamped {name}; declared {declared}"
+    if in_force is None:
+        yield Judgement(
+            Verdict.UNDECIDABLE,
+            f"{seen}, but whether the configuration says so is not known",
+            path=_PATH,
+            partitions=tuple(wrong),
+            remedy="grant DescribeConfigs on the topic",
+        )
+        return
+    yield Judgement(
+        Verdict.FAIL,
+        seen,
+        path=_PATH,
+        partitions=tuple(wrong),
+        because=(f"{_SETTING}={in_force} is in force, and brokers stamp by it",),
+        remedy=f"declare config: {{{_SETTING}: {declared}}} and deploy; what is written already stays as it is",
+        evidence={"offset": offset, "seen": name, "in_force": in_force},
+    )

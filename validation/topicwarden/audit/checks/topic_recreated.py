@@ -1,0 +1,35 @@
+"""The topic is the one that the last audit saw.
+
+**fail**: its name is the same and its id (KIP-516) is another: it was deleted and created since, with all its
+records lost, and its consumers' offsets are those of the old one. Nothing that is remembered of the old one is used
+to judge the new one. Where the YAML says ``allow: [recreate]``, it is only noted. Not looked at in a first audit.
+
+Example: a Streams application was reset while it ran, and its internal topics came back empty (KIP-698).
+Remedy: find out who did it; reset the offsets of the groups that read the topic.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.finding import Verdict
+from topicwarden.topic import Allowance
+
+
+def applies(subject: Subject) -> bool:
+    return subject.live is not None and (subject.past.look is not None or subject.past.recreated_from is not None)
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    assert subject.live
+    before = subject.past.recreated_from
+    if before is None:
+        return
+    allowed = subject.declared is not None and Allowance.RECREATE in subject.declared.allow
+    yield Judgement(
+        Verdict.PASS if allowed else Verdict.FAIL,
+        f"was deleted and created again since the last audit: its id was {before}, and is {subject.live.id}",
+        path=("allow",) if allowed else (),
+        because=("what is remembered of the old one is not used to judge the new one",),
+        remedy="" if allowed else "find out who did it; reset the offsets of the groups that read the topic",
+        evidence={"id": subject.live.id, "id_before": before},
+    )

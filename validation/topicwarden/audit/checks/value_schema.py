@@ -1,0 +1,38 @@
+"""Values are what the YAML says they are.
+
+**fail**: a value that a consumer reading committed sees is not of the declared ``contents: {value: {format: …}}``, or
+does not meet its ``schema``, or carries a schema id that the Schema Registry does not know, or knows for another
+subject. ``undecidable`` where no registry answered. A tombstone has no value, and so is never malformed.
+
+Formats are those of Kafka's own serializers (``string``, ``int``, ``long``, ``uuid``, ``bytes``) and JSON, Avro and
+Protocol Buffers, bare or, with ``registry: true``, in Confluent's wire format: a zero, the schema's id in four bytes,
+for Protocol Buffers the path of the message, then the data.
+
+Example: ``3 records do not meet their contract, first at offset 17 of partition 2``, because ``3 × /amount: expected
+number, seen string ({id: integer, amount: string})``. Names are told where the schema has them; nothing else of a
+record is.
+
+What to do: find the producer; a consumer that trusts the contract stops at that offset. Skip, or correct by a later
+record of the key.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.faults import judge_faults
+from topicwarden.audit.subject import Judgement, Subject
+
+
+def applies(subject: Subject) -> bool:
+    return subject.contents.value_format is not None and subject.live is not None
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    what = f"whose value is not {_declared(subject)}"
+    path = ("contents", "value", "schema" if subject.contents.value_schema else "format")
+    return judge_faults(subject, "value-schema", what, path, "find the producer; consumers stop at that offset")
+
+
+def _declared(subject: Subject) -> str:
+    contents = subject.contents
+    where = " by the registry" if contents.value_registry else ""
+    return f"{contents.value_format} as declared{where}"

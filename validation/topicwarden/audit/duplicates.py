@@ -1,0 +1,79 @@
+"""Why duplicates of a key may lawfully stand, in words and numbers; for the checks of compaction."""
+
+from collections.abc import Callable, Iterable
+
+from topicwarden.audit.counts import Counts, Pair
+from topicwarden.audit.horizon import Horizon, roll_time
+from topicwarden.audit.subject import Subject
+
+_DEFAULT_BACKOFF_MS = 15_000
+_MOST_RUNS = 8
+
+
+def reasons(subject: Subject, partitions: list[int]) -> Iterable[str]:
+    """A line for each reason that keeps superseded records of these partitions, with how many and, for one, which."""
+    assert subject.live
+    counts = {partition: subject.counts[partition] for partition in partitions}
+    if not_rolled := sum(c.superseded - c.superseded_rolled for c in counts.values()):
+        yield (
+            f"{not_rolled:,}{_which(subject, partitions, _not_rolled)}: the segment of the superseding record has not "
+            "rolled for certain; it rolls only on an append more than "
+            f"{roll_time(subject.live.topic):,} ms after its first record, and an idle partition never does"
+        )
+    if held := sum(c.superseded_rolled - c.superseded_cleanable for c in counts.values()):
+        by = sorted({reason for partition in partitions if (reason := subject.horizons[partition].held_by)})
+        yield f"{held:,}{_which(subject, partitions, _held)}: held back by {' and '.join(by)}"
+    if subject.snapshot.broker_config.get("log.cleaner.enable") == "false":
+        yield "log.cleaner.enable is false on the brokers: nothing is ever cleaned"
+    if cleanable := sum(c.superseded_cleanable for c in counts.values()):
+        backoff = subject.snapshot.broker_number("log.cleaner.backoff.ms", _DEFAULT_BACKOFF_MS)
+        yield (
+            f"{cleanable:,}{_which(subject, partitions, _cleanable)}: their segments have rolled, and the cleaner has "
+            f"not come by; it looks every {backoff:,} ms for the log with the highest dirty ratio above "
+            f"{dirty_bound(subject):g} "
+            f"(here at least {max(map(dirty_ratio, counts.values())):.2f}), in no set time"
+        )
+
+
+def _not_rolled(pair: Pair, horizon: Horizon) -> bool:
+    return pair.superseded_by >= horizon.rolled
+
+
+def _held(pair: Pair, horizon: Horizon) -> bool:
+    return horizon.cleanable <= pair.superseded_by < horizon.rolled
+
+
+def _cleanable(pair: Pair, horizon: Horizon) -> bool:
+    return pair.superseded_by < horizon.cleanable
+
+
+def _which(subject: Subject, partitions: list[int], wanted: Callable[[Pair, Horizon], bool]) -> str:
+    """The offsets, as far as they were looked at, where it is about one partition; else nothing."""
+    if len(partitions) > 1:
+        return ""
+    horizon = subject.horizons[partitions[0]]
+    return _offsets(pair.offset for pair in subject.pairs.get(partitions[0], ()) if wanted(pair, horizon))
+
+
+def _offsets(offsets: Iterable[int]) -> str:
+    """`` (offsets 0-4, 7)``; at most eight runs, nothing for none."""
+    runs: list[list[int]] = []
+    for offset in offsets:
+        if runs and offset == runs[-1][1] + 1:
+            runs[-1][1] = offset
+        else:
+            runs.append([offset, offset])
+    if not runs:
+        return ""
+    shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs[:_MOST_RUNS])
+    return f" (offsets {shown}{', …' if len(runs) > _MOST_RUNS else ''})"
+
+
+def dirty_ratio(counts: Counts) -> float:
+    """A lower bound: cleaning leaves one record a key, so each repeat below the border lies in the dirty part."""
+    return counts.superseded_cleanable / counts.cleanable if counts.cleanable else 0.0
+
+
+def dirty_bound(subject: Subject) -> float:
+    assert subject.live
+    return float(subject.live.topic.config.get("min.cleanable.dirty.ratio", "0.5"))

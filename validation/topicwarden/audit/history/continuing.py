@@ -1,0 +1,95 @@
+"""The scan of an audit that knows what the last one read: the rest is read, and the whole is remembered anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from topicwarden.audit.contracts import Contracts
+from topicwarden.audit.counts import Counts
+from topicwarden.audit.history.keys import FOLDER, Keys
+from topicwarden.audit.history.memory import Known
+from topicwarden.audit.history.plan import Step, completed, now_known
+from topicwarden.audit.history.store import Store, part_name
+from topicwarden.audit.horizon import Horizon, PartitionOf
+from topicwarden.audit.scan import Buried, scan
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The counts of everything that stands, what the next audit may rely on, and how many records were read for it."""
+
+    counts: Mapping[PartitionOf, Counts]
+    known: Mapping[PartitionOf, Known] = field(default_factory=dict)
+    read: int = 0
+    horizons: Mapping[PartitionOf, Horizon] = field(default_factory=dict)
+    """Borders that were lowered to where it is known what lies below."""
+    notes: tuple[str, ...] = ()
+
+
+def scan_since(
+    spark: SparkSession,
+    connection: Connection,
+    steps: list[Step],
+    snapshot: Snapshot,
+    rules: Contracts,
+    *,
+    buried: Iterable[Buried],
+    store: Store,
+    rate: int | None,
+) -> Outcome | None:
+    """Reads what the steps leave to read; None where the history was not what it had to be."""
+    name = part_name(snapshot.taken_at)
+    new = sum(step.slice.range.end - step.slice.range.start for step in steps if step.known)
+    keys = Keys(spark, store, {step.slice.range.part: step.held for step in steps}, name, new)
+    parts = [step.slice for step in steps]
+    try:
+        found = scan(
+            spark,
+            connection,
+            parts,
+            snapshot.taken_at,
+            rules,
+            buried=buried,
+            remembering=keys,
+            rate=rate,
+        )
+        read = keys.read_records() if steps else 0
+        keys.tidy()
+    except (PySparkException, Py4JJavaError):
+        return None
+    counts = {step.slice.place: completed(step, found[step.slice.place]) for step in steps if step.slice.place in found}
+    known = {
+        step.slice.place: now_known(
+            step,
+            counts[step.slice.place],
+            snapshot.topics[step.slice.range.topic],
+            rules,
+            (name, keys.totals[step.slice.range.part]),
+        )
+        for step in steps
+        if step.slice.place in counts
+    }
+    horizons = {step.slice.place: step.slice.horizon for step in steps}
+    return Outcome(counts, known, read, horizons, tuple(_told(steps)))
+
+
+def _told(steps: Iterable[Step]) -> Iterable[str]:
+    reasons = Counter(step.why for step in steps if step.why)
+    for why, number in sorted(reasons.items()):
+        yield f"{number:,} partition{'s' if number > 1 else ''} read in full: {why}"
+
+
+def held_parts(store: Store) -> frozenset[str]:
+    """The parts of keys that the history holds; none where it cannot be read."""
+    try:
+        return frozenset(part.name for part in store.parts(FOLDER))
+    except (PySparkException, Py4JJavaError):
+        return frozenset()

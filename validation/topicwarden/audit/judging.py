@@ -1,0 +1,67 @@
+"""Every check on one topic, and its judgements as findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from topicwarden.audit.checks import CHECKS, NEEDS_EVERY_RECORD, READS_RECORDS
+from topicwarden.audit.history.settle import Judged
+from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.finding import Finding, Place, Verdict
+from topicwarden.specs.resolve import Declaration
+
+
+def judge(subject: Subject) -> Judged:
+    """What each check that applies says; nothing said is a pass."""
+    return {
+        check_id: tuple(_weakened(check_id, subject, [*check.judge(subject), *_unread(check_id, subject)]))
+        for check_id, check in CHECKS.items()
+        if check.applies(subject) and (subject.readable or check_id not in READS_RECORDS)
+    }
+
+
+def findings(topic: str, judged: Judged, declaration: Declaration | None) -> Iterator[Finding]:
+    """The findings that a report shows: one for each judgement that says something, else one plain pass a check."""
+    for check_id, judgements in judged.items():
+        said = [one for one in judgements if one.message or one.verdict is not Verdict.PASS]
+        for judgement in said or [Judgement(Verdict.PASS, "")]:
+            yield _finding(check_id, topic, judgement, declaration)
+
+
+def _unread(check_id: str, subject: Subject) -> Iterator[Judgement]:
+    unread = tuple(state.partition for state in subject.live.replicas if state.leader is None) if subject.live else ()
+    if unread and check_id in READS_RECORDS:
+        yield Judgement(
+            Verdict.UNDECIDABLE,
+            "could not be read: no replica can lead",
+            partitions=unread,
+            remedy="bring back a broker that holds a replica",
+        )
+
+
+def _weakened(check_id: str, subject: Subject, judgements: list[Judgement]) -> list[Judgement]:
+    """What may still be said where only a share of the records was read: a fault that was seen is there."""
+    if subject.coverage >= 1 or check_id not in READS_RECORDS:
+        return judgements
+    share = f"{subject.coverage:.2%}".replace(".00%", "%")
+    if check_id in NEEDS_EVERY_RECORD:
+        message = f"takes every record, and {share} of the offsets were read"
+        return [Judgement(Verdict.UNDECIDABLE, message, remedy="audit without --sample and --max-records")]
+    if any(one.verdict is not Verdict.PASS for one in judgements):
+        return judgements
+    return [*judgements, Judgement(Verdict.PASS, f"holds in what was read: {share} of the offsets, the newest")]
+
+
+def _finding(check_id: str, topic: str, judgement: Judgement, declaration: Declaration | None) -> Finding:
+    place = declaration.places.at(judgement.path) if declaration else None
+    return Finding(
+        check=check_id,
+        verdict=judgement.verdict,
+        topic=topic,
+        partitions=list(judgement.partitions),
+        message=judgement.message,
+        because=list(judgement.because),
+        remedy=judgement.remedy,
+        evidence=dict(judgement.evidence),
+        place=Place(file=place.file, line=place.line, column=place.column) if place else None,
+    )

@@ -1,0 +1,34 @@
+"""What is to be audited, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from topicwarden.audit.bounds import Bounds
+from topicwarden.finding import Reading
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.registry import SchemaRegistry
+from topicwarden.specs.resolve import Declaration
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be audited: a stack's declarations against its cluster; ``patterns`` are globs of topic names.
+
+    ``history`` is where audits remember, None for nowhere. ``root`` is the project's folder.
+    """
+
+    stack: str
+    connection: Connection
+    declarations: tuple[Declaration, ...]
+    patterns: tuple[str, ...] = ()
+    history: str | None = None
+    since: Reading = Reading.ALL
+    bounds: Bounds = field(default_factory=Bounds)
+    root: Path = Path()
+    registry: SchemaRegistry | None = None
+
+    def wants(self, topic: str) -> bool:
+        return not self.patterns or any(fnmatchcase(topic, pattern) for pattern in self.patterns)

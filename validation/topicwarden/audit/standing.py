@@ -1,0 +1,104 @@
+"""What stood at the last look and stands now, or does not: the questions that checks of two looks have in common."""
+
+from __future__ import annotations
+
+from topicwarden.audit.counts import Pair
+from topicwarden.audit.history.memory import Witness
+from topicwarden.audit.horizon import CLOCK_MS
+from topicwarden.audit.subject import Subject
+from topicwarden.kafka.snapshot import Extent, Replicas
+
+_DEFAULT_BACKOFF_MS = 15_000
+_CLEANED_BYTES_A_SECOND = 5 << 20
+"""What one cleaner thread manages at the least; it may be busy with every other log before it comes to this one."""
+
+
+def replicas(subject: Subject, partition: int) -> Replicas | None:
+    states = subject.live.replicas if subject.live else ()
+    return next((state for state in states if state.partition == partition), None)
+
+
+def extent(subject: Subject, partition: int) -> Extent | None:
+    return subject.live.extents.get(partition) if subject.live else None
+
+
+def all_in_sync(subject: Subject, partition: int) -> bool:
+    state = replicas(subject, partition)
+    return state is not None and len(state.in_sync) == len(state.replicas)
+
+
+def same_leader(subject: Subject, partition: int) -> bool:
+    """Whether one broker led the partition all the time since the last look; False where nobody can tell."""
+    before, now = subject.past.partition(partition), replicas(subject, partition)
+    return (
+        before is not None
+        and now is not None
+        and before.leader == now.leader
+        and before.leader_epoch is not None
+        and before.leader_epoch == now.leader_epoch
+    )
+
+
+def led(subject: Subject, partition: int) -> dict[str, int]:
+    """The leader's epoch, as a fact: what stood under another leader says nothing of this one.
+
+    A broker that restarts leads in a new epoch, and neither cleans, deletes nor ends transactions while it is away.
+    """
+    state = replicas(subject, partition)
+    return {} if state is None or state.leader_epoch is None else {"leader_epoch": state.leader_epoch}
+
+
+def rolled_since(subject: Subject, partition: int) -> bool:
+    """Whether the roll certificate rests on a record that was written under today's settings, as audits saw them.
+
+    Without that, a segment may be as long as the ``segment.ms`` of long ago allowed, and still be active.
+    """
+    known_from, log = subject.past.shaped_from(partition), extent(subject, partition)
+    return (
+        known_from is not None and log is not None and log.latest_offset is not None and log.latest_offset >= known_from
+    )
+
+
+def first_pair(subject: Subject, partition: int) -> Pair | None:
+    """The pair of records of one key that is to stand: the one remembered, for as long as it does, else the first."""
+    remembered = [
+        Pair(one.offset, one.superseded_by, one.key)
+        for one in subject.past.standing
+        if one.partition == partition and one.superseded_by is not None
+    ]
+    counts = subject.counts.get(partition)
+    far = (counts.earliest_pair,) if counts and counts.earliest_pair and subject.compacted else ()
+    return min(remembered or subject.pairs.get(partition) or far, key=lambda pair: pair.superseded_by, default=None)
+
+
+def cleaned_away(subject: Subject, partition: int) -> tuple[Witness, ...]:
+    """Remembered records that are gone, though the log was neither truncated nor deleted up to them.
+
+    Only the cleaner takes away single records, so it has come by since the last look, and cleaned at least up to these.
+    """
+    look, before, log = subject.past.look, subject.past.partition(partition), extent(subject, partition)
+    if look is None or before is None or log is None or log.end < before.end:
+        return ()
+    return tuple(
+        one
+        for one in look.witnesses
+        if one.partition == partition and one.offset >= log.start and one not in subject.past.standing
+    )
+
+
+def cleaner_grace_ms(subject: Subject) -> int | None:
+    """How long a cleaner that is well may leave a log alone; None where the brokers do not tell how large logs are.
+
+    Twice its ``log.cleaner.backoff.ms``, and what one thread needs to clean every compacted log there is.
+    """
+    sizes = [
+        log.log_bytes
+        for live in subject.snapshot.topics.values()
+        if live.topic.compacted
+        for log in live.extents.values()
+    ]
+    known = [size for size in sizes if size is not None]
+    if not known:
+        return None
+    backoff = subject.snapshot.broker_number("log.cleaner.backoff.ms", _DEFAULT_BACKOFF_MS)
+    return 2 * backoff + CLOCK_MS + sum(known) * 1_000 // _CLEANED_BYTES_A_SECOND

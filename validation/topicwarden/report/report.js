@@ -1,0 +1,33 @@
+(() => {
+  const all = (query) => [...document.querySelectorAll(query)];
+  const form = document.getElementById("filter"), status = document.getElementById("filter-status");
+  const words = form.elements.words, verdict = form.elements.verdict;
+  const topics = new Map(all("[data-find]").map((e) => [e.dataset.topic, [e.dataset.find, e.dataset.verdict]]));
+  const parts = all("[data-topic]");
+  const open = () => {
+    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+    if (!target) return;
+    for (let e = target; e; e = e.parentElement) {
+      if (e.localName === "details") e.open = true;
+      if (e.dataset.topic) parts.filter((p) => p.dataset.topic === e.dataset.topic).forEach((p) => { p.hidden = false; });
+    }
+    target.scrollIntoView();
+  };
+  const filter = () => {
+    const wanted = words.value.toLowerCase().match(/"[^"]*"|\S+/g) || [], worst = verdict.value;
+    const shown = new Set();
+    for (const [topic, [text, is]] of topics)
+      if ((!worst || is === worst) && wanted.every((word) => text.includes(word.replace(/^"(.*)"$/, "|$1|")))) shown.add(topic);
+    for (const part of parts) part.hidden = !shown.has(part.dataset.topic);
+    const whole = shown.size === topics.size;
+    status.textContent = whole ? "" : shown.size + " of " + topics.size + " topics shown, in every part below";
+  };
+  form.hidden = false;
+  form.addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("input", filter);
+  form.addEventListener("reset", () => setTimeout(filter));
+  addEventListener("hashchange", open);
+  for (const link of all("a[data-words]"))
+    link.addEventListener("click", () => { words.value = '"' + link.dataset.words + '"'; verdict.value = ""; filter(); });
+  open();
+})();
