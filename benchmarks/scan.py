@@ -22,7 +22,8 @@ from pyspark.sql import SparkSession
 from topicwarden.audit.contracts import contracts
 from topicwarden.audit.horizon import horizons
 from topicwarden.audit.ranges import pack, read
-from topicwarden.audit.scan import Slice, scan, slices
+from topicwarden.audit.scan import scan
+from topicwarden.audit.slices import Slice, slices
 from topicwarden.audit.spark import spark_session
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import Connection

@@ -12,7 +12,7 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 
-from tests.cluster.projects import Shell, borrowing_cache, project_of
+from tests.cluster.projects import Shell, own_cache, project_of
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
@@ -57,11 +57,7 @@ UNDECLARED: dict[str, tuple[int, int, dict[str, str]]] = {
 
 @pytest.fixture(scope="package")
 def base(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("adopt")
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"):
-            patch.delenv(name, raising=False)
-        patch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(folder / "cache")))
+    with own_cache(tmp_path_factory.mktemp("adopt")) as folder:
         yield folder
         # A plug-in that came up in the moment in which its engine was killed.
         for process in Path("/proc").glob("[0-9]*"):

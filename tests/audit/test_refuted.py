@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.audit.subjects import subject
+from tests.audit.subjects import HORIZON, NOW, subject
 from tests.audit.test_two_looks import DELETE, MINUTE, TWO_LOOKS, Log, one_key, seen_empty
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.counts import Counts
@@ -52,6 +52,19 @@ def test_markers_of_transactions_are_clean_and_outlive_their_records(end: int, v
     log.end = end
     log.look()
     assert log.look(after=MINUTE)["compaction-ratio"].verdict is verdict
+
+
+@pytest.mark.parametrize(("hours", "verdict"), [(1, Verdict.SUSPECT), (3, Verdict.FAIL)])
+def test_what_delete_records_hid_may_be_young_and_keeps_its_segment(hours: int, verdict: Verdict) -> None:
+    """The first segment is as young as its youngest record, and that may lie below the log's start."""
+    expired = Counts(records=60, expired=60, first_timestamp=NOW - 100 * MINUTE)
+    hour = {"cleanup.policy": "delete", "message.timestamp.after.max.ms": str(60 * MINUTE)}
+    gone = replace(HORIZON, start=40, overdue=100)
+    log = Log({}, hour, counts=expired, start=40, end=40, horizon=gone)
+    log.look()
+    log.end = 100
+    log.horizon = replace(gone, expired_time=log.now + hours * 60 * MINUTE - 2 * MINUTE)
+    assert log.look(after=hours * 60 * MINUTE)["retention-time"].verdict is verdict
 
 
 def test_no_bytes_at_all_is_a_bound_too() -> None:

@@ -8,7 +8,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.cluster.projects import Shell, borrowing_cache, copy_of_the_example
+from tests.cluster.projects import Shell, copy_of_the_example, own_cache
 from topicwarden.cli.audit import Look, auditing
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.finding import AuditReport
@@ -20,17 +20,11 @@ from topicwarden.sandbox.cluster import Sandbox
 from topicwarden.sandbox.install import Toolchain, environment
 from topicwarden.sandbox.stories import cache, cleaner, faults, flights, partitions
 
-_OURS = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE", "SPARK_CONF_DIR")
-
 
 @pytest.fixture(scope="package")
 def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """The example project; its cache is that of every project in this room."""
-    folder = tmp_path_factory.mktemp("cluster")
-    with pytest.MonkeyPatch.context() as patch:
-        for name in _OURS:
-            patch.delenv(name, raising=False)
-        patch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(folder / "cache")))
+    with own_cache(tmp_path_factory.mktemp("cluster")) as folder:
         yield copy_of_the_example(folder / "example")
 
 

@@ -6,14 +6,18 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import pytest
 
 from tests.conftest import REPOSITORY
 from topicwarden.project import Project
 
 BIN = Path(sys.executable).parent
+_OURS = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE", "SPARK_CONF_DIR")
 _SANDBOX = "config: {'topicwarden:cluster': sandbox}\n"
 
 
@@ -72,6 +76,16 @@ def _finished(folder: Path) -> Project:
     if not venv.is_symlink():
         venv.symlink_to(sys.prefix)
     return Project(folder)
+
+
+@contextmanager
+def own_cache(folder: Path) -> Iterator[Path]:
+    """A cache for every project of a room, and nothing of this shell's Pulumi and Spark; gives ``folder``."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in _OURS:
+            patch.delenv(name, raising=False)
+        patch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(folder / "cache")))
+        yield folder
 
 
 def borrowing_cache(folder: Path) -> Path:

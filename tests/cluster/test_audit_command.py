@@ -29,7 +29,7 @@ def test_it_prints_and_writes_the_report(
     command: str, topic: str, code: int, line: str, *, report: AuditReport, shell: Shell, tmp_path: Path
 ) -> None:
     out = tmp_path / "new" / "out"
-    done = shell.run(*COMMANDS[command], "--stack", "dev", "--topics", topic, "--out", out)
+    done = shell.run(*COMMANDS[command], "--stack", "dev", "--topics", topic, "--history", "none", "--out", out)
     assert done.returncode == code, done.stderr
     assert line in done.stdout
     assert f"\n1 topic, {facts(report, topic).records} records in " in done.stdout

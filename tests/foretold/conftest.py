@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.projects import Shell, borrowing_cache, project_of
+from tests.cluster.projects import Shell, own_cache, project_of
 from topicwarden.change import Consequence, PlanReport, TopicPlan
 from topicwarden.cli.engine import engine_of
 from topicwarden.cli.plan import planned
@@ -24,11 +24,7 @@ from topicwarden.sandbox.stories import cleaner
 @pytest.fixture(scope="package")
 def cache(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The cache of every project in this room."""
-    folder = borrowing_cache(tmp_path_factory.mktemp("foretold") / "cache")
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"):
-            patch.delenv(name, raising=False)
-        patch.setenv("TOPICWARDEN_CACHE", str(folder))
+    with own_cache(tmp_path_factory.mktemp("foretold")) as folder:
         yield folder
 
 

@@ -11,7 +11,7 @@ from kafka.admin import NewTopic
 
 from tests.cluster.findings import facts, finding
 from topicwarden.audit.bounds import Bounds
-from topicwarden.audit.scan import Slice
+from topicwarden.audit.slices import Slice
 from topicwarden.cli.audit import Options, auditing
 from topicwarden.finding import AuditReport, Verdict
 from topicwarden.project import Project

@@ -14,7 +14,7 @@ from kafka import TopicPartition
 from kafka.admin import NewPartitions, NewTopic
 from kafka.structs import OffsetAndMetadata
 
-from tests.cluster.projects import borrowing_cache, project_of
+from tests.cluster.projects import own_cache, project_of
 from tests.conftest import REPOSITORY
 from topicwarden.cli.audit import auditing
 from topicwarden.cli.sandbox import sandbox_of
@@ -59,10 +59,7 @@ class Looks:
 
 @pytest.fixture(scope="package")
 def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    folder = tmp_path_factory.mktemp("internal")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("SPARK_CONF_DIR", raising=False)
-        patch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(folder / "cache")))
+    with own_cache(tmp_path_factory.mktemp("internal")) as folder:
         plain = "{partitions: 1, replication_factor: 1}"
         yield project_of(folder / "project", {f"{name}.yaml": plain for name in DECLARED})
 

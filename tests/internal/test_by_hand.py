@@ -14,7 +14,7 @@ from topicwarden.audit.heads import MOST_BYTES, MOST_OFFSETS, heads
 from topicwarden.audit.internal import KAFKAS, Role, recognised
 from topicwarden.audit.judging import judge
 from topicwarden.audit.ranges import Range
-from topicwarden.audit.scan import Slice
+from topicwarden.audit.slices import Slice
 from topicwarden.audit.subject import Judgement, Read, Subject
 from topicwarden.finding import Verdict
 from topicwarden.kafka.groups import Group

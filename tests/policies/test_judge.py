@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from topicwarden.policies.file import load_policy
 from topicwarden.policies.judge import judge_topics
 from topicwarden.policies.policy import Policy
 from topicwarden.policies.rule import Rule, StackRule
 from topicwarden.policies.rules import BY_SHAPE, RULES, STACK_RULES
+from topicwarden.policies.view import needs, view
 from topicwarden.problem import Level
 from topicwarden.project import Project
 from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Contents, Topic
+from topicwarden.specs.model import ContentsSpec
+from topicwarden.topic import Contents, Requirement, Topic
 
 EXPRESSIONS = """
 expressions:
@@ -82,6 +88,30 @@ def test_a_rule_that_is_off_says_nothing(tmp_path: Path) -> None:
     )
     worst = Topic("_schemas", 7, 1, {"min.insync.replicas": "3", "cleanup.policy": ""})
     assert list(judge_topics([worst], policy, "dev")) == []
+
+
+def test_expressions_see_all_that_is_declared_of_the_contents() -> None:
+    """Each field has a value of its own here, and stands in the view once, where the YAML has it."""
+    values: dict[str, Any] = {
+        field.name: True if field.type == "bool" else number + 0.5 if "float" in field.type else number
+        for number, field in enumerate(fields(Contents), 2)
+    }
+    values |= {"headers_required": ("trace-id",), "expressions": (Requirement("paid", "value.paid", "Unpaid."),)}
+    seen = view(Topic("x", 1, 1, contents=Contents(**values)), Brokers(), needs(["topic.contents"]))["contents"]
+    assert seen.pop("expressions") == [{"id": "paid", "require": "value.paid", "message": "Unpaid."}]
+    shown = [str(value) for part in seen.values() for value in part.values()]
+    declared = [str(list(value) if name == "headers_required" else value) for name, value in values.items()]
+    assert sorted(shown) == sorted(value for value in declared if "Requirement" not in value)
+    names = {f"{part}.{name}" for part, held in seen.items() for name in held}
+    assert names == set(_settings(ContentsSpec)) - {"expressions"}
+
+
+def _settings(part: type[BaseModel], above: str = "") -> Iterator[str]:
+    for name, field in part.model_fields.items():
+        if isinstance(field.default, BaseModel):
+            yield from _settings(type(field.default), f"{above}{name}.")
+        else:
+            yield f"{above}{field.alias or name}"
 
 
 def test_expressions_are_compiled_once_and_are_quick(tmp_path: Path) -> None:

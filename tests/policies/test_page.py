@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from topicwarden.cli.rules import PAGES
+from topicwarden.cli.rules import PAGES, check_docs
 from topicwarden.policies.rules import RULES, STACK_RULES
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -20,3 +20,12 @@ def test_every_rule_has_a_bad_example() -> None:
     bad = Path(__file__).parent / "bad"
     told = "".join(path.read_text(encoding="utf-8") for path in bad.glob("*/expected.txt"))
     assert [name for name in (*RULES, *STACK_RULES) if f"[{name}]" not in told] == []
+
+
+@pytest.mark.parametrize("check", check_docs())
+def test_every_check_says_what_it_proves_shows_it_and_names_its_source(check: str) -> None:
+    """The parts come in this order, each a paragraph; what a check says comes first, in one sentence."""
+    lead, *parts = check_docs()[check].split("\n\n")
+    assert lead.endswith("."), check
+    assert "**fail**" in "".join(parts), check
+    assert [part.partition(":")[0] for part in parts[-3:]] == ["Example", "Remedy", "Source"], check

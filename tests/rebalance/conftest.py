@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.projects import BIN, Shell, borrowing_cache, project_of
+from tests.cluster.projects import BIN, Shell, own_cache, project_of
 from tests.cluster.reading import records
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.connection import Connection
@@ -25,16 +25,11 @@ from topicwarden.sandbox.install import Toolchain, environment
 from topicwarden.sandbox.stories.writer import writing
 
 BROKERS = 4
-_OURS = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE")
 
 
 @pytest.fixture(scope="package")
 def cache(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with pytest.MonkeyPatch.context() as patch:
-        for name in _OURS:
-            patch.delenv(name, raising=False)
-        folder = borrowing_cache(tmp_path_factory.mktemp("rebalance") / "cache")
-        patch.setenv("TOPICWARDEN_CACHE", str(folder))
+    with own_cache(tmp_path_factory.mktemp("rebalance")) as folder:
         yield folder
 
 

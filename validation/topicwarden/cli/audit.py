@@ -18,19 +18,18 @@ from topicwarden.audit.request import Request
 from topicwarden.audit.run import audit as audit_cluster
 from topicwarden.audit.spark import spark_session
 from topicwarden.cli import output
+from topicwarden.cli.declared import declared
 from topicwarden.cli.rules import check_docs
 from topicwarden.finding import AuditReport, FailOn, Reading
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to, stack_settings
 from topicwarden.kafka.registry import registry_of
-from topicwarden.policies.check import check
 from topicwarden.problem import Refusal
 from topicwarden.project import Project, find_project
 from topicwarden.report import text
 from topicwarden.report.background import Background
 from topicwarden.report.files import require_writable, write
 from topicwarden.report.formats import FORMATS
-from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.units import SIZE
 
 Look: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
@@ -88,7 +87,7 @@ def auditing(project: Project, stack: str, master: str | None = None, options: O
     connection = connect_to(project, stack)
     history = _history(project, stack, wanted.history)
     registry = registry_of(project, stack)
-    declarations = _declarations(project, stack)
+    declarations = declared(project, stack, "audited")
     with open_cluster(connection):
         pass
     label = TextColumn("{task.description}")
@@ -153,11 +152,3 @@ def _history(project: Project, stack: str, asked: str | None) -> str | None:
     if asked == NONE:
         return None
     return asked if "://" in asked else (base / asked).absolute().as_uri()
-
-
-def _declarations(project: Project, stack: str) -> tuple[Declaration, ...]:
-    checked = check(project, [stack])
-    if errors := checked.errors:
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise Refusal(f"what is declared cannot be audited: {errors[0]}{more}; see `topicwarden check --stack {stack}`")
-    return checked.declarations[stack]

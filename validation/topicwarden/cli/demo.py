@@ -12,10 +12,12 @@ from rich.console import Console
 
 from topicwarden.cli.audit import auditing
 from topicwarden.cli.check import check
+from topicwarden.cli.rules import check_docs
 from topicwarden.cli.sandbox import run_pulumi, sandbox_of, select_stack, show
 from topicwarden.finding import AuditReport, Verdict
 from topicwarden.project import find_project
 from topicwarden.report import text
+from topicwarden.report.background import Background
 from topicwarden.report.files import write
 from topicwarden.sandbox.cluster import Sandbox
 from topicwarden.sandbox.stories import cache, cleaner, faults, flights, partitions
@@ -43,7 +45,7 @@ def demo(out: Path) -> int:
         _heading(console, "topicwarden audit: what the records say")
         report = look(())
         text.render(report, console)
-        written = write(report, out)
+        written = write(report, out, Background(project.root, check_docs()))
         _heading(console, "The cache: one more append and a cleaning, and what was superseded is gone")
         _clean(sandbox)
         cleaned = look((cache.TOPIC,))

@@ -10,6 +10,7 @@ from rich.console import Console
 from topicwarden import __version__
 from topicwarden.change import Engine, PlanReport, TopicPlan, Weight
 from topicwarden.cli import output
+from topicwarden.cli.declared import declared
 from topicwarden.cli.engine import engine_of
 from topicwarden.cli.progress import waiting
 from topicwarden.deploy.engine import Engine as Pulumi
@@ -17,7 +18,6 @@ from topicwarden.deploy.preview import start_preview
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.plan.foresight import foresee
-from topicwarden.policies.check import check
 from topicwarden.problem import Refusal
 from topicwarden.project import Project, find_project
 from topicwarden.report.plan import FORMATS, render, text
@@ -44,11 +44,7 @@ def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
     Refuses declarations that do not hold, and a cluster or an engine that does not answer.
     """
     connection = connect_to(project, stack)
-    checked = check(project, [stack])
-    if errors := checked.errors:
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise Refusal(f"what is declared cannot be planned: {errors[0]}{more}; see `topicwarden check --stack {stack}`")
-    declarations = checked.declarations[stack]
+    declarations = declared(project, stack, "planned")
     with waiting("previewing, and looking at the cluster"), open_cluster(connection) as cluster:
         preview = start_preview(engine)
         snapshot = cluster.snapshot()

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from threading import Event
 
 from topicwarden.cli import moves as shown
+from topicwarden.cli.declared import declared
 from topicwarden.cli.engine import engine_of
 from topicwarden.cli.stop import interruptible
 from topicwarden.deploy.braking import Brake, Released
@@ -18,9 +19,8 @@ from topicwarden.deploy.targets import targets
 from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.reassignment import Movable, open_for_moving
 from topicwarden.plan.placement import Move
-from topicwarden.policies.check import check
 from topicwarden.problem import Refusal
-from topicwarden.project import Project, find_project
+from topicwarden.project import find_project
 from topicwarden.report.problems.page import many
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.units import SIZE
@@ -44,7 +44,7 @@ def rebalance(stack: str, patterns: Sequence[str], wish: Wish) -> int:
     rate = _rate(wish.throttle)
     project = find_project()
     connection = connect_to(project, stack)
-    declarations = _declarations(project, stack)
+    declarations = declared(project, stack, "placed")
     chosen = tuple(held for held in declarations if _like(held.topic.name, patterns))
     if not chosen:
         raise Refusal(f"no declared topic is like {' or '.join(patterns)}: look at --topics")
@@ -175,14 +175,6 @@ def _rate(throttle: str) -> int | None:
     if rate < 1:
         raise Refusal(f"--throttle {throttle}: expected at least one byte a second, or {UNLIMITED}")
     return rate
-
-
-def _declarations(project: Project, stack: str) -> tuple[Declaration, ...]:
-    checked = check(project, [stack])
-    if errors := checked.errors:
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise Refusal(f"what is declared cannot be placed: {errors[0]}{more}; see `topicwarden check --stack {stack}`")
-    return checked.declarations[stack]
 
 
 def _like(topic: str, patterns: Sequence[str]) -> bool:

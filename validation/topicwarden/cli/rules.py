@@ -43,7 +43,8 @@ What `topicwarden audit` judges on the cluster and its records. A check gives on
 | `suspect` | would be a `fail` if the same still stands at the next audit |
 | `undecidable` | the evidence is not to be had; the message says what is missing |
 
-Each check says what holds where it passes, when it may say **fail**, where the rule comes from, and what to do."""
+Each check says what holds where it passes, when it may say **fail**, an example, what to do, and where
+the rule comes from."""
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {"rules": page, "checks": checks_page}
 """What the YAML is judged by, and what the cluster is; each is a page of ``docs/``."""

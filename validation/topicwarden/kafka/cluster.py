@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,20 +9,19 @@ from typing import Any
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import KafkaError, UnsupportedVersionError
+from kafka.errors import UnsupportedVersionError
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
 from topicwarden.kafka.batches import batch_starts, largest_batches
+from topicwarden.kafka.client import open_admin
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.groups import Group, read_groups
 from topicwarden.kafka.patience import patiently
 from topicwarden.kafka.snapshot import Extent, LiveTopic, Replicas, Snapshot
 from topicwarden.kafka.tail import Tail, read_tails
-from topicwarden.problem import Refusal
 from topicwarden.topic import Topic
 
 _NO_LEADER = -1
-_TIMEOUT_MS = 20_000
 
 
 class Cluster:
@@ -190,45 +188,6 @@ def open_cluster(connection: Connection) -> Iterator[Cluster]:
         yield Cluster(admin, connection)
 
 
-@contextmanager
-def open_admin(connection: Connection) -> Iterator[KafkaAdminClient]:
-    """The client under ``open_cluster``, for the rest of this room."""
-    servers = ",".join(connection.bootstrap_servers)
-    try:
-        admin = KafkaAdminClient(**_client_settings(connection))
-    except (KafkaError, OSError, ValueError) as error:
-        raise Refusal(f"no Kafka cluster answers at {servers}: {_said(error)}; is it running and reachable?") from error
-    try:
-        yield admin
-    except KafkaError as error:
-        raise Refusal(f"the Kafka cluster at {servers} stopped answering, or refused: {_said(error)}") from error
-    finally:
-        admin.close()
-
-
-def _client_settings(connection: Connection) -> dict[str, Any]:
-    settings: dict[str, Any] = {
-        "bootstrap_servers": list(connection.bootstrap_servers),
-        "security_protocol": connection.security_protocol,
-        "client_id": "topicwarden",
-        "request_timeout_ms": _TIMEOUT_MS,
-        "bootstrap_timeout_ms": _TIMEOUT_MS // 2,
-    }
-    if connection.tls:
-        context = ssl.create_default_context(cadata=connection.ca_cert)
-        if not connection.verify_tls:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        settings["ssl_context"] = context
-    if connection.sasl_mechanism:
-        settings |= {
-            "sasl_mechanism": connection.sasl_mechanism,
-            "sasl_plain_username": connection.username,
-            "sasl_plain_password": connection.password,
-        }
-    return settings
-
-
 def _replicas(topic: Mapping[str, Any]) -> tuple[Replicas, ...]:
     states = sorted(topic["partitions"], key=lambda state: int(state["partition_index"]))
     return tuple(
@@ -251,7 +210,3 @@ def _live(name: str, states: tuple[Replicas, ...], settings: Mapping[str, Any]) 
         replication_factor=min(len(state.replicas) for state in states),
         config={key: entry["value"] for key, entry in settings.items() if entry["value"] is not None},
     )
-
-
-def _said(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -8,8 +8,9 @@
 | `topic.config["retention.ms"]` | every setting that the stack's Kafka has, by Kafka's own type: what is declared, \
 else Kafka's default; times in milliseconds, sizes in bytes, `cleanup.policy` a list |
 | `topic.declared` | the names of the settings that are declared, a list |
-| `topic.contents` | as in the YAML: `topic.contents.key.required`, `topic.contents.records.max_bytes`; `null` (and \
-`false` for `key.required`, `[]` for `headers.required`) where not declared |
+| `topic.contents` | as in the YAML: `topic.contents.key.required`, `topic.contents.records.max_bytes`; times in \
+milliseconds, sizes in bytes; `null` where not declared, but `false` for `key.required` and `registry`, `[]` for \
+`headers.required` and `expressions` |
 | `topic.allow` | a list of texts |
 """
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -65,18 +66,36 @@ def view(topic: Topic, brokers: Brokers, needed: Needs) -> dict[str, Any]:
     }
 
 
-def _contents(contents: Contents) -> dict[str, dict[str, Any]]:
+def _contents(contents: Contents) -> dict[str, Any]:
     return {
         "key": {
             "required": contents.key_required,
             "format": contents.key_format,
+            "schema": contents.key_schema,
+            "message": contents.key_message,
+            "registry": contents.key_registry,
+            "subject": contents.key_subject,
             "partitioner": contents.partitioner,
+            "partition_expression": contents.partition_expression,
+            "partition_function": contents.partition_function,
+            "max_share": contents.key_max_share,
         },
-        "value": {"format": contents.value_format, "schema": contents.value_schema},
+        "value": {
+            "format": contents.value_format,
+            "schema": contents.value_schema,
+            "message": contents.value_message,
+            "registry": contents.value_registry,
+            "subject": contents.value_subject,
+        },
         "headers": {"required": list(contents.headers_required)},
-        "timestamps": {"type": contents.timestamp_type, "max_ahead": contents.timestamp_max_ahead_ms},
+        "timestamps": {
+            "type": contents.timestamp_type,
+            "max_ahead": contents.timestamp_max_ahead_ms,
+            "max_late": contents.timestamp_max_late_ms,
+        },
         "records": {"max_bytes": contents.record_max_bytes, "per_day": contents.records_per_day},
         "partitions": {"max_skew": contents.partition_max_skew},
+        "expressions": [asdict(each) for each in contents.expressions],
     }
 
 
