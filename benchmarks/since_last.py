@@ -19,12 +19,13 @@ from pyspark.sql import SparkSession
 from topicwarden.audit.request import Request
 from topicwarden.audit.run import audit
 from topicwarden.audit.spark import spark_session
-from topicwarden.finding import AuditReport, Reading
+from topicwarden.finding import AuditReport
 from topicwarden.kafka.connection import Connection
 from topicwarden.project import find_project
 from topicwarden.sandbox.cluster import Sandbox
 from topicwarden.sandbox.install import toolchain
 from topicwarden.sandbox.stories.writer import writing
+from topicwarden.verdict import Reading
 
 TOPIC, PARTITIONS, VALUE = "large", 6, "x" * 180
 SHARE = 100

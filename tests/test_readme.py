@@ -46,6 +46,21 @@ def test_the_topic_the_policies_and_the_stack_hold(project: Path) -> None:
     assert "waived" in answer.stderr
 
 
+def test_the_contents_hold(project: Path) -> None:
+    contents = next(block for block in blocks("yaml") if block.startswith("contents:"))
+    folder = project / "topics" / "orders"
+    (folder / "schemas").mkdir(parents=True)
+    (folder / "schemas" / "refund.json").write_text('{"properties": {"amount": {"type": "number"}}}', encoding="utf-8")
+    topic = (project / "topics/orders/orders.placed.v1.yaml").read_text(encoding="utf-8")
+    rest, stacks = topic.partition("\ncontents:")[0], "stacks:" + topic.partition("\nstacks:")[2]
+    own = "description: A refund.\nowner: team-orders\n" + rest[rest.index("partitions:") :]
+    (folder / "orders.refunded.v1.yaml").write_text(f"{own}\n{contents}{stacks}", encoding="utf-8")
+    answer = run(project, "check")
+    assert (answer.returncode, answer.stdout) == (0, "")
+    shown = run(project, "show", "orders.refunded.v1", "--stack", "prod")
+    assert "positive-amount" in shown.stdout and "murmur2" in shown.stdout
+
+
 def test_the_misspelt_setting_is_reported_as_shown(project: Path) -> None:
     topic = project / "topics/orders/orders.placed.v1.yaml"
     topic.write_text(

@@ -12,9 +12,9 @@ from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.counts import Counts, Fault, Pair, Stamped
 from topicwarden.audit.placement import Kind, Misplaced, Placement, Study
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
 from topicwarden.kafka.snapshot import Replicas
 from topicwarden.topic import Contents
+from topicwarden.verdict import Verdict
 
 COMPACT = {"cleanup.policy": "compact"}
 

@@ -11,8 +11,8 @@ from tests.audit.test_two_looks import DELETE, MINUTE, TWO_LOOKS, Log, one_key, 
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.counts import Counts
 from topicwarden.audit.horizon import CHECK_INTERVAL
-from topicwarden.finding import Verdict
 from topicwarden.topic import Contents
+from topicwarden.verdict import Verdict
 
 START_DELAY = "log.initial.task.delay.ms"
 

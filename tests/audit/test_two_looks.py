@@ -15,9 +15,10 @@ from topicwarden.audit.history.memory import Past, Tombstone, TopicLook, Witness
 from topicwarden.audit.horizon import Horizon
 from topicwarden.audit.judging import judge
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Settled, Verdict
+from topicwarden.finding import Settled
 from topicwarden.kafka.snapshot import Extent, Replicas
 from topicwarden.topic import Allowance
+from topicwarden.verdict import Verdict
 
 MINUTE = 60_000
 COMPACT = {"cleanup.policy": "compact", "delete.retention.ms": str(10 * MINUTE)}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from topicwarden.finding import AuditReport, Finding, TopicFacts, Verdict
+from topicwarden.finding import AuditReport, Finding, TopicFacts
+from topicwarden.verdict import Verdict
 
 
 def facts(report: AuditReport, topic: str) -> TopicFacts:

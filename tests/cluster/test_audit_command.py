@@ -9,7 +9,8 @@ import pytest
 from tests.cluster.findings import facts, found
 from tests.cluster.projects import Shell
 from tests.conftest import REPOSITORY
-from topicwarden.finding import AuditReport, Verdict
+from topicwarden.finding import AuditReport
+from topicwarden.verdict import Verdict
 
 COMMANDS = {
     "topicwarden": ["topicwarden", "audit"],

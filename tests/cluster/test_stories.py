@@ -15,10 +15,11 @@ from tests.cluster.findings import facts, finding, found
 from tests.cluster.projects import place
 from tests.cluster.reading import records
 from topicwarden.cli.audit import Look
-from topicwarden.finding import AuditReport, Verdict
+from topicwarden.finding import AuditReport
 from topicwarden.project import Project
 from topicwarden.sandbox.cluster import Sandbox
 from topicwarden.sandbox.stories import cache, cleaner, faults, flights, partitions
+from topicwarden.verdict import Verdict
 
 FLIGHTS, UNKNOWN_PLANES, PLANES = 336_776, 2_512, 4_043
 

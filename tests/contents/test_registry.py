@@ -11,9 +11,10 @@ from tests.cluster.findings import finding
 from tests.conftest import REPOSITORY
 from tests.contents import registry
 from topicwarden.cli.audit import Look, auditing
-from topicwarden.finding import AuditReport, Verdict
+from topicwarden.finding import AuditReport
 from topicwarden.project import Project
 from topicwarden.sandbox.install.registry import JAVA, fetch, find_java
+from topicwarden.verdict import Verdict
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,11 @@ from tests.cluster.findings import facts, finding
 from topicwarden.audit.bounds import Bounds
 from topicwarden.audit.slices import Slice
 from topicwarden.cli.audit import Options, auditing
-from topicwarden.finding import AuditReport, Verdict
+from topicwarden.finding import AuditReport
 from topicwarden.project import Project
 from topicwarden.sandbox.stories.admin import connected
 from topicwarden.sandbox.stories.writer import writing
+from topicwarden.verdict import Verdict
 
 TOPIC, RECORDS = "w.records", 10_000
 EMPTY_AT = 9_000

@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 from tests.report import reports
 from topicwarden.audit.history.access import History
 from topicwarden.audit.history.outcomes import MOST, trend, worst_verdicts
-from topicwarden.finding import AuditReport, Finding, PastAudit, Verdict
+from topicwarden.finding import AuditReport, Finding, PastAudit
+from topicwarden.verdict import Verdict
 
 
 @pytest.fixture

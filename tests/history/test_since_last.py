@@ -11,10 +11,11 @@ from kafka.admin import NewTopic
 
 from tests.cluster.findings import facts
 from topicwarden.cli.audit import Options, auditing
-from topicwarden.finding import AuditReport, Reading, TopicFacts
+from topicwarden.finding import AuditReport, TopicFacts
 from topicwarden.project import Project
 from topicwarden.sandbox.stories.admin import connected
 from topicwarden.sandbox.stories.writer import Writer, writing
+from topicwarden.verdict import Reading
 
 Audit = Callable[[Reading], AuditReport]
 COMPACTED, EVENTS = "l.compacted", "l.events"

@@ -16,12 +16,13 @@ from kafka.errors import TopicAlreadyExistsError
 from tests.cluster.findings import finding
 from tests.history.conftest import MENDED
 from topicwarden.cli.audit import Options, auditing
-from topicwarden.finding import AuditReport, Settled, Verdict
+from topicwarden.finding import AuditReport, Settled
 from topicwarden.project import Project
 from topicwarden.sandbox.cluster import Sandbox
 from topicwarden.sandbox.stories.admin import connected
 from topicwarden.sandbox.stories.cleaner import wait_until_clean
 from topicwarden.sandbox.stories.writer import writing
+from topicwarden.verdict import Verdict
 
 QUICK = {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.01"}
 LAGGING = {"segment.ms": "100", "max.compaction.lag.ms": "500", "min.cleanable.dirty.ratio": "0.99"}

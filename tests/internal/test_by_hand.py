@@ -16,10 +16,10 @@ from topicwarden.audit.judging import judge
 from topicwarden.audit.ranges import Range
 from topicwarden.audit.slices import Slice
 from topicwarden.audit.subject import Judgement, Read, Subject
-from topicwarden.finding import Verdict
 from topicwarden.kafka.groups import Group
 from topicwarden.kafka.snapshot import Extent, Replicas
 from topicwarden.topic import INTERNAL_TOPICS
+from topicwarden.verdict import Verdict
 
 GROUPS = "__consumer_offsets"
 COMPACT = {"cleanup.policy": "compact", "min.insync.replicas": "1"}

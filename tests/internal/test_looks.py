@@ -6,8 +6,9 @@ import pytest
 
 from tests.cluster.findings import finding
 from tests.internal.conftest import LAG, NAME_ALONE, NOT_CONNECTS, Looks
-from topicwarden.finding import Finding, Verdict
+from topicwarden.finding import Finding
 from topicwarden.sandbox.stories import connect, streams
+from topicwarden.verdict import Verdict
 
 CONNECTS = (connect.CONFIGS, connect.OFFSETS, connect.STATUS)
 STREAMS = (streams.CHANGELOG, streams.REPARTITION, streams.WINDOWED)

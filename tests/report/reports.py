@@ -10,11 +10,10 @@ from topicwarden.finding import (
     PartitionFacts,
     PastAudit,
     Place,
-    Reading,
     Settled,
     TopicFacts,
-    Verdict,
 )
+from topicwarden.verdict import Reading, Verdict
 
 NOW = 1_760_000_000_000
 HOUR = 3_600_000

@@ -12,9 +12,10 @@ from jsonschema import Draft4Validator
 
 from tests.report import reports
 from topicwarden.cli.rules import check_docs
-from topicwarden.finding import AuditReport, FailOn, Finding, Place, Verdict
+from topicwarden.finding import AuditReport, Finding, Place
 from topicwarden.report import junit, sarif
 from topicwarden.report.background import Background
+from topicwarden.verdict import FailOn, Verdict
 
 OFFICIAL = Path(__file__).parents[1] / "check" / "sarif" / "sarif-schema-2.1.0.json"
 

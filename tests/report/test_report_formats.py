@@ -14,10 +14,11 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tests.report import reports
-from topicwarden.finding import BY_WEIGHT, AuditReport, Finding, TopicFacts, Verdict
+from topicwarden.finding import AuditReport, Finding, TopicFacts
 from topicwarden.problem import Refusal
 from topicwarden.report import files, html, json, markdown, text, units
 from topicwarden.report.digest import digest
+from topicwarden.verdict import BY_WEIGHT, Verdict
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "report.schema.json"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.report.reports import partition
-from topicwarden.finding import Finding, Verdict
+from topicwarden.finding import Finding
 from topicwarden.report.timeline import timeline
+from topicwarden.verdict import Verdict
 
 
 @pytest.mark.parametrize(

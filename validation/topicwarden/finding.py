@@ -7,25 +7,10 @@ milliseconds since the epoch, sizes are bytes, offsets are Kafka's.
 from __future__ import annotations
 
 from collections import Counter
-from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-
-class Verdict(StrEnum):
-    """``fail`` is proof; what cannot be proven is ``suspect`` or ``undecidable``, and says why."""
-
-    PASS = "pass"
-    FAIL = "fail"
-    SUSPECT = "suspect"
-    UNDECIDABLE = "undecidable"
-
-
-class Reading(StrEnum):
-    """What an audit reads: everything that stands, or only what was written since the last one."""
-
-    ALL = "all"
-    LAST = "last"
+from topicwarden.verdict import BY_WEIGHT, Reading, Verdict
 
 
 class _Model(BaseModel):
@@ -211,20 +196,3 @@ class AuditReport(_Model):
         """The weightiest verdict on a topic; ``pass`` where nothing speaks against it."""
         verdicts = {finding.verdict for finding in self.of_topic(name)}
         return next((verdict for verdict in BY_WEIGHT if verdict in verdicts), Verdict.PASS)
-
-
-BY_WEIGHT = (Verdict.FAIL, Verdict.SUSPECT, Verdict.UNDECIDABLE, Verdict.PASS)
-
-
-class FailOn(StrEnum):
-    """The mildest verdict that makes an audit end in exit code 1."""
-
-    FAIL = "fail"
-    SUSPECT = "suspect"
-    UNDECIDABLE = "undecidable"
-    NEVER = "never"
-
-    @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """Those verdicts, the weightiest first."""
-        return () if self is FailOn.NEVER else BY_WEIGHT[: BY_WEIGHT.index(Verdict(self.value)) + 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from topicwarden.audit.scan import Slice
+from topicwarden.audit.slices import Slice
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from topicwarden.audit.counts import Counts
 from topicwarden.audit.horizon import PartitionOf
 from topicwarden.audit.partitioners import Keys, placements
 from topicwarden.audit.placement import Placement
-from topicwarden.audit.scan import Slice
+from topicwarden.audit.slices import Slice
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.registry import SchemaRegistry
 from topicwarden.kafka.snapshot import LiveTopic

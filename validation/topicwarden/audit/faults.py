@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from topicwarden.audit.counts import Fault
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 _REASONS = 5
 

@@ -25,12 +25,13 @@ from topicwarden.audit.pairs import MOST_PARTITIONS, superseded_pairs
 from topicwarden.audit.placement import Placement
 from topicwarden.audit.progress import Progress, watched
 from topicwarden.audit.request import Request
-from topicwarden.audit.scan import Buried, scan, slices
+from topicwarden.audit.scan import Buried, scan
+from topicwarden.audit.slices import slices
 from topicwarden.audit.subject import Read
-from topicwarden.finding import Reading
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
 from topicwarden.problem import Refusal
+from topicwarden.verdict import Reading
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from topicwarden.audit.scan import Slice
+from topicwarden.audit.slices import Slice
 from topicwarden.kafka.snapshot import LiveTopic
 
 MOST_BYTES = 64 << 20

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from topicwarden.audit.checks import CHECKS, NEEDS_EVERY_RECORD, READS_RECORDS
 from topicwarden.audit.history.settle import Judged
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Finding, Place, Verdict
+from topicwarden.finding import Finding, Place
 from topicwarden.specs.resolve import Declaration
+from topicwarden.verdict import Verdict
 
 
 def judge(subject: Subject) -> Judged:

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from topicwarden.audit.counts import Counts, Pair
 from topicwarden.audit.horizon import PartitionOf
 from topicwarden.audit.ranges import pack, read
-from topicwarden.audit.scan import Slice
+from topicwarden.audit.slices import Slice
 from topicwarden.kafka.connection import Connection
 
 WINDOW_OFFSETS = 1_000

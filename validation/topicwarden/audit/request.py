@@ -7,10 +7,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from topicwarden.audit.bounds import Bounds
-from topicwarden.finding import Reading
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.registry import SchemaRegistry
 from topicwarden.specs.resolve import Declaration
+from topicwarden.verdict import Reading
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from topicwarden.audit.counts import Pair
 from topicwarden.audit.history.memory import Witness
-from topicwarden.audit.horizon import CLOCK_MS
+from topicwarden.audit.horizon import CLOCK_MS, roll_time
 from topicwarden.audit.subject import Subject
 from topicwarden.kafka.snapshot import Extent, Replicas
 
 _DEFAULT_BACKOFF_MS = 15_000
+_AHEAD = "message.timestamp.after.max.ms"
 _CLEANED_BYTES_A_SECOND = 5 << 20
 """What one cleaner thread manages at the least; it may be busy with every other log before it comes to this one."""
 
@@ -46,6 +47,42 @@ def led(subject: Subject, partition: int) -> dict[str, int]:
     """
     state = replicas(subject, partition)
     return {} if state is None or state.leader_epoch is None else {"leader_epoch": state.leader_epoch}
+
+
+def starts(subject: Subject, partition: int) -> dict[str, int]:
+    """Where the log starts, as a fact beside ``led``: who says how old records are has to know since when it does."""
+    log = extent(subject, partition)
+    return led(subject, partition) | ({} if log is None else {"start": log.start})
+
+
+def hidden_until(subject: Subject, partition: int, stood: int) -> int | None:
+    """The latest timestamp that a record may bear which lies below the log's start, in its first segment.
+
+    DeleteRecords moves the start into a segment, of which the rest stays: for the brokers it is as young as its
+    youngest record, seen or not. ``stood`` tells since when the log starts there (ms): what lies below was written by
+    then, and stamped no more than ``message.timestamp.after.max.ms`` ahead. No record is younger than the log's latest,
+    which brokers tell whether it can be read or not. 0 where nothing lies below, None where nothing bounds it.
+    """
+    log = extent(subject, partition)
+    if log is not None and log.start == 0:
+        return 0
+    ahead = subject.number(_AHEAD)
+    written = None if ahead is None else subject.snapshot.taken_at - stood + ahead + CLOCK_MS
+    latest = log.latest_timestamp if log is not None else None
+    return min((bound for bound in (written, latest) if bound is not None), default=None)
+
+
+def rolled_for_all(subject: Subject, partition: int, stood: int) -> bool:
+    """Whether what was written is young enough to have rolled the log's first segment, whatever lies below its start.
+
+    And whether ``min.compaction.lag.ms`` has passed for all that may.
+    """
+    hidden, log = hidden_until(subject, partition, stood), extent(subject, partition)
+    if hidden is None or log is None or subject.live is None:
+        return False
+    longest, held = roll_time(subject.live.topic) or 0, subject.number("min.compaction.lag.ms") or 0
+    young = log.latest_timestamp or 0
+    return hidden == 0 or (young > hidden + longest and (held == 0 or subject.snapshot.taken_at - held > hidden))
 
 
 def rolled_since(subject: Subject, partition: int) -> bool:

@@ -12,9 +12,9 @@ from topicwarden.audit.history.memory import Facts, Past
 from topicwarden.audit.horizon import CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS, Horizon
 from topicwarden.audit.internal import Internal
 from topicwarden.audit.placement import Placement
-from topicwarden.finding import Verdict
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
 from topicwarden.topic import Contents, Topic
+from topicwarden.verdict import Verdict
 
 Evidence = Mapping[str, int | float | str | None]
 

@@ -20,7 +20,7 @@ from topicwarden.audit.spark import spark_session
 from topicwarden.cli import output
 from topicwarden.cli.declared import declared
 from topicwarden.cli.rules import check_docs
-from topicwarden.finding import AuditReport, FailOn, Reading
+from topicwarden.finding import AuditReport
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to, stack_settings
 from topicwarden.kafka.registry import registry_of
@@ -30,7 +30,9 @@ from topicwarden.report import text
 from topicwarden.report.background import Background
 from topicwarden.report.files import require_writable, write
 from topicwarden.report.formats import FORMATS
+from topicwarden.specs.brokers import HISTORY
 from topicwarden.specs.units import SIZE
+from topicwarden.verdict import FailOn, Reading
 
 Look: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
 """Takes globs of topic names, none for all, and audits those topics."""
@@ -142,7 +144,7 @@ def _history(project: Project, stack: str, asked: str | None) -> str | None:
     A path is the project's, as it is in every other setting; given on the command line, the working directory's.
     """
     if asked is None:
-        said = stack_settings(project, stack).get("topicwarden:history")
+        said = stack_settings(project, stack).get(HISTORY)
         asked = None if said is None else str(said)
         base = project.root
     else:

@@ -9,9 +9,9 @@ from topicwarden.specs.resolve import Declaration
 
 
 def declared(project: Project, stack: str, to_be: str) -> tuple[Declaration, ...]:
-    """The topics of ``stack``; refuses where they do not hold, so that nothing can be done with them: ``to_be`` says what.
+    """The topics of ``stack``; refuses where they do not hold, as then nothing can be done with them:
 
-    It is a participle, such as "audited".
+    ``to_be`` says what, such as "audited".
     """
     checked = check(project, [stack])
     if errors := checked.errors:

@@ -14,7 +14,7 @@ from topicwarden.cli.audit import auditing
 from topicwarden.cli.check import check
 from topicwarden.cli.rules import check_docs
 from topicwarden.cli.sandbox import run_pulumi, sandbox_of, select_stack, show
-from topicwarden.finding import AuditReport, Verdict
+from topicwarden.finding import AuditReport
 from topicwarden.project import find_project
 from topicwarden.report import text
 from topicwarden.report.background import Background
@@ -22,6 +22,7 @@ from topicwarden.report.files import write
 from topicwarden.sandbox.cluster import Sandbox
 from topicwarden.sandbox.stories import cache, cleaner, faults, flights, partitions
 from topicwarden.sandbox.stories.admin import filled
+from topicwarden.verdict import Verdict
 
 STACK = "dev"
 _LOST_BROKER = 3

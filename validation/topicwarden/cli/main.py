@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from topicwarden import __version__
-from topicwarden.finding import FailOn, Reading
 from topicwarden.problem import Refusal
+from topicwarden.verdict import FailOn, Reading
 
 app = typer.Typer(
     name="topicwarden",

@@ -11,7 +11,8 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError, NotControllerError
 from kafka.protocol.admin import ElectionType
 
-from topicwarden.kafka.cluster import Cluster, open_admin
+from topicwarden.kafka.client import open_admin
+from topicwarden.kafka.cluster import Cluster
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.throttle import Answer, Throttle, answered
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from topicwarden.finding import FailOn
+from topicwarden.verdict import FailOn
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
-from topicwarden.finding import Finding, Verdict
+from topicwarden.finding import Finding
 from topicwarden.report.background import Background
 from topicwarden.report.digest import Digest, TopicDigest
+from topicwarden.verdict import Verdict
 
 OPEN = 20
 """Findings that are open at first; the others are one line each, and open when asked."""

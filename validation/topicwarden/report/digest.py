@@ -6,8 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from topicwarden.finding import BY_WEIGHT, AuditReport, Finding, Reading, Settled, TopicFacts, Verdict
+from topicwarden.finding import AuditReport, Finding, Settled, TopicFacts
 from topicwarden.report import units
+from topicwarden.verdict import BY_WEIGHT, Reading, Verdict
 
 SYMBOLS = {Verdict.FAIL: "✗", Verdict.SUSPECT: "!", Verdict.UNDECIDABLE: "?", Verdict.PASS: "✓"}
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import vl_convert
 from markupsafe import Markup
 
-from topicwarden.finding import BY_WEIGHT
 from topicwarden.report import plots
 from topicwarden.report.digest import Digest
+from topicwarden.verdict import BY_WEIGHT
 
 _NARROW = 350
 _WIDE = 1090

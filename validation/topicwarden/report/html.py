@@ -10,13 +10,14 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from topicwarden.finding import BY_WEIGHT, AuditReport, PartitionerFacts, PastAudit, TopicFacts, Verdict
+from topicwarden.finding import AuditReport, PartitionerFacts, PastAudit, TopicFacts
 from topicwarden.report import units
 from topicwarden.report.background import Background
 from topicwarden.report.cards import cards
 from topicwarden.report.digest import SYMBOLS, Digest, TopicDigest, digest, time_span
 from topicwarden.report.figures import figures
 from topicwarden.report.timeline import LEGEND, Timeline, timeline
+from topicwarden.verdict import BY_WEIGHT, Verdict
 
 # Partitions that a page bears one by one before it is slow to open; the rest are in report.json.
 PARTITIONS = 800

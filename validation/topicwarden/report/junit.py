@@ -7,12 +7,13 @@ from itertools import groupby
 
 from junitparser import Attr, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from topicwarden.finding import BY_WEIGHT, AuditReport, Finding, Verdict
+from topicwarden.finding import AuditReport, Finding
 from topicwarden.moment import utc
 from topicwarden.report.background import Background
 from topicwarden.report.digest import TopicDigest, digest, reasoning, said
 from topicwarden.report.junit_xml import text_of
 from topicwarden.report.units import one_line
+from topicwarden.verdict import BY_WEIGHT, Verdict
 
 
 class _PlacedCase(TestCase):

@@ -6,9 +6,10 @@ import html
 import re
 from collections.abc import Iterator
 
-from topicwarden.finding import BY_WEIGHT, AuditReport, Finding, PastAudit, Settled, Verdict
+from topicwarden.finding import AuditReport, Finding, PastAudit, Settled
 from topicwarden.report import units
 from topicwarden.report.digest import SYMBOLS, Group, TopicDigest, digest, time_span
+from topicwarden.verdict import BY_WEIGHT, Verdict
 
 _SPECIAL = re.compile(r"([\\`*_\[\]#|~$])")
 

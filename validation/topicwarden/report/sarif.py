@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, Final
 
-from topicwarden.finding import AuditReport, Finding, Verdict
+from topicwarden.finding import AuditReport, Finding
 from topicwarden.moment import utc
 from topicwarden.problem import Location
 from topicwarden.report import sarif_log
@@ -15,6 +15,7 @@ from topicwarden.report.background import Background
 from topicwarden.report.digest import digest, reasoning, said
 from topicwarden.report.problems.page import Page
 from topicwarden.report.units import one_line
+from topicwarden.verdict import Verdict
 
 LEVELS: Final = {Verdict.FAIL: "error", Verdict.SUSPECT: "warning", Verdict.UNDECIDABLE: "note"}
 _UNDECLARED: Final = "topics"

@@ -9,9 +9,10 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from topicwarden.finding import AuditReport, Finding, Settled, Verdict
+from topicwarden.finding import AuditReport, Finding, Settled
 from topicwarden.report import units
 from topicwarden.report.digest import SYMBOLS, Digest, TopicDigest, digest, time_span
+from topicwarden.verdict import Verdict
 
 STYLES = {Verdict.FAIL: "bold red", Verdict.SUSPECT: "yellow", Verdict.UNDECIDABLE: "magenta", Verdict.PASS: "green"}
 

@@ -24,6 +24,8 @@ CLUSTER: Final = "topicwarden:cluster"
 """``sandbox``: what a connection makes of it, see ``kafka/connection.py``."""
 SCHEMA_REGISTRY: Final = "topicwarden:schemaRegistry"
 """What the audit makes of it, see ``kafka/registry.py``."""
+HISTORY: Final = "topicwarden:history"
+"""Where audits remember: what the audit makes of it, see ``cli/audit.py``."""
 
 
 @dataclass(frozen=True)
@@ -86,4 +88,4 @@ def _bytes(value: Any) -> int:
 
 
 _SETTINGS: Final = {KAFKA_VERSION: ("kafka", _kafka), MESSAGE_MAX_BYTES: ("message_max_bytes", _bytes)}
-_KNOWN: Final = (*_SETTINGS, CLUSTER, SCHEMA_REGISTRY)
+_KNOWN: Final = (*_SETTINGS, CLUSTER, SCHEMA_REGISTRY, HISTORY)

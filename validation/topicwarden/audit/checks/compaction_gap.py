@@ -8,9 +8,11 @@ since, the pair still stands (read again, to the offset, with its key), and the 
 the time (leader epoch), as replicas clean on their own. It takes no time and no roll to prove. Not looked at in a
 first audit.
 
-Example: a checkpoint restored from a backup says that the head of a log is clean, which it is not: no cleaning
-ever looks at it again. Remedy: compare ``cleaner-offset-checkpoint`` with the log (``DumpLogSegments``); with the
-broker stopped, delete the partition's line from it, and the whole log is cleaned again.
+Example: a checkpoint restored from a backup says that the head of a log is clean, which it is not: no cleaning ever
+looks at it again.
+
+Remedy: compare ``cleaner-offset-checkpoint`` with the log (``DumpLogSegments``); with the broker stopped, delete the
+partition's line from it, and the whole log is cleaned again.
 
 Source: ``Cleaner.doClean``, ``Cleaner.shouldRetainRecord``.
 """
@@ -19,7 +21,7 @@ from collections.abc import Iterable
 
 from topicwarden.audit.standing import cleaned_away, first_pair, same_leader
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:

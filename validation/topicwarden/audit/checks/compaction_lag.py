@@ -9,6 +9,7 @@ future before it. **fail**: the same pair stands at two looks, further apart tha
 an audit saw.
 
 Example: a topic under a privacy rule, ``max.compaction.lag.ms=1d``; a deleted user's record stands for a week.
+
 Remedy: look at the cleaner (``max-compaction-delay-secs``, ``uncleanable-partitions-count``, log-cleaner.log).
 
 Source: KIP-354, ``LogCleanerManager.maxCompactionDelay``.
@@ -18,9 +19,9 @@ from collections.abc import Iterable
 
 from topicwarden.audit.counts import Pair
 from topicwarden.audit.horizon import compaction_lag
-from topicwarden.audit.standing import cleaner_grace_ms, first_pair, led, rolled_since
+from topicwarden.audit.standing import cleaner_grace_ms, first_pair, rolled_for_all, rolled_since, starts
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 CHECK = "compaction-lag"
 RESTS_ON = ("cleanup.policy", "max.compaction.lag.ms", "min.compaction.lag.ms", "segment.ms")
@@ -37,16 +38,17 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         pair = first_pair(subject, partition)
         if pair is None or pair.superseded_by >= horizon.lagging:
             continue
-        facts = {"offset": pair.offset, "superseded_by": pair.superseded_by, **led(subject, partition)}
+        facts = {"offset": pair.offset, "superseded_by": pair.superseded_by, **starts(subject, partition)}
         stood = subject.stood_for(CHECK, partition, facts, RESTS_ON)
-        proven = stood is not None and grace is not None and stood > grace and rolled_since(subject, partition)
+        rolled = rolled_since(subject, partition) and rolled_for_all(subject, partition, stood or 0)
+        proven = stood is not None and grace is not None and stood > grace and rolled
         yield Judgement(
             Verdict.FAIL if proven else Verdict.SUSPECT,
             f"offset {pair.offset:,} still stands, and offset {pair.superseded_by:,}, of the same key, is older than "
             "max.compaction.lag.ms by more than a roll",
             path=("config", "max.compaction.lag.ms"),
             partitions=(partition,),
-            because=tuple(_because(pair, stood, proven, lag or 0, rolled_since(subject, partition))),
+            because=tuple(_because(pair, stood, proven, lag or 0, rolled)),
             remedy="look at the cleaner: max-compaction-delay-secs, uncleanable-partitions-count, log-cleaner.log"
             if proven
             else "audit again; if the same pair stands then, look at the cleaner",

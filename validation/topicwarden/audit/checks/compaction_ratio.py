@@ -16,6 +16,7 @@ under settings that an audit saw. Of Kafka's own topics no more than about the o
 the dirty part begins before the pair, and all behind it counts but a segment.
 
 Example: a cleaner thread died of a corrupt batch in another topic; the cache has held a week of updates since.
+
 Remedy: look at ``uncleanable-partitions-count``, ``DeadThreadCount`` and log-cleaner.log; a restart of the broker
 starts the cleaner again.
 
@@ -25,9 +26,16 @@ Source: ``LogCleanerManager.grabFilthiestCompactedLog``, ``LogSegment.shouldRoll
 from collections.abc import Iterable
 
 from topicwarden.audit.duplicates import dirty_bound, dirty_ratio, reasons
-from topicwarden.audit.standing import cleaner_grace_ms, extent, first_pair, led, rolled_since
+from topicwarden.audit.standing import (
+    cleaner_grace_ms,
+    extent,
+    first_pair,
+    rolled_for_all,
+    rolled_since,
+    starts,
+)
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 CHECK = "compaction-ratio"
 RESTS_ON = ("cleanup.policy", "min.cleanable.dirty.ratio", "min.compaction.lag.ms", "segment.ms")
@@ -116,7 +124,7 @@ def _facts(subject: Subject, partition: int) -> dict[str, int] | None:
         return None
     exceeded = _ratio_by_bytes(subject, partition) > dirty_bound(subject)
     facts = {"offset": pair.offset, "superseded_by": pair.superseded_by, "by_bytes": int(exceeded)}
-    return facts | led(subject, partition)
+    return facts | starts(subject, partition)
 
 
 def _proven(subject: Subject, partition: int, facts: dict[str, int]) -> bool:
@@ -127,6 +135,7 @@ def _proven(subject: Subject, partition: int, facts: dict[str, int]) -> bool:
         and grace is not None
         and stood > grace
         and rolled_since(subject, partition)
+        and rolled_for_all(subject, partition, stood)
     )
 
 

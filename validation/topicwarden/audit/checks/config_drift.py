@@ -4,14 +4,17 @@
 not declared (source ``DYNAMIC_TOPIC_CONFIG``). **undecidable**: DescribeConfigs was not granted.
 
 Example: ``retention.ms`` is declared as 604800000, and was set to 60000 with ``kafka-configs`` by hand.
+
 Remedy: `pulumi up` writes what is declared; or declare what was set.
+
+Source: ``ConfigEntry.ConfigSource``, KIP-226.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
 from topicwarden.specs.configs import definition
+from topicwarden.verdict import Verdict
 
 _SET_ON_THE_TOPIC = "DYNAMIC_TOPIC_CONFIG"
 _SOURCES = {

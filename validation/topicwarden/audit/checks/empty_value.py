@@ -1,14 +1,20 @@
 """Nobody wrote an empty value for a tombstone.
 
-**fail**: a value of zero length in a compacted topic. Only a null value is a tombstone; an empty one
-looks like a deletion to whoever wrote it, and stays for ever. At least one of them is committed: what an aborted
-transaction wrote goes with the next cleaning.
+**fail**: a value of zero length in a compacted topic. Only a null value is a tombstone; an empty one looks like a
+deletion to whoever wrote it, and stays for ever. At least one of them is committed: what an aborted transaction wrote
+goes with the next cleaning.
+
+Example: ``2 empty values in a compacted topic (partition 1: 2, first at offset 40)``; a library turned null into "".
+
+Remedy: write null, not "", to delete a key; send a real tombstone for each of these keys.
+
+Source: ``DefaultRecord.hasValue``, ``Cleaner.shouldRetainRecord``.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:

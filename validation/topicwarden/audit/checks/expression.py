@@ -9,7 +9,9 @@ record whose key or value is malformed is left to ``key-schema`` and ``value-sch
 
 Example: ``2 records of which positive-amount is not true, first at offset 8 of partition 0``.
 
-What to do: what the expression's ``message`` says.
+Remedy: what the expression's ``message`` says.
+
+Source: CEL's [language definition](https://github.com/google/cel-spec).
 """
 
 from collections.abc import Iterable

@@ -19,9 +19,10 @@ the number of offsets:
 commit elsewhere, as Flink and Connect's sources do, is not seen. Counted are offsets: some of them may belong to
 transaction markers, or to records that were compacted away.
 
-Example: ``group billing has not read 312 offsets that are gone``; a deployment failed on Friday, and
-``retention.ms`` is two days. Remedy: lengthen the retention before the group is started; get what is lost from its
-source.
+Example: ``group billing has not read 312 offsets that are gone``; a deployment failed on Friday, and ``retention.ms``
+is two days.
+
+Remedy: lengthen the retention before the group is started; get what is lost from its source.
 
 Source: KIP-211; ``SubscriptionState``, ``OffsetResetStrategy``; KIP-534 for tombstones.
 """
@@ -30,9 +31,9 @@ from collections.abc import Callable, Iterable, Mapping
 
 from topicwarden.audit.following import SOON, Following
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
 from topicwarden.kafka.groups import Group
 from topicwarden.kafka.snapshot import Extent
+from topicwarden.verdict import Verdict
 
 _MOST_GROUPS = 8
 _REMEDY = "start it again, or delete it if nobody needs it (`kafka-consumer-groups --delete`)"

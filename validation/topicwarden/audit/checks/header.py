@@ -5,7 +5,9 @@ Tombstones need them as well. A header whose value is null or empty is there.
 
 Example: ``40 records that lack a required header, first at offset 3 of partition 0``, because ``40 × lacks trace-id``.
 
-What to do: find the producer that does not set it: often one that writes past the common library, or a connector.
+Remedy: find the producer that does not set it: often one that writes past the common library, or a connector.
+
+Source: KIP-82, ``org.apache.kafka.common.header.Headers``.
 """
 
 from collections.abc import Iterable

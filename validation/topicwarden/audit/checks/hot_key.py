@@ -6,13 +6,15 @@ committed or not.
 
 Example: ``one key has 31.0% of the records, declared at most 10.0%: 3,100 in partition 2, first at offset 12``.
 
-What to do: key by something finer, or add a salt to the key and merge downstream.
+Remedy: key by something finer, or add a salt to the key and merge downstream.
+
+Source: ``BuiltInPartitioner.partitionForKey``: a key has one partition, and a partition one consumer of a group.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:

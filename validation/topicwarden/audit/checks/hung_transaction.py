@@ -9,6 +9,7 @@ the coordinators look for transactions that ran out; with every replica in sync,
 An open transaction that is seen for the first time is no fault: it is remembered.
 
 Example: a producer died while its coordinator moved; a Streams application reads nothing more from one partition.
+
 Remedy: ``kafka-transactions.sh find-hanging``, then ``abort`` with what it prints.
 
 Source: KIP-664, ``ProducerStateManager.firstUnstableOffset``.
@@ -19,7 +20,7 @@ from collections.abc import Iterable
 from topicwarden.audit.horizon import CLOCK_MS
 from topicwarden.audit.standing import all_in_sync, led
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 CHECK = "hung-transaction"
 SETTING = "transaction.max.timeout.ms"

@@ -14,7 +14,9 @@ compacted, and no audit saw it as ``compact``, as Streams makes it for a store w
 store without windows has ``compact,delete`` is not seen from outside.
 
 Example: ``connect-offsets`` was created by hand with Kafka's default, ``delete``; a week later a source connector that
-was idle reads its whole source again. Remedy: set what is named here; a Connect worker refuses to start until it is.
+was idle reads its whole source again.
+
+Remedy: set what is named here; a Connect worker refuses to start until it is.
 
 Source: KAFKA-9216, ``TopicAdmin.verifyTopicCleanupPolicyOnlyCompact``, ``GroupCoordinatorService``,
 ``TransactionStateManager``, ``ShareCoordinatorService``, ``InternalTopicManager``, ``WindowedChangelogTopicConfig``.
@@ -24,7 +26,7 @@ from collections.abc import Iterable
 
 from topicwarden.audit.internal import Internal, Role
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 CHECK = "internal-policy"
 _WAS_COMPACT = {"was_compact": 1}

@@ -10,6 +10,7 @@ than ``default.replication.factor``, where there are brokers enough, as an appli
 the brokers' own setting for the topic (``transaction.state.log.min.isr``).
 
 Example: one broker of a new cluster was a minute ahead of the others, and ``__consumer_offsets`` has one replica.
+
 Remedy: reassign the partitions, as `kafka-reassign-partitions` does; raise the application's ``replication.factor``.
 
 Source: KIP-115, KIP-733; ``AutoTopicCreationManager``.
@@ -18,7 +19,7 @@ Source: KIP-115, KIP-733; ``AutoTopicCreationManager``.
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 _ENOUGH = 3
 

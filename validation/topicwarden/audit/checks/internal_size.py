@@ -9,8 +9,10 @@ commits for very many partitions may do that lawfully. **fail**: never by size; 
 the records. **undecidable**: the records may not be read (Read on the topic), or the brokers do not tell sizes.
 
 Example: a cleaner thread died of a corrupt batch; months later one partition of ``__consumer_offsets`` had 952 GB, and
-its coordinator took an hour to load. Remedy: look at ``uncleanable-partitions-count`` and log-cleaner.log of the broker
-that leads it; a restart of the broker starts the cleaner again.
+its coordinator took an hour to load.
+
+Remedy: look at ``uncleanable-partitions-count`` and log-cleaner.log of the broker that leads it; a restart of the
+broker starts the cleaner again.
 
 Source: ``GroupCoordinatorService.partitionFor``, ``LogCleanerManager.markPartitionUncleanable``.
 """
@@ -19,7 +21,7 @@ from collections.abc import Iterable
 from statistics import median
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 _TIMES = 10
 _SEGMENT_BYTES = 100 << 20

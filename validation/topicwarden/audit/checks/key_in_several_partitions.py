@@ -12,8 +12,10 @@ can lie in two, and nothing is read again. A ``pass`` says which algorithm that 
 Example: ``1,204 keys lie in several partitions, one at offset 17 of partition 0 and offset 5 of partition 3``, because
 ``one partitioner, murmur2, over 4, then 6 partitions: partitions were added since``.
 
-What to do: after partitions were added, copy the topic into a new one by its latest values. With two kinds of producer,
+Remedy: after partitions were added, copy the topic into a new one by its latest values. With two kinds of producer,
 give them one partitioner first.
+
+Source: ``Cleaner.doClean`` (a log is cleaned on its own), ``BuiltInPartitioner.partitionForKey``, KIP-195.
 """
 
 from collections.abc import Iterable
@@ -21,7 +23,7 @@ from collections.abc import Iterable
 from topicwarden.audit.checks.key_partition import scores_of, told
 from topicwarden.audit.placement import Kind
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:

@@ -15,8 +15,11 @@ their offsets; else they are ``suspect``. Only keys that a consumer reading comm
 Example: ``1,226 of 1,500 keys lie where murmur2 does not put them, one at offset 0 of partition 5``, because ``635 of
 them lie where it would put them for no count up to 6`` and ``every key lies where crc32 puts it``.
 
-What to do: give all producers of the topic one partitioner; for librdkafka, ``partitioner=murmur2_random``. A join
-reads wrong until the topic is written anew: keys do not move.
+Remedy: give all producers of the topic one partitioner; for librdkafka, ``partitioner=murmur2_random``. A join reads
+wrong until the topic is written anew: keys do not move.
+
+Source: ``BuiltInPartitioner.partitionForKey``, ``Utils.murmur2``; ``rd_kafka_msg_partitioner_consistent_random`` of
+librdkafka, ``NewHashPartitioner`` of Sarama.
 """
 
 from collections.abc import Iterable
@@ -24,7 +27,7 @@ from collections.abc import Iterable
 from topicwarden.audit.algorithms import BY_NAME, DECLARED
 from topicwarden.audit.placement import Kind, Placement
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 _REMEDY = "give all producers one partitioner, and write the topic anew: keys do not move"
 

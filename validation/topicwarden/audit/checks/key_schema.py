@@ -9,7 +9,10 @@ written in two encodings is two keys.
 
 Example: ``12 records whose key is not uuid as declared, first at offset 0 of partition 1``.
 
-What to do: find the producer, and its key serializer.
+Remedy: find the producer, and its key serializer.
+
+Source: ``org.apache.kafka.common.serialization`` (``StringDeserializer``, ``UUIDDeserializer``, …); Confluent's wire
+format.
 """
 
 from collections.abc import Iterable

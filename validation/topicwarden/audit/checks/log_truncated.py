@@ -5,6 +5,7 @@ read was taken back: an unclean leader election, or a leader that lost its disk.
 start of a log, and compaction leaves gaps: neither moves its end. Not looked at in a first audit.
 
 Example: the only replica in sync was lost, and ``unclean.leader.election.enable=true`` let one lead that was behind.
+
 Remedy: write again what was acknowledged since; set ``min.insync.replicas`` to 2 and forbid unclean elections.
 
 Source: ``UnifiedLog.truncateTo``, ``UncleanLeaderElectionsPerSec``.
@@ -13,7 +14,7 @@ Source: ``UnifiedLog.truncateTo``, ``UncleanLeaderElectionsPerSec``.
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:

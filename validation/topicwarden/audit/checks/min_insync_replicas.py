@@ -1,14 +1,21 @@
 """Writes with ``acks=all`` are accepted.
 
 **fail**: a partition has fewer in-sync replicas than ``min.insync.replicas``, or than all its replicas where these are
-fewer: since Kafka 3.7 the setting is bounded by their number (``Partition.effectiveMinIsr``). At this moment the leader
-refuses such writes with ``NOT_ENOUGH_REPLICAS`` (``Partition.appendRecordsToLeader``).
+fewer: since Kafka 3.7 the setting is bounded by their number. At this moment the leader refuses such writes with
+``NOT_ENOUGH_REPLICAS``.
+
+Example: ``writes with acks=all are refused now in 2 of 6 partitions: 1, 4``, because ``min.insync.replicas is 2, and as
+few as 1 are in sync``.
+
+Remedy: bring the lost brokers back. Lowering ``min.insync.replicas`` risks losing acknowledged records.
+
+Source: ``Partition.effectiveMinIsr``, ``Partition.appendRecordsToLeader``.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:

@@ -1,13 +1,19 @@
 """The topic has as many partitions as were declared.
 
-**fail**: it has more or fewer. More partitions than declared cannot be taken back without losing data:
-declare what is there. A key's records may lie in two partitions since the count changed.
+**fail**: it has more or fewer. More partitions than declared cannot be taken back without losing data. A key's records
+may lie in two partitions since the count changed.
+
+Example: ``partitions: 12`` is declared; ``has 24 partitions, declared 12``, as somebody ran `kafka-topics --alter`.
+
+Remedy: where there are more, declare what is there; where there are fewer, `pulumi up` adds them, and keys move.
+
+Source: KIP-195, ``ReplicationControlManager.createPartitions``; ``BuiltInPartitioner.partitionForKey``.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:

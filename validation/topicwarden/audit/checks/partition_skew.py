@@ -1,12 +1,19 @@
 """No partition holds more than its declared share.
 
-**fail**: the fullest partition holds more than ``contents: {partitions: {max_skew: …}}`` times the mean.
+**fail**: the fullest partition holds more than ``contents: {partitions: {max_skew: …}}`` times the mean number of
+records. **undecidable**: only a part of the records was read.
+
+Example: ``contents: {partitions: {max_skew: 4.0}}``; ``partition 2 holds 5.8 times the mean, declared at most 4``.
+
+Remedy: look for a hot key (``hot-key``), or for a producer with a partitioner of its own (``key-partition``).
+
+Source: ``BuiltInPartitioner.partitionForKey``; KIP-794 for records without a key.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:

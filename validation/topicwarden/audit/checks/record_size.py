@@ -5,8 +5,9 @@
 
 Example: ``2 records larger than the declared 65,536 bytes, first at offset 9 of partition 0``.
 
-What to do: find the producer, or declare the size that is meant. Large values belong in a store, their address in
-Kafka.
+Remedy: find the producer, or declare the size that is meant. Large values belong in a store, their address in Kafka.
+
+Source: ``UnifiedLog.analyzeAndValidateRecords`` for the bound of a batch (``RecordTooLargeException``).
 """
 
 from collections.abc import Iterable

@@ -1,12 +1,18 @@
 """Every partition has as many replicas as were declared.
 
 **fail**: a partition has more or fewer; each partition is looked at, as a reassignment may have changed some only.
+
+Example: ``replication_factor: 3`` is declared; ``4 of 12 partitions have 2 replicas, declared 3``.
+
+Remedy: `topicwarden rebalance` reassigns the partitions to the declared number of brokers.
+
+Source: KIP-455, ``ReplicationControlManager.alterPartitionReassignments``.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:

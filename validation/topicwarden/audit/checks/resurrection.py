@@ -9,6 +9,7 @@ Keys are remembered by their 64-bit hash, some of each partition, as what comes 
 at before an audit has seen a tombstone.
 
 Example: a broker was down for two days with ``delete.retention.ms=1d``, then led again: deleted users are back.
+
 Remedy: send the tombstones again; keep ``delete.retention.ms`` longer than any replica may be away.
 
 Source: KIP-534; reported in 2026 with a reproducer for Kafka 3.9 to 4.2.
@@ -17,7 +18,7 @@ Source: KIP-534; reported in 2026 with a reproducer for Kafka 3.9 to 4.2.
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:

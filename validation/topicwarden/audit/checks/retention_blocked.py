@@ -5,15 +5,21 @@ is as young as its youngest record. So one record stamped ahead of the clock pro
 
 **fail**: the first record that ``retention.ms`` still protects is stamped in the future, and expired ones
 stand behind it: they cannot go before it does. Since Kafka 4.0 brokers refuse timestamps more than an
-hour ahead (``message.timestamp.after.max.ms``, KIP-1030); older ones do not.
+hour ahead (``message.timestamp.after.max.ms``); older ones do not.
+
+Example: ``18,204 expired records stand behind offset 4711, which is stamped 2031-01-01T00:00:00Z, in the future``.
+
+Remedy: find the producer whose clock or unit is wrong; `kafka-delete-records` behind its segment frees the rest.
+
+Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTimestamp``; KIP-1030.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.audit.horizon import retention_time
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
 from topicwarden.moment import utc
+from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:
@@ -49,7 +55,8 @@ def judge(subject: Subject) -> Iterable[Judgement]:
                 "and a segment is as young as its youngest record",
                 f"it lets go at {utc(stamped + retention)} (its timestamp + retention.ms of {retention:,}), not before",
             ),
-            remedy="find the producer whose clock or unit is wrong; kafka-delete-records up to it frees the rest",
+            remedy="find the producer whose clock or unit is wrong; kafka-delete-records up to the next segment "
+            "frees the rest; up to the record alone it frees nothing, as the segment stays",
             evidence={
                 "blocking_offset": horizon.future_offset,
                 "blocking_timestamp": stamped,

@@ -11,8 +11,10 @@ oldest segment was written under a ``segment.bytes`` that an audit saw, or the l
 and the largest segment that there can be, 2 GiB. **undecidable**: the brokers do not tell sizes (Describe on the
 cluster). Tiered topics are not judged: there ``local.retention.bytes`` bounds what lies on the brokers.
 
-Example: ``retention.bytes`` was set to 1 GiB, and the partition has 40. Remedy: read the leader's log for
-``LogManager`` and ``UnifiedLog``; a log directory that failed, or a dead cleaner, no longer deletes.
+Example: ``retention.bytes`` was set to 1 GiB, and the partition has 40.
+
+Remedy: read the leader's log for ``LogManager`` and ``UnifiedLog``; a log directory that failed, or a dead cleaner, no
+longer deletes.
 
 Source: ``UnifiedLog.deleteRetentionSizeBreachedSegments``.
 """
@@ -20,9 +22,9 @@ Source: ``UnifiedLog.deleteRetentionSizeBreachedSegments``.
 from collections.abc import Iterable
 
 from topicwarden.audit.horizon import CLOCK_MS
-from topicwarden.audit.standing import all_in_sync, cleaner_grace_ms, led
+from topicwarden.audit.standing import all_in_sync, cleaner_grace_ms, starts
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 CHECK = "retention-size"
 RESTS_ON = ("cleanup.policy", "retention.bytes", "segment.bytes")
@@ -83,7 +85,7 @@ def _judgement(subject: Subject, verdict: Verdict, over: dict[int, int], bound: 
         if proven
         else "audit again after the brokers' check interval",
         evidence={"retention.bytes": bound, "segment.bytes": segment, "largest_log": max(over.values())},
-        standing={partition: stood_at(subject, partition) for partition in over},
+        standing={partition: starts(subject, partition) for partition in over},
         rests_on=RESTS_ON,
     )
 
@@ -91,7 +93,7 @@ def _judgement(subject: Subject, verdict: Verdict, over: dict[int, int], bound: 
 def _proven(subject: Subject, partition: int, size: int, bound: int) -> bool:
     assert subject.live
     start = subject.live.extents[partition].start
-    stood = subject.stood_for(CHECK, partition, stood_at(subject, partition), RESTS_ON)
+    stood = subject.stood_for(CHECK, partition, starts(subject, partition), RESTS_ON)
     interval = deletion_interval_ms(subject)
     known_from = subject.past.shaped_from(partition)
     return (
@@ -101,12 +103,6 @@ def _proven(subject: Subject, partition: int, size: int, bound: int) -> bool:
         and all_in_sync(subject, partition)
         and (size > bound + _LARGEST_SEGMENT or (known_from is not None and start >= known_from))
     )
-
-
-def stood_at(subject: Subject, partition: int) -> dict[str, int]:
-    """What has to be the same at two looks where nothing was deleted."""
-    assert subject.live
-    return {"start": subject.live.extents[partition].start, **led(subject, partition)}
 
 
 def deletion_interval_ms(subject: Subject) -> int | None:

@@ -9,9 +9,12 @@ check interval and the time that they wait with it after a start (for ``compact,
 takes, as it deletes for them), under the same settings and leader (epoch), with every replica in sync; and either
 everything has expired that may lie in the oldest segment: the whole log, or all that was written before the settings
 were known; or the log starts behind that. Until then a segment may be as long as an older ``segment.ms`` made it. What
-a future timestamp blocks is ``retention-blocked``'s to say.
+a future timestamp blocks is ``retention-blocked``'s to say. Where a log does not start at 0, its first segment may
+hold records that DeleteRecords hid and that are younger; then the proof waits until these, too, have expired for
+certain (``message.timestamp.after.max.ms``).
 
 Example: a log directory went offline and came back; the topic keeps a month under a policy of a week.
+
 Remedy: read the leader's log for ``LogManager``; a dead cleaner deletes nothing of ``compact,delete`` topics.
 
 Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``.
@@ -20,11 +23,11 @@ Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``.
 from collections.abc import Iterable
 
 from topicwarden.audit.checks.retention_blocked import blocked_partitions
-from topicwarden.audit.checks.retention_size import deletion_interval_ms, stood_at
+from topicwarden.audit.checks.retention_size import deletion_interval_ms
 from topicwarden.audit.horizon import CLOCK_MS, retention_time
-from topicwarden.audit.standing import all_in_sync
+from topicwarden.audit.standing import all_in_sync, hidden_until, starts
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 CHECK = "retention-time"
 RESTS_ON = ("cleanup.policy", "retention.ms", "segment.ms", "max.compaction.lag.ms")
@@ -81,7 +84,7 @@ def _judgement(subject: Subject, verdict: Verdict, late: list[int], retention: i
             "oldest_timestamp": oldest,
             "expired_records": sum(subject.counts[partition].expired for partition in late),
         },
-        standing={partition: stood_at(subject, partition) for partition in late},
+        standing={partition: starts(subject, partition) for partition in late},
         rests_on=RESTS_ON,
     )
 
@@ -89,9 +92,12 @@ def _judgement(subject: Subject, verdict: Verdict, late: list[int], retention: i
 def _proven(subject: Subject, partition: int) -> bool:
     assert subject.live
     start, unexpired = subject.live.extents[partition].start, subject.horizons[partition].unexpired
-    stood = subject.stood_for(CHECK, partition, stood_at(subject, partition), RESTS_ON)
+    stood = subject.stood_for(CHECK, partition, starts(subject, partition), RESTS_ON)
     interval, known_from = deletion_interval_ms(subject), subject.past.shaped_from(partition)
     if stood is None or interval is None or stood <= interval or not all_in_sync(subject, partition):
+        return False
+    hidden, limit = hidden_until(subject, partition, stood), subject.horizons[partition].expired_time
+    if hidden is None or (hidden > 0 and (limit is None or hidden >= limit)):
         return False
     return unexpired is None or (known_from is not None and max(start, unexpired) >= known_from)
 

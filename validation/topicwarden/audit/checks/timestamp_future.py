@@ -7,8 +7,10 @@ compacted where ``min.compaction.lag.ms`` is set.
 
 Example: ``1 record stamped further ahead than the declared 3,600,000 ms, first at offset 14 of partition 0``.
 
-What to do: find the producer whose clock, time zone or unit is wrong. Since Kafka 4.0 brokers refuse what is more than
-an hour ahead (``message.timestamp.after.max.ms``, KIP-1030).
+Remedy: find the producer whose clock, time zone or unit is wrong. Since Kafka 4.0 brokers refuse what is more than an
+hour ahead (``message.timestamp.after.max.ms``, KIP-1030).
+
+Source: ``LogValidator.validateTimestamp``, KIP-937, KIP-1030.
 """
 
 from collections.abc import Iterable

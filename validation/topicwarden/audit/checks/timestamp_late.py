@@ -4,9 +4,12 @@
 in its partition. Stream processors drop what comes later than their grace; and retention deletes by the youngest record
 of a segment, so late ones outlive it. The number of records is a lower bound in a partition of more than a million.
 
-Example: ``5 records that come later than declared, first at offset 90 of partition 1``.
+Example: ``5 records stamped more than 600,000 ms before an earlier one, first at offset 90 of partition 1``.
 
-What to do: find the producer that buffers, replays or back-dates; or declare what is meant.
+Remedy: find the producer that buffers, replays or back-dates; or declare what is meant.
+
+Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTimestamp``;
+``TimeWindows.ofSizeAndGrace``.
 """
 
 from collections.abc import Iterable

@@ -7,13 +7,15 @@ configuration may not be seen.
 
 Example: ``the last record of partition 0, offset 99, is stamped CreateTime; declared LogAppendTime``.
 
-What to do: declare ``message.timestamp.type`` under ``config`` and deploy; what is written already stays as it is.
+Remedy: declare ``message.timestamp.type`` under ``config`` and deploy; what is written already stays as it is.
+
+Source: KIP-32, ``LogValidator``.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 _SETTING = "message.timestamp.type"
 _PATH = ("contents", "timestamps", "type")

@@ -5,11 +5,13 @@ it counts seconds, or microseconds, or nanoseconds. Brokers take any number. Sec
 deletes such records at once; microseconds look like the far future, and keep all behind them (KAFKA-6482: five days
 under a policy of 48 hours). Needs no declaration.
 
-Example: ``7 records whose timestamp counts no milliseconds, first at offset 12 of partition 0``, because
-``7 × microseconds: partition 0: offsets 12, 13, …``.
+Example: ``7 records whose timestamp counts no milliseconds, first at offset 12 of partition 0``, because ``7 ×
+microseconds: partition 0: offsets 12, 13, …``.
 
-What to do: find the producer that sets timestamps itself, and multiply or divide there.
-``message.timestamp.before.max.ms`` and ``message.timestamp.after.max.ms`` make the broker refuse them (KIP-937).
+Remedy: find the producer that sets timestamps itself, and multiply or divide there. ``message.timestamp.before.max.ms``
+and ``message.timestamp.after.max.ms`` make the broker refuse them (KIP-937).
+
+Source: KAFKA-6482, KIP-937; ``LogValidator.validateTimestamp``.
 """
 
 from collections.abc import Iterable

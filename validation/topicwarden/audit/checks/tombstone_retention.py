@@ -8,8 +8,10 @@ tombstone by the look at T1, as it had taken away a record behind it; at a look 
 log ended at some offset; a record from there on was cleaned away since, so that a whole cleaning took place after the
 moment; and the tombstone still stands. Settings unchanged throughout. Not looked at in a first audit.
 
-Example: a broker from before KIP-534, where markers and tombstones were kept for ever by a cleaning that always
-moved their horizon on (KAFKA-4545, KAFKA-8522). Remedy: upgrade; look whether ``delete.retention.ms`` is what is meant.
+Example: a broker from before KIP-534, where markers and tombstones were kept for ever by a cleaning that always moved
+their horizon on (KAFKA-4545, KAFKA-8522).
+
+Remedy: upgrade; look whether ``delete.retention.ms`` is what is meant.
 
 Source: KIP-534, ``Cleaner.cleanInto``, ``RecordBatch.deleteHorizonMs``.
 """
@@ -20,7 +22,7 @@ from topicwarden.audit.history.memory import Witness
 from topicwarden.audit.horizon import CLOCK_MS
 from topicwarden.audit.standing import cleaned_away, extent, replicas, same_leader
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 CHECK = "tombstone-retention"
 RESTS_ON = ("cleanup.policy", "delete.retention.ms")

@@ -5,14 +5,17 @@ records lost, and its consumers' offsets are those of the old one. Nothing that 
 to judge the new one. Where the YAML says ``allow: [recreate]``, it is only noted. Not looked at in a first audit.
 
 Example: a Streams application was reset while it ran, and its internal topics came back empty (KIP-698).
+
 Remedy: find out who did it; reset the offsets of the groups that read the topic.
+
+Source: KIP-516 for topic ids.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
 from topicwarden.topic import Allowance
+from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:

@@ -3,13 +3,17 @@
 **fail**: it is not. Topics that Kafka, Kafka Connect and Kafka Streams make for themselves need no declaration; where
 one is taken for such by its name alone, the ``pass`` says so.
 
-Example: a topic that somebody created by hand. Remedy: declare it (`topicwarden import` writes the YAML), or delete it.
+Example: a topic that somebody created by hand, or that a producer's typing error created.
+
+Remedy: declare it (`topicwarden import` writes the YAML), or delete it.
+
+Source: ``DefaultAutoTopicCreationManager.createTopics``; ``internal-policy`` for how Kafka's own are told.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:

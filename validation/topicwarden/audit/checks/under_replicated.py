@@ -1,14 +1,20 @@
 """Every replica is in sync.
 
-**fail**: at the moment of the snapshot a partition had fewer in-sync replicas than replicas, or no
-leader at all (Kafka's ``UnderReplicatedPartitions`` and ``OfflinePartitionsCount``). It is what the
-brokers themselves report, so one look is proof; a broker that restarts causes it for a while.
+**fail**: at the moment of the snapshot a partition had fewer in-sync replicas than replicas, or no leader at all. It is
+what the brokers themselves report, so one look is proof; a broker that restarts causes it for a while.
+
+Example: ``6 of 12 partitions are under-replicated: 1, 3, 5, 7, 9, 11``, because ``broker 3 is not part of the cluster
+now``.
+
+Remedy: bring the broker back, or reassign its partitions.
+
+Source: ``Partition.isUnderReplicated``; ``UnderReplicatedPartitions`` and ``OfflinePartitionsCount`` of the brokers.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Verdict
+from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:

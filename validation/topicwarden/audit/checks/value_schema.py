@@ -8,12 +8,15 @@ Formats are those of Kafka's own serializers (``string``, ``int``, ``long``, ``u
 Protocol Buffers, bare or, with ``registry: true``, in Confluent's wire format: a zero, the schema's id in four bytes,
 for Protocol Buffers the path of the message, then the data.
 
-Example: ``3 records do not meet their contract, first at offset 17 of partition 2``, because ``3 × /amount: expected
-number, seen string ({id: integer, amount: string})``. Names are told where the schema has them; nothing else of a
-record is.
+Example: ``3 records whose value is not json as declared, first at offset 17 of partition 2``, because ``3 × /amount:
+expected number, seen string ({id: integer, amount: string})``. Names are told where the schema has them; nothing else
+of a record is.
 
-What to do: find the producer; a consumer that trusts the contract stops at that offset. Skip, or correct by a later
-record of the key.
+Remedy: find the producer; a consumer that trusts the contract stops at that offset. Skip, or correct by a later record
+of the key.
+
+Source: ``org.apache.kafka.common.serialization``; the wire format of Confluent's Schema Registry, which Apicurio speaks
+too.
 """
 
 from collections.abc import Iterable

@@ -1,0 +1,71 @@
+"""What is to be read of each partition, and how the reader counts it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from topicwarden.audit.contracts import Contracts
+from topicwarden.audit.counts import BANDS
+from topicwarden.audit.horizon import Horizon, PartitionOf
+from topicwarden.audit.ranges import Range
+from topicwarden.kafka.snapshot import LiveTopic
+
+BLOCK = 8_192
+"""Offsets that are counted together, where records are not counted by key."""
+BANDS_AT_MOST = 16
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What is to be read of one partition, and the borders to count by."""
+
+    range: Range
+    compacted: bool
+    horizon: Horizon
+    again: Range | None = None
+    """What is read beside it: the rest of a block of which retention took a part."""
+
+    @property
+    def place(self) -> PartitionOf:
+        return self.range.topic, self.range.partition
+
+
+def slices(topics: Iterable[LiveTopic], horizons: Mapping[PartitionOf, Horizon]) -> list[Slice]:
+    """Every partition that holds anything, as the snapshot saw it."""
+    held = [
+        (live.topic, partition, extent)
+        for live in topics
+        for partition, extent in live.extents.items()
+        if extent.start < extent.end
+    ]
+    return [
+        Slice(
+            Range(number, topic.name, partition, extent.start, extent.end),
+            topic.compacted,
+            horizons[topic.name, partition],
+        )
+        for number, (topic, partition, extent) in enumerate(held)
+    ]
+
+
+def counting(parts: list[Slice], contracts: Contracts, now: int) -> str:
+    """How the reader counts; see ``reader/Counting.java``."""
+    rules = {"now": now, "bands": BANDS, "block": BLOCK, "bands_at_most": BANDS_AT_MOST}
+    return json.dumps({**rules, "parts": border_rows(parts, contracts)})
+
+
+def border_rows(parts: list[Slice], contracts: Contracts) -> list[dict[str, int | bool | None]]:
+    """A row a partition; what is None is no border."""
+    return [
+        {
+            "part": part.range.part,
+            "by_key": part.compacted or part.range.topic in contracts.by_key,
+            "rolled_border": part.horizon.rolled,
+            "cleanable_border": part.horizon.cleanable,
+            "expired_time": part.horizon.expired_time,
+            "future_offset": part.horizon.future_offset,
+        }
+        for part in parts
+    ]
