@@ -61,7 +61,6 @@ def scan_since(
             remembering=keys,
             rate=rate,
         )
-        read = keys.read_records() if steps else 0
         keys.tidy()
     except (PySparkException, Py4JJavaError):
         return None
@@ -78,7 +77,7 @@ def scan_since(
         if step.slice.place in counts
     }
     horizons = {step.slice.place: step.slice.horizon for step in steps}
-    return Outcome(counts, known, read, horizons, tuple(_told(steps)))
+    return Outcome(counts, known, keys.read_records, horizons, tuple(_told(steps)))
 
 
 def _told(steps: Iterable[Step]) -> Iterable[str]:

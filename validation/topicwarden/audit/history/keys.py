@@ -1,44 +1,46 @@
 """The groups of an audit's scan, kept, so that the next one reads only what is new (``--since last``).
 
-A part holds a row for each key (by its hash) or block of offsets that the audit read, as it was then known: a key
-that occurs in several parts is as the last of them says. The first part of a partition holds all of it, the later
-ones what changed; they are brought together before they are many.
+A part holds a row for each key (by its hash) or block of offsets that the audit read, with what it counted of it: what
+is known of a key is what all parts tell of it, together. The first part of a partition holds all of it, the later
+ones what came to it; they are brought together before they are many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
+from topicwarden.audit.algorithms import ALGORITHMS
 from topicwarden.audit.history.store import Part, Store, literal
 from topicwarden.audit.history.totals import HOUR_MS, KeyTotals, key_totals
 from topicwarden.audit.scan import BANDS_AT_MOST, BLOCK, Totals
 
 FOLDER = "keys"
-MOST_PARTS = 8
+MOST_PARTS = 32
 """Of one partition; then all of it is written anew."""
 
 _MOST_BROADCAST = 2_000_000
 """Offsets that are new; with more, Spark joins as it sees fit."""
 
 _SUMS = ("records", "payload_bytes", "null_keys", "tombstones", "empty_values")
-_GREATEST = ("largest_record", "last_offset", "last_tombstone", "last_timestamp")
-_LEAST = ("first_null_key", "first_empty_value", "first_offset", "first_timestamp", "fits")
+_GREATEST = ("largest_record", "last_offset", "last_tombstone", "last_timestamp", "fits")
+_LEAST = ("first_null_key", "first_empty_value", "first_offset", "first_timestamp")
 _BORDERED = ("rolled", "cleanable", "cleanable_bytes", "expired", "expired_behind_future")
 """Counted by borders of the moment: of what was read before, they are told by ``Checkpoint``."""
 
-_FIELDS = (*_SUMS, *_GREATEST, *_LEAST)
-_PLACE = ("topic_id", "partition", "keyed", "bucket")
+_GROUP = ("part", "note", "keyed", "bucket")
+_OF_A_KEY = ("topic_id", "partition", "bucket", "records", "largest_record", "first_offset", "last_timestamp", "fits")
+"""What is asked of a key that was known: the rest only adds up, in the totals. Each column read costs as much."""
+
 _COLUMNS = (
     "topic_id string, partition int, note string, bucket long, records long, payload_bytes long, "
     "null_keys long, tombstones long, empty_values long, largest_record int, last_offset long, last_tombstone long, "
     "last_timestamp long, first_null_key long, first_empty_value long, first_offset long, first_timestamp long, "
-    "fits int, rolled long, cleanable long, cleanable_bytes long, expired long, expired_behind_future long, "
-    "keyed boolean"
+    "fits int, rolled long, cleanable long, cleanable_bytes long, expired long, expired_behind_future long"
 )
 
 
@@ -57,8 +59,12 @@ class Held:
 
     @property
     def anew(self) -> bool:
-        """Whether all of it is to be written into the next part."""
+        """Whether all of it is to be written into one part."""
         return len(self.parts) >= MOST_PARTS
+
+    def then(self, name: str) -> tuple[str, ...]:
+        """The parts that hold it when ``name`` was added."""
+        return (_whole(name),) if self.anew else (*self.parts, name)
 
 
 class Keys:
@@ -73,159 +79,171 @@ class Keys:
         self._held = held
         self._known = {part: one for part, one in held.items() if one.parts}
         self._name = name
-        self._small: Callable[[DataFrame], DataFrame] = F.broadcast if new <= _MOST_BROADCAST else _as_it_is
-        self._touched: DataFrame | None = None
+        self._few = new <= _MOST_BROADCAST
+        self._changed: DataFrame | None = None
+        self.read_records = 0
+        """The records that this audit read itself."""
         self.totals: dict[int, str] = {}
         """Of the keys of each partition, for the next audit."""
 
     def changed(self, read: DataFrame) -> DataFrame:
         """Writes what the next audit needs; see ``scan.Remembering``."""
-        if not self._known:
-            return self._written(self._name, read)
-        self._written(f"{self._name}-read", read)
-        new = self._rows(f"{self._name}-read")
-        asked = self._small(new.where("note is null").select(*_PLACE).distinct())
-        self._touched = self._lately(True, asked).persist()
-        blocks = self._lately(False, None).persist()
-        merged = _merged(self._touched.unionByName(blocks.where("note is null")), new)
-        rest = blocks.join(asked, list(_PLACE), "left_anti")
-        whole = self._whole(asked)
-        kept = merged if whole is None else merged.unionByName(whole)
-        return self._written(self._name, kept, numbered=True).unionByName(self._numbered(rest, anew=False))
+        self._write(self._name, read)
+        first = {part: one for part, one in self._held.items() if not one.parts}
+        groups = [self._rows([self._name], first).withColumns(_was(None))] if first else []
+        if self._known:
+            new = self._rows([self._name], self._known)
+            buckets = new.where("keyed").select("bucket")
+            old = self._old(self._known, F.broadcast(buckets) if self._few else buckets)
+            together = _together(new, old).where("not keyed or read > 0")
+            self._changed = together.persist()
+            groups.append(self._changed)
+        return reduce(DataFrame.unionByName, groups)
 
-    def unchanged(
-        self, changed: list[Row], totals: Callable[[DataFrame], list[Row]], now: int
-    ) -> Mapping[int, list[Totals]]:
+    def unchanged(self, changed: list[Row], groups: DataFrame, now: int) -> Mapping[int, list[Totals]]:
         """Totals of the keys that were known and did not change; see ``scan.Remembering``."""
-        rows = _by_part(row for row in changed if row["keyed"])
-        hours = _hours(self._numbered(self._rows(self._name).where("keyed")))
-        before = self._touched_totals(totals)
+        rows: dict[int, list[Totals]] = {}
+        for row in changed:
+            if row["keyed"]:
+                rows.setdefault(row["part"], []).append(row.asDict())
+        fresh, before = self._ledger(groups)
         found: dict[int, list[Totals]] = {}
         for part, held in self._held.items():
-            fresh = key_totals(rows.get(part, ()), hours.get(part, {}))
-            if held.parts and not held.anew:
+            total = key_totals(rows.get(part, ()), fresh.get(part, KeyTotals()).hours)
+            if held.parts:
                 rest = KeyTotals.of(held.totals).without(before.get(part, KeyTotals()))
                 if rest.counted:
                     found[part] = rest.bands(now)
-                fresh = rest.plus(fresh)
-            self.totals[part] = fresh.told(now)
+                total = rest.plus(total)
+            self.totals[part] = total.told(now)
         return found
 
-    def read_records(self) -> int:
-        """The records that this audit read itself."""
-        name = f"{self._name}-read" if self._known else self._name
-        (row,) = self._rows(name).where("note is null").agg(F.sum("records").alias("records")).collect()
-        return int(row["records"] or 0)
-
     def tidy(self) -> None:
-        """Takes away what only this audit needed."""
-        if self._known:
-            self._spark.catalog.clearCache()
-            self._store.delete(FOLDER, Part(f"{self._name}-read", 0))
+        """Brings together what lies in many parts; gives back what only this audit needed."""
+        if self._changed is not None:
+            self._changed.unpersist()
+        anew = {part: one for part, one in self._known.items() if one.anew}
+        if anew:
+            self._write(_whole(self._name), _together(self._rows([self._name], anew), self._old(anew, None)))
 
-    def _touched_totals(self, totals: Callable[[DataFrame], list[Row]]) -> dict[int, KeyTotals]:
-        if self._touched is None:
-            return {}
-        old = self._numbered(self._touched, anew=False)
-        hours = _hours(old)
-        return {part: key_totals(rows, hours.get(part, {})) for part, rows in _by_part(totals(old)).items()}
+    def _ledger(self, groups: DataFrame) -> tuple[dict[int, KeyTotals], dict[int, KeyTotals]]:
+        """Of the keys that changed, by partition: totals that are needed of them as they are, and as they were."""
+        now = F.struct(F.lit(False).alias("was"), "records", "largest_record", "last_timestamp", "read")
+        was = F.struct(
+            F.lit(True).alias("was"),
+            F.col("was_records").alias("records"),
+            F.col("was_largest_record").alias("largest_record"),
+            F.col("was_last_timestamp").alias("last_timestamp"),
+            F.lit(0).cast("long").alias("read"),
+        )
+        explained = {
+            one.name: F.sum(F.shiftright("fits", bit).bitwiseAND(1)).alias(one.name)
+            for bit, one in enumerate(ALGORITHMS)
+        }
+        sums = {
+            "records": F.sum("records"),
+            "keys": F.count("*"),
+            "superseded": F.sum(F.col("records") - 1),
+            "clean_bytes_at_most": F.sum("largest_record"),
+            **explained,
+        }
+        found = (
+            groups.where("note is null")
+            .select("part", "keyed", "fits", F.inline(F.array(now, was)))
+            .where("records is not null")
+            .groupBy("part", "keyed", "was", F.floor(F.col("last_timestamp") / HOUR_MS).alias("hour"))
+            .agg(*(column.alias(name) for name, column in sums.items()), F.sum("read").alias("read"))
+            .collect()
+        )
+        self.read_records = sum(row["read"] or 0 for row in found)
+        sides: tuple[dict[int, KeyTotals], dict[int, KeyTotals]] = {}, {}
+        for row in found:
+            if row["keyed"]:
+                side = sides[row["was"]]
+                one = KeyTotals({name: row[name] for name in sums}, {row["hour"]: row["records"]})
+                side[row["part"]] = side.get(row["part"], KeyTotals()).plus(one)
+        return sides
 
-    def _written(self, name: str, groups: DataFrame, *, numbered: bool = False) -> DataFrame:
-        rows = groups
-        if not numbered:
-            fits = [] if "fits" in groups.columns else [F.lit(None).cast("int").alias("fits")]
-            rows = groups.select("*", *fits).join(F.broadcast(self._places(self._held)), "part")
+    def _write(self, name: str, groups: DataFrame) -> None:
+        rows = groups.join(F.broadcast(self._places(self._held)), "part")
         # Keys and blocks lie apart, as blocks are few and read each time.
         self._spark.conf.set("spark.sql.maxConcurrentOutputFileWriters", "4")
-        self._store.write(FOLDER, name, rows.select(*_cast()), apart_by="keyed")
-        return self._numbered(self._rows(name))
+        self._store.write(FOLDER, name, rows.select(*_cast(), "keyed"), apart_by="keyed")
 
-    def _rows(self, name: str) -> DataFrame:
-        return self._store.read(FOLDER, [Part(name, 0)], _COLUMNS)
+    def _rows(self, names: list[str], places: Mapping[int, Held]) -> DataFrame:
+        """All that the parts ``names`` tell of these partitions, with their numbers in this scan."""
+        return self._numbered(self._kind(names, True).unionByName(self._kind(names, False)), places)
 
-    def _lately(self, keyed: bool, asked: DataFrame | None) -> DataFrame:
-        """What the parts tell of keys (those that are ``asked`` for) or blocks: of each, what the last one tells."""
-        lists = [
-            {"topic_id": one.topic_id, "partition": one.partition, "name": name, "age": age, "log_start": one.start}
-            for one in self._known.values()
-            for age, name in enumerate(one.parts)
-        ]
-        wanted = literal(self._spark, lists, "topic_id string, partition int, name string, age int, log_start long")
+    def _kind(self, names: list[str], keyed: bool) -> DataFrame:
+        parts = [Part(name, 0) for name in names]
+        rows = self._store.read(FOLDER, parts, _COLUMNS, f"keyed={str(keyed).lower()}")
+        return rows.withColumn("keyed", F.lit(keyed))
+
+    def _old(self, places: Mapping[int, Held], buckets: DataFrame | None) -> DataFrame:
+        """What was known of partitions: their blocks, and their keys, or such as may be of ``buckets``."""
+        alike: dict[frozenset[int], list[str]] = {}
+        for name in sorted({name for one in places.values() for name in one.parts}):
+            alike.setdefault(frozenset(part for part, one in places.items() if name in one.parts), []).append(name)
         every = []
-        for name in sorted({name for one in self._known.values() for name in one.parts}):
-            rows = self._rows(name).where(F.col("keyed") == keyed)
-            rows = rows if asked is None else _those(rows, asked)
-            every.append(rows.withColumn("name", F.lit(name)))
-        rows = reduce(DataFrame.unionByName, every).join(F.broadcast(wanted), ["topic_id", "partition", "name"])
-        if not keyed:
+        for parts, names in alike.items():
+            keys = self._kind(names, True).select(*_OF_A_KEY, "keyed")
+            # By one number, which is fast; what else has this number goes when it is brought together.
+            keys = keys if buckets is None else keys.join(buckets, "bucket", "left_semi")
+            blocks = self._kind(names, False).drop(*_BORDERED)
+            held = {part: places[part] for part in parts}
+            every.append(self._numbered(blocks.unionByName(keys, allowMissingColumns=True), held, since_start=True))
+        return reduce(DataFrame.unionByName, every)
+
+    def _numbered(self, rows: DataFrame, places: Mapping[int, Held], *, since_start: bool = False) -> DataFrame:
+        """With the number of the partition in this scan; ``since_start``: without blocks that retention took or cut."""
+        numbered = rows.join(F.broadcast(self._places(places)), ["topic_id", "partition"])
+        if since_start:
             block = F.floor(F.col("bucket") / BANDS_AT_MOST) * BLOCK
-            rows = rows.where(F.col("note").isNotNull() | (block >= F.col("log_start")))
-        rows = rows.drop("name", "log_start").withColumns({name: F.lit(0).cast("long") for name in _BORDERED})
-        if all(len(one.parts) == 1 for one in self._known.values()):
-            return rows.drop("age")
-        fields = [name for name in rows.columns if name not in (*_PLACE, "note", "age")]
-        # A note stands for itself: each is of a reading of its own.
-        own = F.when(F.col("note").isNotNull(), F.col("age")).alias("own")
-        latest = rows.groupBy(*_PLACE, "note", own).agg(F.max_by(F.struct(*fields), "age").alias("row"))
-        return latest.select(*_PLACE, "note", "row.*")
-
-    def _whole(self, changed: DataFrame) -> DataFrame | None:
-        """Everything else of partitions that are written anew; None where there is none."""
-        anew = {part: one for part, one in self._known.items() if one.anew}
-        if not anew:
-            return None
-        places = F.broadcast(self._places(anew).drop("part"))
-        rows = self._lately(True, None).unionByName(self._lately(False, None)).join(places, ["topic_id", "partition"])
-        return rows.join(changed, list(_PLACE), "left_anti")
-
-    def _numbered(self, rows: DataFrame, *, anew: bool = True) -> DataFrame:
-        """With the number of the partition in this scan; ``anew``: also of those that are written anew."""
-        held = self._held if anew else {part: one for part, one in self._held.items() if not one.anew}
-        return rows.join(F.broadcast(self._places(held)), ["topic_id", "partition"]).drop("topic_id", "partition")
+            numbered = numbered.where(F.col("keyed") | F.col("note").isNotNull() | (block >= F.col("log_start")))
+        return numbered.drop("topic_id", "partition", "log_start")
 
     def _places(self, held: Mapping[int, Held]) -> DataFrame:
-        rows = [{"part": part, "topic_id": one.topic_id, "partition": one.partition} for part, one in held.items()]
-        return literal(self._spark, rows, "part int, topic_id string, partition int")
+        rows = [
+            {"part": part, "topic_id": one.topic_id, "partition": one.partition, "log_start": one.start}
+            for part, one in held.items()
+        ]
+        return literal(self._spark, rows, "part int, topic_id string, partition int, log_start long")
 
 
-def _merged(old: DataFrame, read: DataFrame) -> DataFrame:
-    """What was read, with what was known of the same keys and blocks; both are small, or Spark makes them so."""
-    before = old.select(*_PLACE, *(F.col(name).alias(f"old_{name}") for name in _FIELDS))
-    new = read.where("note is null").join(before, list(_PLACE), "left")
-    fields: dict[str, Column] = {name: F.col(name) + F.coalesce(f"old_{name}", F.lit(0)) for name in _SUMS}
-    fields |= {name: F.greatest(name, f"old_{name}") for name in _GREATEST}
-    fields |= {name: F.least(name, f"old_{name}") for name in _LEAST}
-    merged = new.withColumns(fields).drop(*(f"old_{name}" for name in _FIELDS))
-    return merged.unionByName(read.where("note is not null"))
+def _together(new: DataFrame, old: DataFrame) -> DataFrame:
+    """What was read, with what was known: a row a group, see ``_was`` for what it tells of before."""
+    both = new.withColumn("new", F.lit(True)).unionByName(old.withColumn("new", F.lit(False)), allowMissingColumns=True)
+    return both.groupBy(*_GROUP).agg(
+        *(F.sum(name).alias(name) for name in _SUMS),
+        *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in _BORDERED),
+        *(F.max(name).alias(name) for name in _GREATEST),
+        *(F.min(name).alias(name) for name in _LEAST),
+        *(column.alias(name) for name, column in _was(F.col("new")).items()),
+    )
 
 
-def _those(rows: DataFrame, asked: DataFrame) -> DataFrame:
-    """The rows that are asked for: found by one number each, which is fast, and then by what it stands for."""
-    number = F.xxhash64("topic_id", "partition", "bucket").alias("number")
-    likely = rows.select("*", number).join(F.broadcast(asked.select(number)), "number", "left_semi").drop("number")
-    return likely.join(asked, list(_PLACE), "left_semi")
+def _was(new: Column | None) -> dict[str, Column]:
+    """How many of a group's records this audit ``read``, and what was known before; None where that is nothing."""
+    if new is None:
+        nothing = F.lit(None).cast("long")
+        return {
+            "read": F.col("records"),
+            "was_records": nothing,
+            "was_largest_record": nothing.cast("int"),
+            "was_last_timestamp": nothing,
+        }
+    return {
+        "read": F.coalesce(F.sum(F.when(new, F.col("records"))), F.lit(0)),
+        "was_records": F.sum(F.when(~new, F.col("records"))),
+        "was_largest_record": F.max(F.when(~new, F.col("largest_record"))),
+        "was_last_timestamp": F.max(F.when(~new, F.col("last_timestamp"))),
+    }
 
 
-def _by_part(rows: object) -> dict[int, list[Totals]]:
-    found: dict[int, list[Totals]] = {}
-    for row in rows:  # type: ignore[attr-defined]
-        found.setdefault(row["part"], []).append(row.asDict())
-    return found
+def _whole(name: str) -> str:
+    return f"{name}-whole"
 
 
-def _hours(rows: DataFrame) -> dict[int, dict[int, int]]:
-    """By partition: how many records there are of keys whose last record is of an hour."""
-    hour = F.floor(F.col("last_timestamp") / HOUR_MS).alias("hour")
-    found: dict[int, dict[int, int]] = {}
-    for row in rows.groupBy("part", hour).agg(F.sum("records").alias("records")).collect():
-        found.setdefault(row["part"], {})[row["hour"]] = row["records"]
-    return found
-
-
-def _cast() -> list[Column]:
+def _cast() -> Iterable[Column]:
     pairs = (column.strip().split(" ") for column in _COLUMNS.split(","))
     return [F.col(name).cast(kind) for name, kind in pairs]
-
-
-def _as_it_is(rows: DataFrame) -> DataFrame:
-    return rows

@@ -20,7 +20,8 @@ from pyspark.sql import SparkSession
 
 from topicwarden.audit.history.access import History
 from topicwarden.audit.history.store import Store, literal, part_name
-from topicwarden.finding import BY_WEIGHT, AuditReport, Finding, PastAudit, Verdict
+from topicwarden.finding import AuditReport, Finding, PastAudit
+from topicwarden.verdict import BY_WEIGHT, Verdict
 
 MOST = 60
 """Audits that are remembered, of one stack and one choice of topics."""

@@ -150,7 +150,7 @@ def now_known(step: Step, counts: Counts, live: LiveTopic, rules: Contracts, wri
     points[end] = Checkpoint(end, counts.records, counts.payload_bytes, counts.keys)
     kept = sorted(points.values(), key=lambda point: point.offset)[-_CHECKPOINTS:]
     return Known(
-        parts=(name,) if step.known is None or step.held.anew else (*step.held.parts, name),
+        parts=step.held.then(name),
         terms=terms(live, rules),
         start=horizon.start,
         faulty=bool(counts.faults),

@@ -15,7 +15,8 @@ from topicwarden.audit.history.memory import (
     Witness,
 )
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Settled, Verdict
+from topicwarden.finding import Settled
+from topicwarden.verdict import Verdict
 
 Judged = Mapping[str, tuple[Judgement, ...]]
 """What each check said, by its id."""

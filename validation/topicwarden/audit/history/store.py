@@ -110,9 +110,17 @@ class Store:
         marker = self._path(f"{self.path(folder, name)}/{_COMPLETE}")
         self._files(marker).create(marker).close()
 
-    def read(self, folder: str, parts: Iterable[Part], schema: str) -> DataFrame:
-        """The rows of some parts. One that another audit replaced and took away meanwhile is passed over."""
+    def read(self, folder: str, parts: Iterable[Part], schema: str, within: str = "") -> DataFrame:
+        """The rows of some parts, or of their folders ``within``, where they have them.
+
+        A file that another audit replaced and took away meanwhile is passed over.
+        """
         paths = [self.path(folder, part.name) for part in parts]
+        if within:
+            inner = (f"{path}/{within}" for path in paths)
+            paths = [path for path in inner if self._files(self._path(path)).exists(self._path(path))]
+            if not paths:
+                return literal(self._spark, [], schema)
         return self._spark.read.schema(schema).option("ignoreMissingFiles", "true").parquet(*paths)
 
     def path(self, folder: str, name: str) -> str:

@@ -1,0 +1,44 @@
+"""``python -m tests.soundness``: random histories on a real broker, and planted faults; how many were told wrong."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.soundness.broker import end_in_order, room
+from tests.soundness.planting import plant
+from tests.soundness.rounds import AT_ONCE, Stage, Tally, run
+from tests.soundness.tables import told, told_of_faults
+from topicwarden.audit.spark import spark_session
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(prog="python -m tests.soundness", description=__doc__)
+    arguments.add_argument("--histories", type=int, default=300, help="how many random histories")
+    arguments.add_argument("--faults", type=int, default=20, help="how many variants of each fault")
+    arguments.add_argument("--seed", type=int, default=None, help="of all that is drawn; another one each time")
+    arguments.add_argument("--first", type=int, default=0, help="the first history's number")
+    asked = arguments.parse_args()
+    seed = int(time.time()) if asked.seed is None else asked.seed
+    end_in_order()
+    print(f"seed {seed}", flush=True)
+    tally = Tally()
+    with tempfile.TemporaryDirectory() as folder, room(Path(folder)) as ours, spark_session(ours.project) as spark:
+        stage = Stage(ours, spark)
+        numbers = range(asked.first, asked.first + asked.histories)
+        for begin in numbers[::AT_ONCE]:
+            begun = time.monotonic()
+            run(stage, range(begin, min(begin + AT_ONCE, numbers.stop)), seed, tally)
+            seconds = time.monotonic() - begun
+            print(f"{tally.histories} histories, {len(tally.denied)} denied, {seconds:.0f} s", flush=True)
+        found = plant(stage, asked.faults, seed, tally)
+    print(told(tally))
+    print(told_of_faults(found))
+    return 1 if tally.denied or tally.inexact or found.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,203 @@
+"""What is true of records: counted once more, over what lies on the broker's disk."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from kafka.partitioner.default import murmur2
+
+from tests.soundness.scene import Scene
+from tests.soundness.teller import Truth
+from topicwarden.finding import Finding
+from topicwarden.sandbox.files import Entry
+from topicwarden.topic import Contents
+
+CLOCK_MS = 5_000
+_SECONDS, _MICROS = 100_000_000_000, 100_000_000_000_000
+Wrong = Callable[[Entry, Contents, Scene], bool]
+
+
+def _no_json(entry: Entry, contents: Contents, scene: Scene) -> bool:
+    if entry.value is None:
+        return False
+    try:
+        json.loads(entry.value)
+    except ValueError:
+        return True
+    return False
+
+
+def _no_number(entry: Entry, contents: Contents, scene: Scene) -> bool:
+    """Of the faults' schema: ``n`` has to be a number."""
+    value = json.loads(entry.value) if entry.value is not None else {"n": 0}
+    return not isinstance(value, dict) or not isinstance(value.get("n"), float | int)
+
+
+def _value(entry: Entry, contents: Contents, scene: Scene) -> bool:
+    schema = contents.value_schema is not None
+    return _no_json(entry, contents, scene) or (schema and _no_number(entry, contents, scene))
+
+
+def _no_text(entry: Entry, contents: Contents, scene: Scene) -> bool:
+    try:
+        (entry.key or b"").decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _size(entry: Entry, contents: Contents, scene: Scene) -> bool:
+    return len(entry.key or b"") + len(entry.value or b"") > (contents.record_max_bytes or 0)
+
+
+_WRONG: Final[dict[str, Wrong]] = {
+    "value-schema": _value,
+    "key-schema": _no_text,
+    "header": lambda entry, contents, scene: not set(contents.headers_required) <= set(entry.headers),
+    "record-size": _size,
+    "timestamp-unit": lambda entry, contents, scene: not _SECONDS <= entry.time <= _MICROS,
+}
+"""Of a record that is committed, by check."""
+
+
+def wrong(check: str, held: Sequence[Entry], contents: Contents, scene: Scene) -> list[int]:
+    """The offsets of records that are wrong."""
+    if check == "timestamp-late":
+        return list(_late(held, contents.timestamp_max_late_ms or 0))
+    return [entry.offset for entry in held if _WRONG[check](entry, contents, scene)]
+
+
+def _late(held: Sequence[Entry], most: int) -> Iterator[int]:
+    highest = None
+    for entry in held:
+        if highest is not None and highest - entry.time > most:
+            yield entry.offset
+        highest = entry.time if highest is None else max(highest, entry.time)
+
+
+def _contents(truth: Truth) -> Contents:
+    return truth.history.declared.contents if truth.history.declared else Contents()
+
+
+def _faults(finding: Finding, scene: Scene, truth: Truth) -> str:
+    """The first, to the offset, where the logs stood still; their number may be of uncommitted ones, too."""
+    told, steady, found, most = int(finding.evidence["records"] or 0), True, [], 0
+    for partition in (one.partition for one in scene.facts(finding.topic).partitions):
+        stable = scene.partition(finding.topic, partition).last_stable or 0
+        log = scene.steady(finding.topic, partition)
+        steady = steady and log is not None
+        for each in [log] if log else scene.logs(finding.topic, partition)[:1]:
+            contents = _contents(truth)
+            found += [(partition, at) for at in wrong(finding.check, each.committed(stable), contents, scene)]
+            most += len(wrong(finding.check, each.entries, contents, scene))
+    first = (finding.evidence["partition"], finding.evidence["offset"])
+    if steady and (first != min(found, default=(None, None)) or not len(found) <= told <= max(most, len(found))):
+        return f"{told} records, first at {first}, are said to be wrong, and are {len(found)} to {most}, {found[:3]}"
+    return "" if found else "no record is wrong"
+
+
+def _future(finding: Finding, scene: Scene, truth: Truth) -> str:
+    ahead = (_contents(truth).timestamp_max_ahead_ms or 0) + CLOCK_MS
+    for partition in finding.partitions or range(truth.partitions):
+        stable = scene.partition(finding.topic, partition).last_stable or 0
+        for log in scene.logs(finding.topic, partition):
+            if any(entry.time > scene.report.started + ahead for entry in log.committed(stable)):
+                return ""
+    return "no committed record is stamped so far ahead"
+
+
+def _counted(wanted: Callable[[Entry], bool], name: str) -> Callable[[Finding, Scene, Truth], str]:
+    """Records of which at least one is committed; their number is of all that stand."""
+
+    def judge(finding: Finding, scene: Scene, truth: Truth) -> str:
+        total, seen, steady = 0, 0, True
+        for partition in finding.partitions:
+            stable = scene.partition(finding.topic, partition).last_stable or 0
+            logs = scene.logs(finding.topic, partition)
+            steady = steady and scene.steady(finding.topic, partition) is not None
+            total += sum(map(wanted, logs[0].entries)) if logs else 0
+            seen += sum(map(wanted, logs[0].committed(stable))) if logs else 0
+        told = finding.evidence[name]
+        if steady and told != total:
+            return f"{told} are said to be there, and {total} are"
+        return "" if seen else "none is there that is committed"
+
+    return judge
+
+
+def _null_key(finding: Finding, scene: Scene, truth: Truth) -> str:
+    return _counted(lambda entry: entry.key is None, "null_keys")(finding, scene, truth)
+
+
+def _skew(finding: Finding, scene: Scene, truth: Truth) -> str:
+    logs = [scene.steady(finding.topic, one.partition) for one in scene.facts(finding.topic).partitions]
+    held = [len(log.entries) for log in logs if log]
+    if len(held) < len(logs):
+        return ""
+    return "" if max(held) * len(held) / sum(held) > (_contents(truth).partition_max_skew or 0) else f"they hold {held}"
+
+
+def _hot(finding: Finding, scene: Scene, truth: Truth) -> str:
+    logs = [scene.steady(finding.topic, one.partition) for one in scene.facts(finding.topic).partitions]
+    held = [log for log in logs if log]
+    if len(held) < len(logs):
+        return ""
+    most = max(max(Counter(e.key for e in log.entries if e.key is not None).values(), default=0) for log in held)
+    share = most / sum(len(log.entries) for log in held)
+    return "" if share > (_contents(truth).key_max_share or 0) else f"the hottest key has {share:.2%}"
+
+
+def _places(finding: Finding, scene: Scene) -> dict[bytes, set[int]]:
+    """Where each key lies that is committed."""
+    found: dict[bytes, set[int]] = {}
+    for partition in (one.partition for one in scene.facts(finding.topic).partitions):
+        stable = scene.partition(finding.topic, partition).last_stable or 0
+        for log in scene.logs(finding.topic, partition)[:1]:
+            for entry in log.committed(stable):
+                if entry.key is not None:
+                    found.setdefault(entry.key, set()).add(partition)
+    return found
+
+
+def _still(finding: Finding, scene: Scene) -> bool:
+    return all(scene.steady(finding.topic, one.partition) for one in scene.facts(finding.topic).partitions)
+
+
+def _several(finding: Finding, scene: Scene, truth: Truth) -> str:
+    number, told = sum(len(held) > 1 for held in _places(finding, scene).values()), finding.evidence["keys_in_several"]
+    agreed = number == told or (number and not _still(finding, scene))
+    return "" if agreed else f"{number} keys do, and {told} are said to"
+
+
+def _placed(finding: Finding, scene: Scene, truth: Truth) -> str:
+    """The declared partitioner is murmur2: kafka-python's tells."""
+    never = sum(
+        not any((murmur2(key) & 0x7FFFFFFF) % count == partition for count in range(1, truth.partitions + 1))
+        for key, held in _places(finding, scene).items()
+        for partition in held
+    )
+    told = finding.evidence["never"]
+    agreed = never == told or (never and not _still(finding, scene))
+    return "" if agreed else f"{never} keys lie wrong, and {told} are said to"
+
+
+def _stamped(finding: Finding, scene: Scene, truth: Truth) -> str:
+    declared, in_force = _contents(truth).timestamp_type, truth.config.get("message.timestamp.type", "CreateTime")
+    return "" if in_force != declared else "the configuration is as declared"
+
+
+ORACLES: Final[dict[str, Callable[[Finding, Scene, Truth], str]]] = {
+    **dict.fromkeys((*_WRONG, "timestamp-late"), _faults),
+    "null-key": _null_key,
+    "empty-value": _counted(lambda entry: entry.value == b"", "empty_values"),
+    "timestamp-future": _future,
+    "timestamp-type": _stamped,
+    "partition-skew": _skew,
+    "hot-key": _hot,
+    "key-in-several-partitions": _several,
+    "key-partition": _placed,
+    "expression": lambda finding, scene, truth: "no expression is declared",
+}

@@ -1,0 +1,81 @@
+"""One variant of a fault: its topic and its records, drawn from a seed; see ``faults``.
+
+A plant is a history whose first stretch is empty: an audit sees the topic before there is anything wrong with it.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kafka.partitioner.default import murmur2
+
+from tests.soundness.story import Deed, History, Record, Step, Write
+from topicwarden.topic import Contents, Topic
+
+_QUICK: Final = {"segment.ms": "100", "compression.type": "producer"}
+
+
+@dataclass
+class Draw:
+    """One variant: its name, and the dice."""
+
+    name: str
+    random: random.Random
+
+    def topic(self, most: int = 4, least: int = 1, **settings: str) -> Topic:
+        config = {name.replace("_", "."): value for name, value in settings.items()}
+        return Topic(self.name, self.random.randint(least, most), 1, _QUICK | config)
+
+    def value(self, size: int | None = None) -> bytes:
+        return json.dumps({"n": self.random.random(), "x": "x" * (size or self.random.choice((0, 20, 300)))}).encode()
+
+    def records(self, topic: Topic, number: int, keys: int = 8, **same: object) -> tuple[Record, ...]:
+        """Well-formed ones, placed as Java's producer would."""
+        found = []
+        for _ in range(number):
+            key = f"key-{self.random.randrange(keys)}".encode()
+            found.append(Record(murmur2_place(key, topic.partitions), key, self.value(), headers=("trace-id",)))
+        return tuple(replace(record, **same) for record in found)  # type: ignore[arg-type]
+
+    def among(self, good: tuple[Record, ...], bad: tuple[Record, ...]) -> tuple[Record, ...]:
+        held = [*good, *bad]
+        self.random.shuffle(held)
+        return tuple(held)
+
+    def few(self) -> int:
+        return self.random.randint(1, 6)
+
+
+Plant = Callable[[Draw], History]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """``found_by`` are the checks of which one has to fail; ``stuck``: on a broker of which much is broken."""
+
+    plant: Plant
+    found_by: tuple[str, ...]
+    stuck: bool = False
+
+
+def history_of(topic: Topic, contents: Contents | None = None, *deeds: Deed, late: tuple[Deed, ...] = ()) -> History:
+    """``deeds`` befall it between the first look and the second, ``late`` ones between that and the third."""
+    steps = [Step(1, number / max(1, len(deeds)), deed) for number, deed in enumerate(deeds)]
+    steps += [Step(2, 0.0, deed) for deed in late]
+    return History(topic, replace(topic, contents=contents or Contents()), tuple(steps))
+
+
+def murmur2_place(key: bytes, partitions: int) -> int:
+    return int((murmur2(key) & 0x7FFFFFFF) % partitions)
+
+
+def repeats(draw: Draw, topic: Topic, keys: int = 1, size: int | None = None) -> tuple[Deed, ...]:
+    """One key's records, each in a segment of its own, and one that rolls the last of them."""
+    last = Record(0, b"last", b"{}", ahead=1_500)
+    number = draw.random.randint(8, 16)
+    held = (Write((Record(0, f"key-{n % keys}".encode(), draw.value(size)),)) for n in range(number))
+    return (*held, Write((last,)))

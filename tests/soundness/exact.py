@@ -1,0 +1,82 @@
+"""What a report states of a partition, against what lies on the disk: numbers to the record, borders to the offset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.soundness.broker import INTERVAL_MS
+from tests.soundness.logs import Log
+from tests.soundness.scene import Scene
+from tests.soundness.teller import Truth
+from topicwarden.finding import PartitionFacts
+
+
+def inexact(scene: Scene) -> Iterator[str]:
+    """Every number that is not so. Of logs that moved meanwhile only borders are judged, which only move up.
+
+    They are certain under the settings of today and for what can be read: a topic whose settings were changed is passed
+    over, and a log of which DeleteRecords hid a part that is there still.
+    """
+    for facts in scene.report.topics:
+        for told in facts.partitions:
+            truth = scene.truths[facts.name]
+            wrong: list[str] = []
+            if log := scene.steady(facts.name, told.partition):
+                wrong += _counts(told, log)
+            if (after := scene.after.get((facts.name, told.partition))) and _as_written(after, truth):
+                wrong += _borders(told, after, scene, truth)
+            yield from (f"{facts.name}-{told.partition}: {one}" for one in wrong)
+
+
+def _as_written(log: Log, truth: Truth) -> bool:
+    return not truth.changed and not any(batch.first < log.start for one in log.segments for batch in one.batches)
+
+
+def counted(scene: Scene) -> int:
+    """How many partitions stood still, so that their numbers can be told to the record."""
+    return sum(scene.steady(*place) is not None for place in scene.after)
+
+
+def _counts(told: PartitionFacts, log: Log) -> Iterator[str]:
+    entries = log.entries
+    keyed = [entry.key for entry in entries if entry.key is not None]
+    sizes = [len(entry.key or b"") + len(entry.value or b"") for entry in entries]
+    expected = {
+        "log_start": log.start,
+        "log_end": log.end,
+        "log_bytes": log.size,
+        "records": len(entries),
+        "payload_bytes": sum(sizes),
+        "largest_record": max(sizes, default=0),
+        "null_keys": len(entries) - len(keyed),
+        "tombstones": sum(entry.value is None for entry in entries),
+        "empty_values": sum(entry.value == b"" for entry in entries),
+        "first_timestamp": min((entry.time for entry in entries), default=None),
+        "last_timestamp": max((entry.time for entry in entries), default=None),
+    }
+    if told.keys is not None:
+        expected |= {"keys": len(set(keyed)), "superseded": len(keyed) - len(set(keyed))}
+    for name, value in expected.items():
+        if getattr(told, name) != value:
+            yield f"{name} is said to be {getattr(told, name)}, and is {value}"
+
+
+def _borders(told: PartitionFacts, log: Log, scene: Scene, truth: Truth) -> Iterator[str]:
+    if told.rolled is not None and told.rolled > max(log.active, log.start):
+        yield f"rolled is said to be {told.rolled}, and the active segment begins at {log.active}"
+    if told.cleanable is not None:
+        lag = int(truth.config.get("min.compaction.lag.ms", "0"))
+        dirty = log.dirty(told.last_stable or 0, lag, scene.report.finished)
+        reached = max([log.cleaned, *(_end(log, one.base) for one in dirty)])
+        if told.cleanable > max(reached, log.start):
+            yield f"cleanable is said to be {told.cleanable}, and the cleaner may go up to {reached}"
+    if told.overdue is not None:
+        limit = scene.report.finished - int(truth.config.get("retention.ms", 7 * 86_400_000)) - INTERVAL_MS
+        standing = [one for one in log.segments[:-1] if one.base < told.overdue and _end(log, one.base) > log.start]
+        if any(one.time >= limit for one in standing) or told.overdue > max(log.active, log.start):
+            yield f"overdue is said to be {told.overdue}, and segments below have not expired"
+
+
+def _end(log: Log, base: int) -> int:
+    """Where the segment ends that begins at ``base``."""
+    return next((one.base for one in log.segments if one.base > base), log.end)

@@ -1,0 +1,154 @@
+"""Plants each fault in so many variants, and looks three times: before, with it, and some time later."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from tests.soundness.broker import STUCK, TRANSACTION_MS, WELL
+from tests.soundness.draw import Draw, Plant
+from tests.soundness.faults import FAULTS, SCHEMA, SCHEMA_FILE, hung, uncleanable
+from tests.soundness.rounds import Stage, Tally
+from tests.soundness.scene import Scene, Works
+from tests.soundness.story import History, Record
+from tests.soundness.teller import Teller, telling
+from topicwarden.verdict import Verdict
+
+AT_ONCE: Final = 160
+_FILL_S, _SETTLE_S = 4.0, 8.0
+_GRACE_S, _LONG_GRACE_S = 7.0, TRANSACTION_MS / 1000 + 16.0
+"""What an audit waits for a cleaner; and at the longest: for a transaction, and the coordinators' look."""
+
+
+@dataclass
+class Found:
+    """By fault: how many were planted, and found by the second audit that saw them."""
+
+    planted: Counter[str] = field(default_factory=Counter)
+    found: Counter[str] = field(default_factory=Counter)
+    at_once: Counter[str] = field(default_factory=Counter)
+    missed: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Planted:
+    """``fault`` is empty for a random history that is told beside."""
+
+    fault: str
+    history: History
+
+    @property
+    def plant(self) -> Plant | None:
+        return FAULTS[self.fault].plant if self.fault else None
+
+
+def plant(stage: Stage, variants: int, seed: int, tally: Tally, beside: Sequence[History] = ()) -> Found:
+    """All faults, those that need a broken broker on one that is; ``beside`` those that need none, random histories."""
+    (stage.room.project.topics / SCHEMA_FILE).write_text(json.dumps(SCHEMA), encoding="utf-8")
+    found = Found()
+    for stuck in (False, True):
+        held = list(_planted(stuck, variants, seed))
+        for begin in range(0, len(held), AT_ONCE):
+            prefix = f"{'t' if stuck else 'f'}{begin}-"
+            some = [_Planted(one.fault, _named(one.history, prefix)) for one in held[begin : begin + AT_ONCE]]
+            others = [_Planted("", _named(one, prefix)) for one in beside] if begin == 0 and not stuck else []
+            tally.histories += len(others)
+            looks = _session(stage, prefix, [*some, *others], stuck)
+            for scene in looks:
+                tally.add(scene)
+            for one in some:
+                _count(one, looks, found)
+    return found
+
+
+def _planted(stuck: bool, variants: int, seed: int) -> Iterator[_Planted]:
+    for variant in range(variants):
+        for number, (name, fault) in enumerate(FAULTS.items()):
+            if fault.stuck is stuck:
+                own = f"{seed}/{name}/{variant}"
+                history = fault.plant(Draw(f"{number}-{variant}", random.Random(own)))
+                yield _Planted(name, replace(history, seed=own))
+
+
+def _session(stage: Stage, prefix: str, held: Sequence[_Planted], stuck: bool) -> list[Scene]:
+    doomed = [one.history.topic.name for one in held if one.plant is uncleanable]
+    stage.room.restart(STUCK if stuck else WELL, kill=True)
+    stage.cleaner = not stuck
+    works = Works(not stuck, not stuck, not stuck)
+    history = str(stage.room.folder / f"history-{prefix}{time.time_ns()}")
+    with stage.room.holding() if stuck else nullcontext(), telling(stage.room.servers) as teller:
+        teller.begin(one.history for one in held)
+        teller.tell(0, _FILL_S if any(not one.fault for one in held) else 0.0)
+        looks = [stage.look(teller, prefix, history, None, works)]
+        if doomed:
+            teller.abort({topic: [Record(0, b"aborted", b"{}")] for topic in doomed})
+        teller.tell(1, _FILL_S)
+        begun = _hang(teller, [one.history.topic.name for one in held if one.plant is hung])
+        _spoil(stage.room.data, teller, doomed)
+        time.sleep(_SETTLE_S)
+        for waits in (0.0, _LONG_GRACE_S if stuck else _GRACE_S):
+            if waits:
+                teller.tell(2, max(0.0, waits - (looks[-1].report.finished - looks[-1].report.started) / 1000))
+            scene = stage.look(teller, prefix, history, looks[-1], works)
+            looks.append(replace(scene, hung={name: (time.time() - since) * 1000 for name, since in begun.items()}))
+        _write_indexes(stage.room.data, doomed, b"\0\0")
+        teller.end()
+    if stuck:
+        stage.room.restart(WELL, kill=True)
+        stage.cleaner = True
+    return looks
+
+
+def _named(history: History, prefix: str) -> History:
+    name = prefix + history.topic.name
+    declared = replace(history.declared, name=name) if history.declared else None
+    return replace(history, topic=replace(history.topic, name=name), declared=declared)
+
+
+def _hang(teller: Teller, topics: Sequence[str]) -> dict[str, float]:
+    """Transactions without an end, by when they began."""
+    begun = {}
+    for topic in topics:
+        begun[topic] = time.time()
+        teller.hang(topic, [Record(0, b"key", b"{}")])
+    return begun
+
+
+def _spoil(data: Path, teller: Teller, topics: Sequence[str]) -> None:
+    """The index of aborted transactions is of a version that no broker knows, so that the cleaner gives up."""
+    _write_indexes(data, topics, b"\x7f\xff")
+    for topic in topics:
+        teller.configure(topic, {"min.cleanable.dirty.ratio": "0.01"})
+        teller.truths[topic].config["min.cleanable.dirty.ratio"] = "0.01"
+
+
+def _write_indexes(data: Path, topics: Sequence[str], version: bytes) -> None:
+    """A broker that starts does not take an index of another version, so it has its own again in the end."""
+    for path in (path for topic in topics for path in (data / f"{topic}-0").glob("*.txnindex")):
+        if path.stat().st_size:
+            with path.open("r+b") as file:
+                file.write(version)
+
+
+def _count(one: _Planted, looks: Sequence[Scene], found: Found) -> None:
+    found.planted[one.fault] += 1
+    seen = [
+        number
+        for number, scene in enumerate(looks)
+        for finding in scene.report.of_topic(one.history.topic.name)
+        if finding.verdict is Verdict.FAIL and finding.check in FAULTS[one.fault].found_by
+    ]
+    if not seen:
+        said = looks[-1].report.of_topic(one.history.topic.name)
+        told = {finding.check: f"{finding.verdict.value} {finding.message}" for finding in said if finding.message}
+        found.missed.append(f"{one.fault} (seed {one.history.seed}): {told} | {one.history.topic}")
+        return
+    found.found[one.fault] += 1
+    found.at_once[one.fault] += min(seen) < 2

@@ -1,0 +1,133 @@
+"""Rounds of many histories at once: three looks each, and in between what befalls the broker itself."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from tests.soundness.broker import CLEANER_OFF, WELL, Room
+from tests.soundness.exact import counted, inexact
+from tests.soundness.logs import read_logs
+from tests.soundness.oracle import denied
+from tests.soundness.scene import Scene, Works
+from tests.soundness.story import STRETCHES, Chance, declaration
+from tests.soundness.teller import Teller, telling
+from topicwarden.audit.request import Request
+from topicwarden.audit.run import audit
+from topicwarden.finding import AuditReport, Finding
+from topicwarden.verdict import Verdict
+
+AT_ONCE: Final = 75
+_STRETCHES_S: Final = (9, 9, 12)
+
+
+@dataclass
+class Tally:
+    """What was found over all rounds."""
+
+    histories: int = 0
+    looks: int = 0
+    fails: Counter[str] = field(default_factory=Counter)
+    suspects: Counter[str] = field(default_factory=Counter)
+    settled: Counter[tuple[str, str]] = field(default_factory=Counter)
+    exact: int = 0
+    inexact: list[str] = field(default_factory=list)
+    denied: list[str] = field(default_factory=list)
+
+    def add(self, scene: Scene) -> None:
+        self.looks += 1
+        self.exact += counted(scene)
+        self.inexact += list(inexact(scene))
+        for one in scene.report.findings:
+            if one.verdict is Verdict.SUSPECT:
+                self.suspects[one.check] += 1
+            if one.verdict is Verdict.FAIL:
+                self.fails[one.check] += 1
+                if why := denied(one, scene):
+                    self.denied.append(_told(one, why, scene))
+        for settled in scene.report.settled:
+            if settled.was is Verdict.SUSPECT:
+                self.settled[settled.check, settled.now.value] += 1
+
+
+def _told(finding: Finding, why: str, scene: Scene) -> str:
+    truth = scene.truths[finding.topic]
+    return f"{finding.check} on {finding.topic} (seed {truth.history.seed}): {why} | {finding.message} | {truth.config}"
+
+
+@dataclass(frozen=True)
+class Event:
+    """What befalls the broker in a stretch: a restart, as a crash or in order, after which the cleaner is on or off."""
+
+    kill: bool = False
+    cleaner: bool = True
+
+
+Course = tuple[Event | None, ...]
+"""For each stretch: the event that it begins with."""
+_QUIET: Final[Course] = (None, None, None)
+COURSES: Final[tuple[Course, ...]] = (
+    (Event(cleaner=False), None, None),
+    (None, Event(kill=True), None),
+    _QUIET,
+    (None, None, Event(kill=False)),
+    (Event(cleaner=False), None, Event(cleaner=True)),
+    (None, Event(cleaner=False), None),
+    (None, Event(kill=True), Event(kill=True)),
+)
+
+
+class Stage:
+    """A room with its Spark session, and how the broker is."""
+
+    def __init__(self, room: Room, spark: SparkSession) -> None:
+        self.room, self.spark = room, spark
+        self.cleaner = True
+
+    def befall(self, event: Event | None) -> None:
+        if event is not None:
+            self.cleaner = event.cleaner
+            self.room.restart(WELL if event.cleaner else CLEANER_OFF, event.kill)
+
+    def look(self, teller: Teller, prefix: str, history: str, last: Scene | None, works: Works) -> Scene:
+        """An audit of all topics that begin so, and the logs around it."""
+        truths = {name: replace(truth, config=dict(truth.config)) for name, truth in teller.truths.items()}
+        declared = tuple(declaration(one.history.declared) for one in truths.values() if one.history.declared)
+        request = Request(
+            "dev", self.room.connection, declared, (f"{prefix}*",), history=history, root=self.room.project.root
+        )
+        before = read_logs(self.room.data, prefix)
+        report: AuditReport = audit(self.spark, request, lambda _: None)
+        after = read_logs(self.room.data, prefix)
+        created = {one.name: one.created for one in last.truths.values() if one.there} if last else {}
+        return Scene(report, before, after, truths, created, works, last is None)
+
+
+def run(stage: Stage, numbers: Iterable[int], seed: int, tally: Tally) -> None:
+    """One round: the histories with these numbers."""
+    held = list(numbers)
+    course = COURSES[held[0] // AT_ONCE % len(COURSES)]
+    prefix = f"s{held[0]}-"
+    histories = [Chance(f"{prefix}{number}", f"{seed}/{number}").history() for number in held]
+    draw = random.Random(f"{seed}/{held[0]}/round")
+    history = str(stage.room.folder / f"history-{prefix}{time.time_ns()}")
+    stage.befall(Event() if not stage.cleaner else None)
+    with telling(stage.room.servers) as teller:
+        teller.begin(histories)
+        last: Scene | None = None
+        for stretch in range(STRETCHES):
+            was = stage.cleaner
+            if course[stretch]:
+                stage.befall(course[stretch])
+                teller.reconnect()
+            teller.tell(stretch, _STRETCHES_S[stretch] * draw.uniform(0.8, 1.2))
+            last = stage.look(teller, prefix, history, last, Works(cleaner=was and stage.cleaner))
+            tally.add(last)
+        teller.end()
+    tally.histories += len(held)

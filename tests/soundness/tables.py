@@ -1,0 +1,37 @@
+"""The counts, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.soundness.planting import Found
+from tests.soundness.rounds import Tally
+from topicwarden.audit.checks import CHECKS
+
+
+def told(tally: Tally) -> str:
+    return "\n".join(_lines(tally))
+
+
+def told_of_faults(found: Found) -> str:
+    """Found at the first audit that saw it, or at the second."""
+    lines = [f"{'fault':38}{'planted':>9}{'found':>7}{'at once':>9}"]
+    for fault, planted in found.planted.items():
+        lines.append(f"{fault:38}{planted:9}{found.found[fault]:7}{found.at_once[fault]:9}")
+    lines.append(f"{'in all':38}{found.planted.total():9}{found.found.total():7}{found.at_once.total():9}")
+    return "\n".join([*lines, *(f"MISSED  {one}" for one in found.missed)])
+
+
+def _lines(tally: Tally) -> Iterator[str]:
+    yield f"{tally.histories} histories, {tally.looks} audits"
+    yield f"{'check':28}{'fail':>7}{'denied':>8}{'suspect':>9}{'→ fail':>8}{'→ pass':>8}"
+    for check in CHECKS:
+        wrong = sum(one.startswith(f"{check} on ") for one in tally.denied)
+        numbers = (tally.fails[check], wrong, tally.suspects[check])
+        became = tuple(tally.settled[check, verdict] for verdict in ("fail", "pass"))
+        if any((*numbers, *became)):
+            yield f"{check:28}{numbers[0]:7}{numbers[1]:8}{numbers[2]:9}{became[0]:8}{became[1]:8}"
+    yield f"{'in all':28}{tally.fails.total():7}{len(tally.denied):8}{tally.suspects.total():9}"
+    yield f"{tally.exact} partitions counted once more on the disk, {len(tally.inexact)} numbers not so"
+    yield from (f"DENIED  {one}" for one in tally.denied)
+    yield from (f"INEXACT {one}" for one in tally.inexact)

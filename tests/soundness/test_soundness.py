@@ -1,0 +1,88 @@
+"""A small part of the soundness suite: ``python -m tests.soundness`` runs all of it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.soundness.broker import room
+from tests.soundness.logs import read_logs
+from tests.soundness.oracle import unknown_checks
+from tests.soundness.planting import Found, plant
+from tests.soundness.rounds import Stage, Tally
+from tests.soundness.story import Chance, Record, Transact, Write
+from tests.soundness.teller import Teller, telling
+from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.spark import spark_session
+from topicwarden.sandbox.install import Toolchain
+from topicwarden.topic import Topic
+
+SEED, HISTORIES, VARIANTS = 11, 12, 2
+
+
+@dataclass(frozen=True)
+class Ran:
+    tally: Tally
+    found: Found
+    dumped: list[tuple[int, int, int]]
+    """Of one segment, by Kafka's own tool: each batch's first offset, its last, and its largest timestamp."""
+    read: list[tuple[int, int, int]]
+
+
+@pytest.fixture(scope="module")
+def ran(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
+    print(f"seed {SEED}")
+    tally = Tally()
+    histories = [Chance(f"h{number}", f"{SEED}/{number}").history() for number in range(HISTORIES)]
+    with room(tmp_path_factory.mktemp("soundness")) as ours, spark_session(ours.project) as spark:
+        with telling(ours.servers) as teller:
+            _fill(teller)
+        segment = ours.data / "dumped-0" / f"{0:020}.log"
+        command = [str(tools.java), "-cp", f"{tools.kafka_jars}/*", "kafka.tools.DumpLogSegments"]
+        said = subprocess.run([*command, "--files", str(segment)], capture_output=True, text=True, check=True).stdout
+        (log,) = read_logs(ours.data, "dumped").values()
+        found = plant(Stage(ours, spark), VARIANTS, SEED, tally, histories)
+        batches = [batch for one in log.segments for batch in one.batches]
+        yield Ran(tally, found, list(_dumped(said)), [(batch.first, batch.last, batch.time) for batch in batches])
+
+
+def _fill(teller: Teller) -> None:
+    topic = Topic("dumped", 1, 1, {"compression.type": "gzip"})
+    teller.begin([Chance("dumped", "0").of(topic)])
+    teller.do("dumped", Write((Record(0, b"a", b"1"), Record(0, None, None, ahead=-9))))
+    teller.do("dumped", Transact((Record(0, b"b", b""),), "abort", 0.0))
+
+
+def _dumped(said: str) -> Iterator[tuple[int, int, int]]:
+    for line in said.splitlines():
+        if line.startswith("baseOffset:"):
+            words = line.replace(":", "").split()
+            told = dict(zip(words[::2], words[1::2], strict=False))
+            yield int(told["baseOffset"]), int(told["lastOffset"]), int(told["CreateTime"])
+
+
+def test_no_fail_is_denied_by_the_brokers_files(ran: Ran) -> None:
+    assert ran.tally.denied == []
+    assert ran.tally.fails.total() > 100
+
+
+def test_every_number_and_border_is_as_it_lies_on_the_disk(ran: Ran) -> None:
+    assert ran.tally.inexact == []
+    assert ran.tally.exact > 50
+
+
+def test_every_planted_fault_is_found_at_the_second_audit_at_the_latest(ran: Ran) -> None:
+    assert ran.found.missed == []
+    assert set(ran.found.planted.values()) == {VARIANTS}
+
+
+def test_the_oracle_reads_a_segment_as_kafkas_own_tool_does(ran: Ran) -> None:
+    assert ran.read == ran.dumped
+    assert len(ran.read) == 3
+
+
+def test_the_oracle_knows_every_check() -> None:
+    assert unknown_checks(iter(CHECKS)) == []
