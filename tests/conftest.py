@@ -11,7 +11,10 @@ from topicwarden.project import Project
 from topicwarden.sandbox.install import Toolchain, toolchain
 
 REPOSITORY = Path(__file__).parents[1]
-_SLOW_ROOMS = ("engine", "sandbox", "rebalance", "adopt", "foretold", "workflows", "soundness", "cluster")
+_SLOW_ROOMS = (
+    *("engine", "sandbox", "rebalance", "adopt", "foretold", "workflows"),
+    *("contents", "history", "internal", "soundness", "cluster"),
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

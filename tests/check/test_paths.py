@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import time
+import resource
 from pathlib import Path
 
 import pytest
@@ -101,8 +100,14 @@ def test_one_file_of_ten_thousand_takes_no_time(tmp_path: Path) -> None:
     (root / "topics/d7/t7.7.yaml").write_text("config: {retenton.ms: 7d}\n")
     times = []
     for _ in range(3):
-        started = time.perf_counter()
+        started = _cpu()
         assert _places(root, "topics/d7/t7.7.yaml") == ["topics/d7/t7.7.yaml:1:10"]
-        times.append(time.perf_counter() - started)
+        times.append(_cpu() - started)
     # A start of Python and pydantic is most of it; several times that where all 10,000 are read.
-    assert min(times) < 0.5 * (3 if os.environ.get("CI") else 1)
+    assert min(times) < 0.75
+
+
+def _cpu() -> float:
+    """Seconds of processor time of all commands so far: a busy machine has its own idea of a second."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
