@@ -17,8 +17,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  * counted by key; then a row of notes a range. Keys and values stay here. Spark brings the rows of a key together.
  */
 final class GroupReader extends RangeReader {
-  /** Keys that are held at a time, each in the place of its hash: one that comes often makes few rows. */
-  private static final int KEYS = 1 << 12;
+  /** Keys of a range that are held at a time, each in the place of its hash: one that comes often makes few rows. */
+  private static final int KEYS = 1 << 10;
 
   private static final long SEED = 42; // of Spark's xxhash64
   private static final int FIELDS = Group.SCHEMA.size();
