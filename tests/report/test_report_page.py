@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import chromium
 from tests.report import reports
@@ -143,23 +143,23 @@ def test_a_screen_reader_finds_its_way(page: Page) -> None:
 
 def test_a_link_to_a_topic_opens_its_sheet(page: Page) -> None:
     page.locator("#topics a", has_text="orders.placed.v1").click()
-    page.wait_for_function("document.querySelector('.sheets > details[open]') !== null")
+    page.locator(".sheets > details[open]").first.wait_for()
     assert "orders.placed.v1" in page.locator(".sheets > details[open] > summary").inner_text()
 
 
 def test_a_finding_and_its_topic_lead_to_each_other(page: Page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = false)")
     page.locator("#attention .checks a", has_text="retention-blocked").click()
-    page.wait_for_function("document.querySelector('.finding[open]') !== null")
+    page.locator(".finding[open]").first.wait_for()
     card = page.locator(".finding[open]")
     assert "payments.captured.v1" in page.locator(".group", has=card).locator("h3").inner_text()
     assert card.locator("dt").all_inner_texts() == ["Because", "Evidence", "Remedy", "Declared"]
     page.locator(".group", has=card).locator("h3 a").click()
-    page.wait_for_function("document.querySelector('.sheets > details[open]') !== null")
+    page.locator(".sheets > details[open]").first.wait_for()
     sheet = page.locator(".sheets > details[open]")
     page.evaluate("document.querySelectorAll('.finding').forEach(d => d.open = false)")
     sheet.locator(".found a").click()
-    page.wait_for_function("document.querySelector('.finding[open]') !== null")
+    page.locator(".finding[open]").first.wait_for()
 
 
 def test_the_filter_narrows_every_part_and_says_so(page: Page) -> None:
@@ -170,7 +170,7 @@ def test_the_filter_narrows_every_part_and_says_so(page: Page) -> None:
     assert page.locator(".sheets > details:visible").count() == 1
     assert page.locator("#filter-status").inner_text() == f"1 of {whole} topics shown, in every part below"
     page.get_by_role("button", name="Clear").press("Enter")
-    page.wait_for_function("document.getElementById('filter-status').textContent === ''")
+    expect(page.locator("#filter-status")).to_have_text("")  # the page's policy forbids waiting by script
     page.get_by_role("combobox", name="Verdict").select_option("undecidable")
     assert page.locator("#attention .group:visible").count() == 1
     page.get_by_role("link", name="payments", exact=True).click()
