@@ -31,12 +31,13 @@ from topicwarden.audit.spark import spark_session
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import Snapshot
-from topicwarden.problem import Location
 from topicwarden.project import find_project
 from topicwarden.sandbox.cluster import Sandbox
 from topicwarden.sandbox.install import toolchain
 from topicwarden.sandbox.stories.writer import writing
+from topicwarden.specs.nodes import Document
 from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.sheet import Places
 from topicwarden.topic import Contents, Topic
 
 TOPIC, PARTITIONS, ROUNDS, VALUE = "large", 6, 3, "x" * 185
@@ -52,13 +53,6 @@ CONTENTS = Contents(
     record_max_bytes=1_024,
     partition_max_skew=4.0,
 )
-
-
-class Places:
-    """Everything was written in one place."""
-
-    def at(self, path: object) -> Location:
-        return Location("topics/large.yaml")
 
 
 def main() -> int:
@@ -138,7 +132,9 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def audited(spark: SparkSession, connection: Connection) -> None:
-    declared = Declaration(Topic(TOPIC, PARTITIONS, 1, CONFIG, contents=CONTENTS), Places())  # type: ignore[arg-type]
+    declared = Declaration(
+        Topic(TOPIC, PARTITIONS, 1, CONFIG, contents=CONTENTS), Places(Document("topics/large.yaml"), (), {})
+    )
     report = audit(spark, Request("bench", connection, (declared,)), lambda _: None)
     assert report.scanned_records > 0
 

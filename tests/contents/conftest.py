@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.projects import borrowing_cache
+from tests.cluster.projects import own_cache
 from tests.conftest import REPOSITORY
 from tests.contents import placed, records
 from topicwarden.cli.audit import Look, auditing
@@ -38,16 +38,14 @@ def servers(sandbox: Sandbox) -> list[str]:
 
 @pytest.fixture(scope="package")
 def project(servers: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    folder = tmp_path_factory.mktemp("project")
-    root = folder / "project"
-    shutil.copytree(_HERE / "project", root, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(REPOSITORY / "Pulumi.yaml", root)
-    (root / "stacks").mkdir()
-    (root / "stacks" / "Pulumi.dev.yaml").write_text(
-        f"config:\n  kafka:bootstrapServers: [{', '.join(servers)}]\n  kafka:tlsEnabled: false\n", encoding="utf-8"
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(folder / "cache")))
+    with own_cache(tmp_path_factory.mktemp("project")) as folder:
+        root = folder / "project"
+        shutil.copytree(_HERE / "project", root, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(REPOSITORY / "Pulumi.yaml", root)
+        (root / "stacks").mkdir()
+        (root / "stacks" / "Pulumi.dev.yaml").write_text(
+            f"config:\n  kafka:bootstrapServers: [{', '.join(servers)}]\n  kafka:tlsEnabled: false\n", encoding="utf-8"
+        )
         yield Project(root)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.projects import borrowing_cache, project_of
+from tests.cluster.projects import own_cache, project_of
 from topicwarden.audit.spark import spark_session
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.project import Project
@@ -29,10 +29,7 @@ MENDED = BROKEN | {"log.cleaner.enable": "true"}
 
 @pytest.fixture(scope="package")
 def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    folder = tmp_path_factory.mktemp("history")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("SPARK_CONF_DIR", raising=False)
-        patch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(folder / "cache")))
+    with own_cache(tmp_path_factory.mktemp("history")) as folder:
         yield project_of(folder / "project", {"h.declared.yaml": "{partitions: 1, replication_factor: 1}"})
 
 

@@ -9,18 +9,12 @@ from topicwarden.plan.change import changes
 from topicwarden.plan.consequences import drift
 from topicwarden.plan.deployed import Deployed
 from topicwarden.plan.evidence import Evidence
-from topicwarden.problem import Location
+from topicwarden.specs.nodes import Document
 from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.sheet import Places
 from topicwarden.topic import Topic
 
 ON_TOPIC, DEFAULT = "DYNAMIC_TOPIC_CONFIG", "DEFAULT_CONFIG"
-
-
-class Places:
-    """Everything was written in one place."""
-
-    def at(self, path: object) -> Location:
-        return Location("topics/t.yaml")
 
 
 @pytest.mark.parametrize(
@@ -45,7 +39,7 @@ def test_only_what_somebody_set_is_drift(
 
     topic = LiveTopic(Topic("t", 1, 1, config(live)), "id", {"retention.ms": source}, (Replicas(0, 1, (1,), (1,)),), {})
     snapshot = Snapshot("c", 0, {1: None}, {}, {"t": topic})
-    held = Declaration(Topic("t", 1, 1, config(declared)), Places())  # type: ignore[arg-type]
+    held = Declaration(Topic("t", 1, 1, config(declared)), Places(Document("topics/t.yaml"), (), {}))
     found = changes([held], {"t": Deployed("t", 1, 1, config(deployed), True)}, snapshot)
     said = [one.kind for change in found for one in drift.foretell(change, Evidence(snapshot))]
     assert said == (["drift"] if by_hand else [])

@@ -92,6 +92,12 @@ class Topic:
         return "compact" in (self.cleanup_policies or ())
 
     @property
+    def retention_time(self) -> int | None:
+        """``retention.ms`` where the topic deletes by time; None where nothing ever expires."""
+        kept = self.number("retention.ms")
+        return kept if "delete" in (self.cleanup_policies or ()) and kept is not None and kept >= 0 else None
+
+    @property
     def internal(self) -> bool:
         """Kafka's own topics, which no YAML declares (``org.apache.kafka.common.internals.Topic``)."""
         return self.name in INTERNAL_TOPICS

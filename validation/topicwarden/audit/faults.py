@@ -12,6 +12,15 @@ from topicwarden.verdict import Verdict
 _REASONS = 5
 
 
+def judge_encoding(subject: Subject, part: str, remedy: str) -> Iterator[Judgement]:
+    """What ``judge_faults`` says of the records' ``part``, ``key`` or ``value``, against its declared format."""
+    declared = {name: getattr(subject.contents, f"{part}_{name}") for name in ("format", "schema", "registry")}
+    where = " by the registry" if declared["registry"] else ""
+    path = ("contents", part, "schema" if declared["schema"] else "format")
+    what = f"whose {part} is not {declared['format']} as declared{where}"
+    return judge_faults(subject, f"{part}-schema", what, path, remedy)
+
+
 def judge_faults(subject: Subject, rule: str, what: str, path: tuple[str, ...], remedy: str) -> Iterator[Judgement]:
     """A ``fail`` for the faults of ``rule`` that a consumer reading committed sees, ``undecidable`` for what could
     not be told. ``what`` completes "3 records …".

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from topicwarden.audit.horizon import PartitionOf, retention_time
+from topicwarden.audit.horizon import PartitionOf
 from topicwarden.audit.internal import Internal, candidates, recognised
 from topicwarden.kafka.cluster import Cluster
 from topicwarden.kafka.groups import Group
@@ -68,7 +68,7 @@ def _following(
     expiring = {
         place: now - retention + retention // SOON
         for place, topic in lagging.items()
-        if (retention := retention_time(topic)) is not None
+        if (retention := topic.retention_time) is not None
     }
     forgotten = {
         place: now - kept

@@ -75,13 +75,6 @@ def compaction_lag(topic: Topic) -> int | None:
     return lag if lag is not None and lag < _UNBOUNDED else None
 
 
-def retention_time(topic: Topic) -> int | None:
-    """``retention.ms`` where the topic deletes by time; None where nothing ever expires."""
-    retention = topic.number("retention.ms")
-    deletes = "delete" in (topic.cleanup_policies or ())
-    return retention if deletes and retention is not None and retention >= 0 else None
-
-
 def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) -> dict[PartitionOf, Horizon]:
     """The horizon of every partition that has a leader; ten requests a broker for all of them."""
     logs = {
@@ -163,7 +156,7 @@ def _roll_border(topic: Topic, extent: Extent) -> int | None:
 
 
 def _expired_time(topic: Topic, now: int, interval: int) -> int | None:
-    retention = retention_time(topic)
+    retention = topic.retention_time
     return None if retention is None else now - retention - interval - CLOCK_MS
 
 

@@ -17,14 +17,12 @@ from pyspark.sql import functions as F
 
 from topicwarden.audit.contracts import NO_CONTRACTS, Contracts
 from topicwarden.audit.counts import Counts
-from topicwarden.audit.groups import Totals, band_of, grouped, totals
+from topicwarden.audit.groups import Totals, grouped, totals
 from topicwarden.audit.horizon import PartitionOf
 from topicwarden.audit.merging import merge
 from topicwarden.audit.ranges import pack, read
-from topicwarden.audit.slices import BANDS_AT_MOST, BLOCK, Slice, border_rows, counting, slices
+from topicwarden.audit.slices import Slice, border_rows, counting
 from topicwarden.kafka.connection import Connection
-
-__all__ = ["BANDS_AT_MOST", "BLOCK", "Buried", "Remembering", "Slice", "Totals", "band_of", "scan", "slices"]
 
 _LEAST_REDUCERS = 4
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from topicwarden.cli.engine import engine_of
 from topicwarden.cli.importing.desk import Desk, open_desk, say
 from topicwarden.cli.importing.live import declarable, untouched
 from topicwarden.deploy.adopt import adopt
@@ -17,7 +17,6 @@ from topicwarden.kafka.snapshot import Snapshot
 from topicwarden.problem import Problem, Refusal
 from topicwarden.project import Project, find_project
 from topicwarden.report.problems.page import many
-from topicwarden.sandbox.install import environment
 from topicwarden.specs.foreign import FORMATS, Source, read_all
 from topicwarden.specs.words import guess
 
@@ -71,7 +70,7 @@ def _from_files(desk: Desk, sources: Sequence[Path], form: str | None, dry_run: 
 
 
 def _from_cluster(desk: Desk, dry_run: bool, files_only: bool) -> int:
-    engine = None if dry_run or files_only else Engine(desk.project, desk.stack, _variables(desk.project))
+    engine = None if dry_run or files_only else engine_of(desk.project, desk.stack)
     with open_cluster(connect_to(desk.project, desk.stack)) as cluster:
         before = cluster.snapshot()
         live = declarable(before)
@@ -124,8 +123,3 @@ def _source(project: Project, path: Path) -> Source:
         return Source(shown.as_posix(), path.read_bytes())
     except OSError as error:
         raise Refusal(f"{path} cannot be read: {error.strerror}") from error
-
-
-def _variables(project: Project) -> Mapping[str, str]:
-    """Of the project's own shell, where this one has no ``pulumi``."""
-    return {} if shutil.which("pulumi") else environment(project)

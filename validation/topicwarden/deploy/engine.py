@@ -59,26 +59,26 @@ class Engine:
         """The names of the topics that are in the stack's state; refuses a stack that Pulumi does not know."""
         return frozenset(one["inputs"]["name"] for one in self.resources() if one["type"] == TOPIC_TYPE)
 
-    def resources(self) -> list[dict[str, Any]]:
-        """The stack's state; refuses a stack that Pulumi does not know."""
+    def resources(self, remedy: str | None = None) -> list[dict[str, Any]]:
+        """The stack's state; refuses a stack that Pulumi does not know, with what to do about it."""
         done = self.run("stack", "export")
         if done.returncode:
             raise Refusal(
                 f"Pulumi has no stack {self.stack}, or cannot read it: {complaint(done)}; "
-                f"`pulumi stack init {self.stack}` makes one"
+                + (remedy or f"`pulumi stack init {self.stack}` makes one")
             )
         return json.loads(done.stdout)["deployment"].get("resources") or []
 
     def preview(self, targets: Sequence[str] = ()) -> list[Step]:
         """What ``pulumi up`` would do; with ``targets``, to these URNs alone. Refuses with what stops it."""
-        done = self.run("preview", "--json", *_targeted(targets))
+        done = self.run("preview", "--json", *targeted(targets))
         if done.returncode:
             raise Refusal(f"`pulumi preview` is refused: {complaint(done)}")
         return [_step(entry) for entry in json.loads(done.stdout)["steps"]]
 
     def up(self, targets: Sequence[str]) -> None:
         """Applies what concerns ``targets``, past the lock of a killed ``pulumi``; refuses with what stops it."""
-        done = past_lost_locks(self.run, "up", "--yes", "--skip-preview", *_targeted(targets))
+        done = past_lost_locks(self.run, "up", "--yes", "--skip-preview", *targeted(targets))
         if done.returncode:
             raise Refusal(f"`pulumi up` failed: {complaint(done)}")
 
@@ -93,7 +93,8 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
     return "\n".join(texts) or (done.stderr or done.stdout).strip() or f"it ended with {done.returncode}"
 
 
-def _targeted(targets: Sequence[str]) -> list[str]:
+def targeted(targets: Sequence[str]) -> list[str]:
+    """The options with which ``pulumi`` looks at these URNs alone; none for all."""
     return [argument for target in targets for argument in ("--target", target)]
 
 

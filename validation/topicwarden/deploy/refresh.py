@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from typing import Any
 
-from topicwarden.deploy.engine import TOPIC_TYPE, Engine, complaint
+from topicwarden.deploy.engine import TOPIC_TYPE, Engine, complaint, targeted
 from topicwarden.deploy.locks import past_lost_locks
+from topicwarden.kafka.throttle import REPLICAS
 from topicwarden.problem import Refusal
 
 _MOST_TARGETS = 100
@@ -23,13 +23,7 @@ def stale(engine: Engine, factors: Mapping[str, int]) -> list[str]:
     So, too, of those whose state holds a replication throttle, which was seen there while replicas moved.
     Refuses a stack that Pulumi does not know.
     """
-    done = engine.run("stack", "export")
-    if done.returncode:
-        raise Refusal(
-            f"Pulumi has no stack {engine.stack}, or cannot read it: {complaint(done)}; "
-            "--no-refresh leaves Pulumi's state alone"
-        )
-    resources = json.loads(done.stdout)["deployment"].get("resources") or []
+    resources = engine.resources(remedy="--no-refresh leaves Pulumi's state alone")
     topics = {one["urn"]: one.get("outputs") or one["inputs"] for one in resources if one["type"] == TOPIC_TYPE}
     return [urn for urn, state in topics.items() if state["name"] in factors and _differs(state, factors)]
 
@@ -37,7 +31,7 @@ def stale(engine: Engine, factors: Mapping[str, int]) -> list[str]:
 def refresh(engine: Engine, urns: list[str]) -> None:
     """Reads ``urns`` anew, past the lock of a killed ``pulumi``, and after one that is still at work."""
     targets = urns if len(urns) <= _MOST_TARGETS else []
-    arguments = ["refresh", "--yes", "--skip-preview", *(part for urn in targets for part in ("--target", urn))]
+    arguments = ["refresh", "--yes", "--skip-preview", *targeted(targets)]
     deadline = time.monotonic() + _LOCKED_S
     while True:
         try:
@@ -55,5 +49,5 @@ def refresh(engine: Engine, urns: list[str]) -> None:
 
 
 def _differs(state: Mapping[str, Any], factors: Mapping[str, int]) -> bool:
-    throttled = any(name.endswith(".replication.throttled.replicas") for name in state.get("config") or {})
+    throttled = any(name in REPLICAS for name in state.get("config") or {})
     return throttled or int(state["replicationFactor"]) != factors[state["name"]]

@@ -9,6 +9,7 @@ from typing import Any
 import pulumi
 import pulumi_kafka as kafka
 
+from topicwarden.deploy.state import SET_TYPE
 from topicwarden.topic import Allowance, Topic
 
 _UNPROTECTED = frozenset({Allowance.DELETE, Allowance.RECREATE})
@@ -42,7 +43,7 @@ class TopicSet(pulumi.ComponentResource):
         provider: kafka.Provider | None = None,
         adopted: Collection[str] = (),
     ) -> None:
-        super().__init__("topicwarden:index:TopicSet", name)
+        super().__init__(SET_TYPE, name)
         held = sorted(topics, key=lambda topic: (topic.domain, topic.name))
         deployed = [
             self._topic(topic, domain, provider, topic.name in adopted)

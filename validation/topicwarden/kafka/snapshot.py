@@ -36,6 +36,10 @@ class Extent:
     log_bytes: int | None
 
 
+SET_ON_TOPIC = "DYNAMIC_TOPIC_CONFIG"
+"""Kafka's ``ConfigSource`` of what was set on the topic itself."""
+
+
 @dataclass(frozen=True)
 class LiveTopic:
     """A topic of the cluster: its settings in force, where each comes from, and its partitions.
@@ -49,6 +53,11 @@ class LiveTopic:
     sources: Mapping[str, str]
     replicas: tuple[Replicas, ...]
     extents: Mapping[int, Extent] = field(default_factory=dict)
+
+    @property
+    def own_config(self) -> dict[str, str]:
+        """What is set on the topic itself, and not taken from its brokers."""
+        return {name: value for name, value in self.topic.config.items() if self.sources.get(name) == SET_ON_TOPIC}
 
 
 @dataclass(frozen=True)

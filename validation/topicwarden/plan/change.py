@@ -8,14 +8,12 @@ from dataclasses import dataclass, replace
 from topicwarden.change import Action, Setting
 from topicwarden.finding import Place
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
-from topicwarden.plan.defaults import SET_ON_TOPIC, default_in_force
+from topicwarden.kafka.throttle import REPLICAS
+from topicwarden.plan.defaults import default_in_force
 from topicwarden.plan.deployed import Deployed
 from topicwarden.problem import Location
 from topicwarden.specs.resolve import Declaration
 from topicwarden.topic import Allowance, Topic
-
-RESERVED = frozenset({"leader.replication.throttled.replicas", "follower.replication.throttled.replicas"})
-"""Set on a topic while its replicas are moved; no one's drift."""
 
 
 @dataclass(frozen=True)
@@ -120,20 +118,13 @@ def _columns(partitions: int, replication_factor: int, config: Mapping[str, str]
 
 
 def _on_topic(live: LiveTopic) -> dict[str, str]:
-    own = {
-        name: value
-        for name, value in live.topic.config.items()
-        if live.sources.get(name) == SET_ON_TOPIC and name not in RESERVED
-    }
+    # A throttle is set while replicas are moved, and is no one's drift.
+    own = {name: value for name, value in live.own_config.items() if name not in REPLICAS}
     return _columns(live.topic.partitions, live.topic.replication_factor, own)
 
 
 def _after(declared: Topic, live: LiveTopic, snapshot: Snapshot) -> Topic:
     """The topic with every setting that will be in force: declared, else what holds without the topic's own."""
-    dropped = {
-        name: default_in_force(snapshot, name)
-        for name, source in live.sources.items()
-        if source == SET_ON_TOPIC and name not in declared.config
-    }
+    dropped = {name: default_in_force(snapshot, name) for name in live.own_config if name not in declared.config}
     config = {name: value for name, value in ({**live.topic.config, **dropped}).items() if value is not None}
     return replace(declared, config={**config, **declared.config})

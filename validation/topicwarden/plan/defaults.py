@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.kafka.snapshot import SET_ON_TOPIC, Snapshot
 from topicwarden.specs.configs import definition
-
-SET_ON_TOPIC = "DYNAMIC_TOPIC_CONFIG"
-"""Kafka's ``ConfigSource`` of what was set on the topic itself."""
 
 _HOUR_MS, _MINUTE_MS = 3_600_000, 60_000
 _COARSER = {

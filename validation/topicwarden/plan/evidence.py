@@ -77,14 +77,17 @@ def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, Asks]) -> d
     with_groups = [name for name in live if asked[name].groups]
     groups = cluster.groups(with_groups) if with_groups else ()
     tails = cluster.tails({name: live[name] for name in [name for name in live if asked[name].tail][:MOST_TAILS]})
-    batches = cluster.largest_batches(snapshot, [name for name in live if asked[name].batches])
+    batches: dict[str, dict[int, int]] = {}
+    sizes = cluster.largest_batches(snapshot, [name for name in live if asked[name].batches])
+    for (name, partition), size in sizes.items():
+        batches.setdefault(name, {})[partition] = size
     return {
         name: Evidence(
             snapshot,
             first_at=first_at.get(name, {}),
             groups=tuple(group for group in groups if name in group.topics) if asked[name].groups else (),
             tail=tails.get(name),
-            largest_batches={partition: size for (topic, partition), size in batches.items() if topic == name},
+            largest_batches=batches.get(name, {}),
         )
         for name in asked
     }

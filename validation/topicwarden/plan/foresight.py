@@ -57,19 +57,19 @@ def _plan(change: Change, wanted: Iterable[str], evidence: Evidence) -> TopicPla
     )
 
 
-def refusals(plans: Iterable[TopicPlan], topics_folder: str = "topics/") -> list[Problem]:
-    """What may not be done, each at the line that asks for it: the guard of preview and deploy."""
+def refusals(plans: Iterable[TopicPlan]) -> list[Problem]:
+    """What may not be done, each at the line that asks for it, or at ``topics/``: the guard of preview and deploy."""
     return [
-        Problem(_location(plan, consequence, topics_folder), _said(plan.topic, consequence), rule=consequence.kind)
+        Problem(_location(plan, consequence), _said(plan.topic, consequence), rule=consequence.kind)
         for plan in plans
         for consequence in plan.consequences
         if consequence.weight is Weight.REFUSED
     ]
 
 
-def _location(plan: TopicPlan, consequence: Consequence, folder: str) -> Location:
+def _location(plan: TopicPlan, consequence: Consequence) -> Location:
     found = consequence.place or plan.place
-    return Location(found.file, found.line, found.column) if found else Location(folder)
+    return Location(found.file, found.line, found.column) if found else Location("topics/")
 
 
 def _said(topic: str, consequence: Consequence) -> str:

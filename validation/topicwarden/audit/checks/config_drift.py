@@ -13,12 +13,12 @@ Source: ``ConfigEntry.ConfigSource``, KIP-226.
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.kafka.snapshot import SET_ON_TOPIC
 from topicwarden.specs.configs import definition
 from topicwarden.verdict import Verdict
 
-_SET_ON_THE_TOPIC = "DYNAMIC_TOPIC_CONFIG"
 _SOURCES = {
-    "DYNAMIC_TOPIC_CONFIG": "set on the topic",
+    SET_ON_TOPIC: "set on the topic",
     "DYNAMIC_BROKER_CONFIG": "set on the broker while it runs",
     "DYNAMIC_DEFAULT_BROKER_CONFIG": "set for all brokers while they run",
     "STATIC_BROKER_CONFIG": "from the broker's server.properties",
@@ -53,7 +53,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
                 evidence={"setting": name, "declared": expected, "live": seen, "source": live.sources.get(name)},
             )
     for name, source in sorted(live.sources.items()):
-        if source == _SET_ON_THE_TOPIC and name not in declared.config:
+        if source == SET_ON_TOPIC and name not in declared.config:
             seen = live.topic.config.get(name)
             yield Judgement(
                 Verdict.FAIL,

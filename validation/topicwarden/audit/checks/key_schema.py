@@ -17,7 +17,7 @@ format.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.faults import judge_faults
+from topicwarden.audit.faults import judge_encoding
 from topicwarden.audit.subject import Judgement, Subject
 
 
@@ -26,12 +26,4 @@ def applies(subject: Subject) -> bool:
 
 
 def judge(subject: Subject) -> Iterable[Judgement]:
-    what = f"whose key is not {_declared(subject)}"
-    path = ("contents", "key", "schema" if subject.contents.key_schema else "format")
-    return judge_faults(subject, "key-schema", what, path, "find the producer, and its key serializer")
-
-
-def _declared(subject: Subject) -> str:
-    contents = subject.contents
-    where = " by the registry" if contents.key_registry else ""
-    return f"{contents.key_format} as declared{where}"
+    return judge_encoding(subject, "key", "find the producer, and its key serializer")

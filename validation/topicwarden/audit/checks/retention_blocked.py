@@ -16,14 +16,13 @@ Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTi
 
 from collections.abc import Iterable
 
-from topicwarden.audit.horizon import retention_time
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.moment import utc
 from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:
-    return subject.live is not None and retention_time(subject.live.topic) is not None
+    return subject.live is not None and subject.live.topic.retention_time is not None
 
 
 def blocked_partitions(subject: Subject) -> list[int]:
@@ -40,7 +39,7 @@ def blocked_partitions(subject: Subject) -> list[int]:
 
 def judge(subject: Subject) -> Iterable[Judgement]:
     assert subject.live
-    retention = retention_time(subject.live.topic) or 0
+    retention = subject.live.topic.retention_time or 0
     for partition in blocked_partitions(subject):
         horizon, counts = subject.horizons[partition], subject.counts[partition]
         stamped = horizon.future_timestamp or 0

@@ -24,7 +24,7 @@ from collections.abc import Iterable
 
 from topicwarden.audit.checks.retention_blocked import blocked_partitions
 from topicwarden.audit.checks.retention_size import deletion_interval_ms
-from topicwarden.audit.horizon import CLOCK_MS, retention_time
+from topicwarden.audit.horizon import CLOCK_MS
 from topicwarden.audit.standing import all_in_sync, hidden_until, starts
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.verdict import Verdict
@@ -36,14 +36,14 @@ RESTS_ON = ("cleanup.policy", "retention.ms", "segment.ms", "max.compaction.lag.
 def applies(subject: Subject) -> bool:
     return (
         subject.live is not None
-        and retention_time(subject.live.topic) is not None
+        and subject.live.topic.retention_time is not None
         and subject.live.topic.config.get("remote.storage.enable") != "true"
     )
 
 
 def judge(subject: Subject) -> Iterable[Judgement]:
     assert subject.live
-    retention = retention_time(subject.live.topic)
+    retention = subject.live.topic.retention_time
     assert retention is not None
     blocked = blocked_partitions(subject)
     late = [

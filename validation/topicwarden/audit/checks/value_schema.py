@@ -21,7 +21,7 @@ too.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.faults import judge_faults
+from topicwarden.audit.faults import judge_encoding
 from topicwarden.audit.subject import Judgement, Subject
 
 
@@ -30,12 +30,4 @@ def applies(subject: Subject) -> bool:
 
 
 def judge(subject: Subject) -> Iterable[Judgement]:
-    what = f"whose value is not {_declared(subject)}"
-    path = ("contents", "value", "schema" if subject.contents.value_schema else "format")
-    return judge_faults(subject, "value-schema", what, path, "find the producer; consumers stop at that offset")
-
-
-def _declared(subject: Subject) -> str:
-    contents = subject.contents
-    where = " by the registry" if contents.value_registry else ""
-    return f"{contents.value_format} as declared{where}"
+    return judge_encoding(subject, "value", "find the producer; consumers stop at that offset")

@@ -15,9 +15,10 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from topicwarden.audit.algorithms import ALGORITHMS
+from topicwarden.audit.groups import Totals
 from topicwarden.audit.history.store import Part, Store, literal
 from topicwarden.audit.history.totals import HOUR_MS, KeyTotals, key_totals
-from topicwarden.audit.scan import BANDS_AT_MOST, BLOCK, Totals
+from topicwarden.audit.slices import BANDS_AT_MOST, BLOCK
 
 FOLDER = "keys"
 MOST_PARTS = 32

@@ -13,7 +13,7 @@ from topicwarden.audit.counts import Counts
 from topicwarden.audit.history.keys import Held
 from topicwarden.audit.history.memory import Checkpoint, Known, PartitionLook, TopicLook, Witness
 from topicwarden.audit.horizon import Horizon, PartitionOf
-from topicwarden.audit.scan import BLOCK, Slice
+from topicwarden.audit.slices import BLOCK, Slice
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
 
 _CHECKPOINTS = 16

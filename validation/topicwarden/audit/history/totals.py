@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from topicwarden.audit.scan import Totals, band_of
+from topicwarden.audit.groups import Totals, band_of
 
 HOUR_MS = 3_600_000
 _RECENT_HOURS = 8 * 24

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
+from topicwarden.kafka.throttle import REPLICAS
 from topicwarden.topic import Topic
-
-_OWN = "DYNAMIC_TOPIC_CONFIG"
-_THROTTLES = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
 
 
 @dataclass(frozen=True)
@@ -39,8 +37,7 @@ def declarable(snapshot: Snapshot) -> Declarable:
 
 def own(live: LiveTopic) -> Topic:
     """The topic with what is set on itself."""
-    config = live.topic.config
-    return replace(live.topic, config={key: config[key] for key, said in live.sources.items() if said == _OWN})
+    return replace(live.topic, config=live.own_config)
 
 
 def untouched(before: Snapshot, after: Snapshot, names: tuple[str, ...]) -> list[str]:
@@ -56,7 +53,7 @@ def _refused(live: LiveTopic) -> str | None:
     counts = {len(one.replicas) for one in live.replicas}
     if not live.sources:
         return "its settings may not be read; grant DescribeConfigs on it"
-    if any(live.sources.get(setting) == _OWN for setting in _THROTTLES):
+    if any(setting in live.own_config for setting in REPLICAS):
         return "a throttle of a replica move is set on it; when the move is over, remove it with kafka-configs"
     if len(counts) > 1:
         return f"its partitions have {min(counts)} to {max(counts)} replicas, and YAML has one number; even that out"

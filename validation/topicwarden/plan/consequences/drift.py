@@ -7,8 +7,8 @@ have set on it. A topic that is not changed keeps it, until `pulumi up --refresh
 from collections.abc import Iterable
 
 from topicwarden.change import Action, Consequence, Setting, Weight
+from topicwarden.kafka.snapshot import SET_ON_TOPIC
 from topicwarden.plan.change import Change
-from topicwarden.plan.defaults import SET_ON_TOPIC
 from topicwarden.plan.evidence import Asks, Evidence
 
 _BY_REBALANCE = "replication_factor"

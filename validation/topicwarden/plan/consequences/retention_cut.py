@@ -8,7 +8,7 @@ the records are in proportion. Source: ``UnifiedLog.deleteRetentionMsBreachedSeg
 ``deleteRetentionSizeBreachedSegments``.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from topicwarden.change import Consequence, PartitionEffect, Weight
 from topicwarden.kafka.snapshot import Extent, LiveTopic
@@ -51,7 +51,7 @@ def _by_time(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     partitions = [_effect(live, partition, bounds, evidence, new) for partition, bounds in going.items()]
     records = sum(end - start for start, end in going.values())
     groups = group_effects(evidence.groups, change.name, going)
-    before, after = retention(change.before), retention(change.after)
+    before, after = change.before.retention_time, change.after.retention_time
     yield Consequence(
         kind="retention-cut",
         weight=_weight(change),
@@ -122,18 +122,12 @@ def _by_size(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     )
 
 
-def retention(topic: Topic) -> int | None:
-    """``retention.ms`` where the topic deletes by time; None where nothing ever expires."""
-    kept = topic.number("retention.ms")
-    return kept if "delete" in (topic.cleanup_policies or ()) and kept is not None and kept >= 0 else None
-
-
 def _cutoffs(change: Change, now: int) -> list[int]:
     """The moment before which records will have expired, and the one before which they have by now; none where no
     less is kept.
     """
     assert change.before and change.after
-    before, after = retention(change.before), retention(change.after)
+    before, after = change.before.retention_time, change.after.retention_time
     if after is None or (before is not None and after >= before):
         return []
     return [now - after, *([] if before is None else [now - before])]
@@ -192,8 +186,3 @@ def _span(partitions: Iterable[PartitionEffect]) -> str:
     first = [effect.first_timestamp for effect in listed if effect.first_timestamp is not None]
     last = [effect.last_timestamp for effect in listed if effect.last_timestamp is not None]
     return f", written {utc(min(first))} to {utc(max(last))}" if first and last else ""
-
-
-def bounds_of(extents: Mapping[int, Extent]) -> dict[int, tuple[int, int]]:
-    """Every offset of every partition."""
-    return {partition: (extent.start, extent.end) for partition, extent in extents.items()}
