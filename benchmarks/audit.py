@@ -57,9 +57,9 @@ CONTENTS = Contents(
 
 def main() -> int:
     arguments = [each for each in sys.argv[1:] if not each.startswith("--")]
-    records = int(arguments[0]) if arguments else 20_000_000
     if "--one" in sys.argv:
-        return one(arguments)
+        return one(*arguments)
+    records = int(arguments[0]) if arguments else 20_000_000
     return memory(records) if "--memory" in sys.argv else speed(records)
 
 
@@ -96,10 +96,10 @@ def memory(records: int) -> int:
     return 0
 
 
-def one(arguments: list[str]) -> int:
+def one(server: str) -> int:
     """An audit in a process of its own, which prints the most memory that its JVM took."""
     with spark_session(find_project()) as spark:
-        seconds = timed(lambda: audited(spark, Connection((arguments[0],), tls=False)))
+        seconds = timed(lambda: audited(spark, Connection((server,), tls=False)))
         assert spark._jvm
         process = spark._jvm.java.lang.ProcessHandle.current().pid()
         most = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())

@@ -38,3 +38,12 @@ def test_ten_thousand_small_partitions_share_a_consumer_for_each_core() -> None:
 def test_no_task_is_empty() -> None:
     assert len(pack(session(8), [Range(0, "t", 0, 0, 1)])) == 1
     assert pack(session(8), []) == []
+
+
+def test_what_is_to_stay_whole_is_cut_only_where_it_would_keep_one_core_busy_alone() -> None:
+    ranges = [Range(part, "t", part, 0, size) for part, size in enumerate([3_000_000, 2_500_000, 2_000_000])]
+    tasks = pack(session(2), ranges, whole=frozenset({0, 1, 2}))
+    assert sorted(str(piece) for task in tasks for piece in task) == sorted(map(str, ranges))
+    alone = [Range(0, "t", 0, 0, 16_000_000), Range(1, "t", 1, 0, 4_000_000)]
+    cut = pack(session(2), alone, whole=frozenset({0, 1}))
+    assert sorted(piece.end - piece.start for task in cut for piece in task) == [4_000_000, 6_000_000, 10_000_000]

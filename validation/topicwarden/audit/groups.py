@@ -1,4 +1,4 @@
-"""The rows that the reader gives, brought together by Spark: first by key or block, then by partition and age band."""
+"""The rows that the reader gives, of keys and of blocks of offsets, brought together by partition and age band."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ Totals = dict[str, int | None]
 
 
 def grouped(counted: DataFrame) -> DataFrame:
-    """One row for each key, or for each age band of a block of offsets, and one for each note."""
+    """One row for each key, or for each age band of a block of offsets, and one for each note.
+
+    Needed where several tasks read of one partition; where one did, its keys come in one row each.
+    """
     least = ("fits", "first_null_key", "first_empty_value", "first_offset", "first_timestamp")
     greatest = ("largest_record", "last_offset", "last_tombstone", "last_timestamp")
     together = ("part", "note", "keyed", "bucket")
@@ -34,13 +37,15 @@ def grouped(counted: DataFrame) -> DataFrame:
 
 def totals(groups: DataFrame, now: int, contracts: Contracts, graves: DataFrame | None) -> DataFrame:
     """One row for each partition and age band that occurs, see ``Counts`` for the columns, and one for each note."""
-    known = "rolled_border" in groups.columns
+    known = "read" in groups.columns
     if graves is not None:
         groups = groups.join(F.broadcast(graves), ["part", "bucket"], "left")
-    summed = ("records", "payload_bytes", "null_keys", "tombstones", "empty_values")
-    bordered = ("rolled", "cleanable", "cleanable_bytes", "expired", "expired_behind_future")
+    of_all = (F.sum(F.when(~F.col("keyed"), F.col(name))).alias(name) for name in ("records", "rolled", "cleanable"))
+    of_blocks = ("payload_bytes", "null_keys", "tombstones", "empty_values", "cleanable_bytes")
+    expired = ("expired", "expired_behind_future")
     return groups.groupBy("part", "note", "keyed", _band(F.col("last_timestamp"), now).alias("band")).agg(
-        *(F.sum(name).alias(name) for name in (*summed, *bordered)),
+        *of_all,
+        *(F.sum(name).alias(name) for name in (*of_blocks, *expired)),
         F.max("largest_record").alias("largest_record"),
         *(F.min(name).alias(name) for name in ("first_null_key", "first_empty_value", "first_timestamp")),
         F.max("last_timestamp").alias("last_timestamp"),
@@ -51,7 +56,7 @@ def totals(groups: DataFrame, now: int, contracts: Contracts, graves: DataFrame 
         F.min(F.when(F.col("keyed") & (F.col("records") > 1), F.col("first_offset"))).alias("first_superseded"),
         F.sum(F.when(F.col("keyed"), F.col("largest_record"))).alias("clean_bytes_at_most"),
         *_earliest_pair(),
-        *(_below() if known else ()),
+        *((*_below(), *_before(contracts)) if known else ()),
         *_deleted(),
         *(_risen() if graves is not None else ()),
         *(_of_keys() if contracts.by_key else ()),
@@ -60,11 +65,25 @@ def totals(groups: DataFrame, now: int, contracts: Contracts, graves: DataFrame 
 
 def _of_keys() -> Iterable[Column]:
     """How many keys each algorithm explains, and the key that has most records."""
-    for bit, algorithm in enumerate(ALGORITHMS):
-        fits = F.shiftright("fits", bit).bitwiseAND(1)
-        yield F.sum(F.when(F.col("keyed"), fits).otherwise(0)).alias(algorithm.name)
+    yield from _explained(F.col("keyed"))
     yield F.max(F.when(F.col("keyed"), F.col("records"))).alias("hottest")
     yield F.max_by("first_offset", F.when(F.col("keyed"), F.col("records"))).alias("hottest_offset")
+
+
+def _explained(of: Column, prefix: str = "") -> Iterable[Column]:
+    for bit, algorithm in enumerate(ALGORITHMS):
+        fits = F.shiftright("fits", bit).bitwiseAND(1)
+        yield F.sum(F.when(of, fits).otherwise(0)).alias(prefix + algorithm.name)
+
+
+def _before(contracts: Contracts) -> Iterable[Column]:
+    """How many records were read; and of the keys that changed, what had been counted of them before."""
+    was = F.col("keyed") & F.col("was_records").isNotNull()
+    yield F.sum(F.when(~F.col("keyed"), F.col("read"))).alias("read")
+    yield F.count_if(was).alias("before_keys")
+    yield F.sum(F.when(was, F.col("was_records") - 1)).alias("before_superseded")
+    yield F.sum(F.when(was, F.col("was_largest_record"))).alias("before_clean_bytes_at_most")
+    yield from _explained(was, "before_") if contracts.by_key else ()
 
 
 def _earliest_pair() -> Iterable[Column]:
@@ -100,11 +119,6 @@ def _risen() -> Iterable[Column]:
 def _repeats(name: str) -> Column:
     """Of a key's records the last stands for all: the others are superseded."""
     return F.sum(F.when(F.col("keyed"), F.greatest(F.col(name) - 1, F.lit(0))).otherwise(0))
-
-
-def band_of(time: int, now: int) -> int:
-    """The age band of a timestamp; see ``_band``."""
-    return sum(now - time >= bound for bound in BANDS)
 
 
 def _band(time: Column, now: int) -> Column:

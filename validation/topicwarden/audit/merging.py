@@ -14,7 +14,7 @@ def merge(bands: list[Totals], notes: list[str], max_late: int | None) -> Counts
     """The counts of a partition, of its age bands and of what the reader noticed in it; see ``faults_of``."""
 
     def known(name: str) -> list[int]:
-        return [value for band in bands if (value := band[name]) is not None]
+        return [value for band in bands if (value := band.get(name)) is not None]
 
     def total(name: str) -> int:
         return sum(known(name))
@@ -24,9 +24,9 @@ def merge(bands: list[Totals], notes: list[str], max_late: int | None) -> Counts
 
     ages: Counter[int | None] = Counter()
     for band in bands:
-        ages[band["band"]] += band["records"] or 0
-    by_key = "hottest" in bands[0]
-    hottest = max(bands, key=lambda band: band["hottest"] or 0) if by_key else {}
+        ages[band.get("band")] += band.get("records") or 0
+    by_key = any("hottest" in band for band in bands)
+    hottest = max(bands, key=lambda band: band.get("hottest") or 0)
     return Counts(
         records=total("records"),
         payload_bytes=total("payload_bytes"),
@@ -44,8 +44,8 @@ def merge(bands: list[Totals], notes: list[str], max_late: int | None) -> Counts
         cleanable=total("cleanable"),
         cleanable_bytes=total("cleanable_bytes"),
         clean_bytes_at_most=total("clean_bytes_at_most"),
-        keys_rolled=total("keys_rolled_border") if "keys_rolled_border" in bands[0] else 0,
-        keys_cleanable=total("keys_cleanable_border") if "keys_cleanable_border" in bands[0] else 0,
+        keys_rolled=total("keys_rolled_border"),
+        keys_cleanable=total("keys_cleanable_border"),
         earliest_pair=_pair(bands),
         deleted=_keys(bands, *((f"deleted_key_{lot}", f"deleted_offset_{lot}") for lot in range(LOTS))),
         risen=_keys(bands, ("risen_key", "risen_offset")),
@@ -67,9 +67,9 @@ def _pair(bands: list[Totals]) -> Pair | None:
     pairs = [
         Pair(first, last, key)
         for band in bands
-        if (first := band["pair_first"]) is not None
-        and (last := band["pair_last"]) is not None
-        and (key := band["pair_key"]) is not None
+        if (first := band.get("pair_first")) is not None
+        and (last := band.get("pair_last")) is not None
+        and (key := band.get("pair_key")) is not None
     ]
     return min(pairs, key=lambda pair: pair.superseded_by, default=None)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from itertools import chain
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -14,6 +15,9 @@ from topicwarden.kafka.connection import Connection
 
 MOST_OFFSETS = 1_000_000
 """Of one task: short enough for progress, long enough to be worth a consumer."""
+
+_FAIR = 1.5
+"""A range that is to stay whole is cut where it is larger than so many times a core's share of all offsets."""
 
 READ_OPTIONS = {
     "isolation.level": "read_uncommitted",
@@ -50,7 +54,7 @@ def read(
 ) -> DataFrame:
     """The records of the ranges in ``tasks``: ``part``, ``offset``, ``time`` (ms), ``key`` and ``value`` as bytes.
 
-    With ``counting`` (``reader/Counting.java``) what was counted of them, in rows of ``reader/Group.java``.
+    With ``counting`` (``reader/Counting.java``) what was counted of them, in rows of ``reader/GroupReader.java``.
 
     The other columns are the reader's (``reader/KafkaRanges.java``), by ``contracts``; what is not selected costs
     nothing. ``consumer`` changes ``READ_OPTIONS``; ``rate`` bounds the bytes a second of all tasks that run at once.
@@ -75,15 +79,17 @@ def _small(pace: int) -> dict[str, str]:
     return {"max.poll.records": "500", "max.partition.fetch.bytes": size, "fetch.max.bytes": size}
 
 
-def pack(spark: SparkSession, ranges: Iterable[Range]) -> list[list[Range]]:
+def pack(spark: SparkSession, ranges: Iterable[Range], whole: Collection[int] = frozenset()) -> list[list[Range]]:
     """Tasks of about as many offsets each: the largest range first, always into the emptiest task.
 
     A large range is cut; small ones share a task, and so a consumer. Every core gets a task, if there
-    are as many ranges.
+    are as many ranges. The parts in ``whole`` are cut only where one core would have too much to do.
     """
-    cores = spark.sparkContext.defaultParallelism
-    pieces = sorted((piece for one in ranges for piece in _cut(one)), key=lambda piece: piece.start - piece.end)
-    total = sum(piece.end - piece.start for piece in pieces)
+    cores, held = spark.sparkContext.defaultParallelism, list(ranges)
+    total = sum(one.end - one.start for one in held)
+    share = max(MOST_OFFSETS, -(-total // cores))
+    cut = (_cut(one, share, _FAIR * share) if one.part in whole else _cut(one, MOST_OFFSETS) for one in held)
+    pieces = sorted(chain.from_iterable(cut), key=lambda piece: piece.start - piece.end)
     tasks: list[list[Range]] = [[] for _ in range(min(len(pieces), max(cores, -(-total // MOST_OFFSETS))))]
     loads = [(0, number) for number in range(len(tasks))]
     for piece in pieces:
@@ -93,6 +99,8 @@ def pack(spark: SparkSession, ranges: Iterable[Range]) -> list[list[Range]]:
     return tasks
 
 
-def _cut(one: Range) -> Iterable[Range]:
-    for start in range(one.start, one.end, MOST_OFFSETS):
-        yield replace(one, start=start, end=min(one.end, start + MOST_OFFSETS))
+def _cut(one: Range, size: int, most: float = 0) -> Iterable[Range]:
+    """Pieces of ``size`` offsets; the whole where it has no more than ``most``."""
+    if one.end - one.start <= most:
+        return [one]
+    return [replace(one, start=start, end=min(one.end, start + size)) for start in range(one.start, one.end, size)]

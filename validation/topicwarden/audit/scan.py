@@ -1,14 +1,15 @@
 """The one scan: every record of every topic read once, and counted where it is read.
 
-The reader counts records of a compacted topic, and of one with rules for keys, by the hash of their key, all
-others by the age band that they fall into (``reader/GroupReader.java``): no record enters Spark. Spark brings the
-rows of a key together; a second, small aggregation makes one row for each partition and band of them. What
-the reader noticed of records (``reader/Notes.java``) comes along in rows of its own.
+The reader counts all records by the age band that they fall into, and those of a compacted topic, or of one with
+rules for keys, also by the hash of their key (``reader/GroupReader.java``): no record enters Spark. Spark makes one
+row for each partition and band of what was counted. What the reader noticed of records (``reader/Notes.java``) comes
+along in rows of its own.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
@@ -21,7 +22,7 @@ from topicwarden.audit.groups import Totals, grouped, totals
 from topicwarden.audit.horizon import PartitionOf
 from topicwarden.audit.merging import merge
 from topicwarden.audit.ranges import pack, read
-from topicwarden.audit.slices import Slice, border_rows, counting
+from topicwarden.audit.slices import Slice, border_rows, by_keys, counting
 from topicwarden.kafka.connection import Connection
 
 _LEAST_REDUCERS = 4
@@ -34,10 +35,14 @@ class Remembering(Protocol):
     """What is known of records that are not read again."""
 
     def changed(self, read: DataFrame) -> DataFrame:
-        """Takes the groups of what was read; gives them as they are with what was known of the same ones before."""
+        """Takes the groups of what was read; gives them as they are with what was known of the same ones before.
 
-    def unchanged(self, changed: list[Row], groups: DataFrame, now: int) -> Mapping[int, list[Totals]]:
-        """Totals of everything else, by part; takes those of what changed, and the groups that they were made of."""
+        Beside them stands how many of their records were ``read``, and for keys what was known: ``was_records`` and
+        ``was_largest_record``.
+        """
+
+    def unchanged(self, changed: list[Row]) -> Mapping[int, Totals]:
+        """Totals of everything else, by part; takes those of what changed."""
 
 
 def scan(
@@ -58,20 +63,23 @@ def scan(
     if not parts:
         return {}
     graves = _graves(spark, parts, buried)
+    by_key = frozenset(part.range.part for part in parts if by_keys(part, contracts))
     # A consumer has one position in each partition, so that what is read again has tasks of its own.
-    tasks = pack(spark, (part.range for part in parts)) + pack(spark, (part.again for part in parts if part.again))
+    again = pack(spark, (part.again for part in parts if part.again))
+    tasks = pack(spark, (part.range for part in parts), whole=by_key) + again
     # As many reducers as readers: each then holds about the groups of one reader's records.
     spark.conf.set("spark.sql.shuffle.partitions", str(max(len(tasks), _LEAST_REDUCERS)))
-    groups = grouped(
-        read(spark, connection, tasks, contracts=contracts, rate=rate, counting=counting(parts, contracts, now))
-    )
+    groups = read(spark, connection, tasks, contracts=contracts, rate=rate, counting=counting(parts, contracts, now))
+    pieces = Counter(one.part for task in tasks for one in task)
+    if any(pieces[part] > 1 for part in by_key):
+        groups = grouped(groups)
     bands: dict[int, list[Totals]] = {}
     if remembering is not None:
         groups = remembering.changed(groups)
         bordered = groups.join(F.broadcast(_borders(spark, parts, contracts)), "part")
         rows = totals(bordered, now, contracts, graves).collect()
-        for number, known in remembering.unchanged(rows, groups, now).items():
-            bands.setdefault(number, []).extend(known)
+        for number, known in remembering.unchanged(rows).items():
+            bands.setdefault(number, []).append(known)
     else:
         rows = totals(groups, now, contracts, graves).collect()
     notes: dict[int, list[str]] = {}

@@ -56,12 +56,17 @@ def counting(parts: list[Slice], contracts: Contracts, now: int) -> str:
     return json.dumps({**rules, "parts": border_rows(parts, contracts)})
 
 
+def by_keys(part: Slice, contracts: Contracts) -> bool:
+    """Whether its records are counted by key, too."""
+    return part.compacted or part.range.topic in contracts.by_key
+
+
 def border_rows(parts: list[Slice], contracts: Contracts) -> list[dict[str, int | bool | None]]:
     """A row a partition; what is None is no border."""
     return [
         {
             "part": part.range.part,
-            "by_key": part.compacted or part.range.topic in contracts.by_key,
+            "by_key": by_keys(part, contracts),
             "rolled_border": part.horizon.rolled,
             "cleanable_border": part.horizon.cleanable,
             "expired_time": part.horizon.expired_time,

@@ -17,6 +17,10 @@ from topicwarden.project import Project
 _HEAP = "2g"
 """Of a session on this machine; a group of keys that does not fit is spilled."""
 
+_JVM = "-XX:+UseParallelGC -XX:+IgnoreUnrecognizedVMOptions -XX:+UseTransparentHugePages"
+"""A batch job wants throughput, not short pauses; its tables of keys are read here and there, so large pages help
+(``benchmarks/audit.py``). Only Linux knows them."""
+
 _LOGGING = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
@@ -33,6 +37,7 @@ def configure(project: Project) -> None:
     defaults = {
         "spark.jars": ",".join(map(str, reader.jars(project))),
         "spark.driver.memory": _HEAP,
+        "spark.driver.extraJavaOptions": _JVM,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

@@ -1,6 +1,6 @@
 """The groups of an audit's scan, kept, so that the next one reads only what is new (``--since last``).
 
-A part holds a row for each key (by its hash) or block of offsets that the audit read, with what it counted of it: what
+A part holds a row for each key (by its hash) and block of offsets that the audit read, with what it counted of it: what
 is known of a key is what all parts tell of it, together. The first part of a partition holds all of it, the later
 ones what came to it; they are brought together before they are many.
 """
@@ -14,10 +14,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from topicwarden.audit.algorithms import ALGORITHMS
 from topicwarden.audit.groups import Totals
 from topicwarden.audit.history.store import Part, Store, literal
-from topicwarden.audit.history.totals import HOUR_MS, KeyTotals, key_totals
+from topicwarden.audit.history.totals import KeyTotals
 from topicwarden.audit.slices import BANDS_AT_MOST, BLOCK
 
 FOLDER = "keys"
@@ -34,14 +33,14 @@ _BORDERED = ("rolled", "cleanable", "cleanable_bytes", "expired", "expired_behin
 """Counted by borders of the moment: of what was read before, they are told by ``Checkpoint``."""
 
 _GROUP = ("part", "note", "keyed", "bucket")
-_OF_A_KEY = ("topic_id", "partition", "bucket", "records", "largest_record", "first_offset", "last_timestamp", "fits")
+_OF_A_KEY = ("topic_id", "partition", "bucket", "records", "largest_record", "first_offset")
 """What is asked of a key that was known: the rest only adds up, in the totals. Each column read costs as much."""
 
 _COLUMNS = (
-    "topic_id string, partition int, note string, bucket long, records long, payload_bytes long, "
-    "null_keys long, tombstones long, empty_values long, largest_record int, last_offset long, last_tombstone long, "
-    "last_timestamp long, first_null_key long, first_empty_value long, first_offset long, first_timestamp long, "
-    "fits int, rolled long, cleanable long, cleanable_bytes long, expired long, expired_behind_future long"
+    "topic_id string, partition int, note string, bucket long, records long, rolled long, cleanable long, "
+    "largest_record int, first_offset long, last_offset long, last_tombstone long, fits int, payload_bytes long, "
+    "null_keys long, first_null_key long, tombstones long, empty_values long, first_empty_value long, "
+    "cleanable_bytes long, expired long, expired_behind_future long, first_timestamp long, last_timestamp long"
 )
 
 
@@ -81,7 +80,6 @@ class Keys:
         self._known = {part: one for part, one in held.items() if one.parts}
         self._name = name
         self._few = new <= _MOST_BROADCAST
-        self._changed: DataFrame | None = None
         self.read_records = 0
         """The records that this audit read itself."""
         self.totals: dict[int, str] = {}
@@ -91,79 +89,32 @@ class Keys:
         """Writes what the next audit needs; see ``scan.Remembering``."""
         self._write(self._name, read)
         first = {part: one for part, one in self._held.items() if not one.parts}
-        groups = [self._rows([self._name], first).withColumns(_was(None))] if first else []
+        groups = [_all_new(self._rows([self._name], first))] if first else []
         if self._known:
             new = self._rows([self._name], self._known)
             buckets = new.where("keyed").select("bucket")
             old = self._old(self._known, F.broadcast(buckets) if self._few else buckets)
-            together = _together(new, old).where("not keyed or read > 0")
-            self._changed = together.persist()
-            groups.append(self._changed)
-        return reduce(DataFrame.unionByName, groups)
+            groups.append(_together(new, old).where("not keyed or read > 0"))
+        return reduce(lambda one, more: one.unionByName(more), groups)
 
-    def unchanged(self, changed: list[Row], groups: DataFrame, now: int) -> Mapping[int, list[Totals]]:
+    def unchanged(self, changed: list[Row]) -> Mapping[int, Totals]:
         """Totals of the keys that were known and did not change; see ``scan.Remembering``."""
-        rows: dict[int, list[Totals]] = {}
+        self.read_records = sum(row["read"] or 0 for row in changed)
+        fresh, before = ({part: KeyTotals() for part in self._held} for _ in range(2))
         for row in changed:
             if row["keyed"]:
-                rows.setdefault(row["part"], []).append(row.asDict())
-        fresh, before = self._ledger(groups)
-        found: dict[int, list[Totals]] = {}
-        for part, held in self._held.items():
-            total = key_totals(rows.get(part, ()), fresh.get(part, KeyTotals()).hours)
-            if held.parts:
-                rest = KeyTotals.of(held.totals).without(before.get(part, KeyTotals()))
-                if rest.counted:
-                    found[part] = rest.bands(now)
-                total = rest.plus(total)
-            self.totals[part] = total.told(now)
-        return found
+                told = row.asDict()
+                fresh[row["part"]] = fresh[row["part"]].plus(KeyTotals.now(told))
+                before[row["part"]] = before[row["part"]].plus(KeyTotals.before(told))
+        rest = {part: KeyTotals.of(held.totals).without(before[part]) for part, held in self._held.items()}
+        self.totals = {part: one.plus(fresh[part]).told() for part, one in rest.items()}
+        return {part: rest[part].row() for part in self._known}
 
     def tidy(self) -> None:
-        """Brings together what lies in many parts; gives back what only this audit needed."""
-        if self._changed is not None:
-            self._changed.unpersist()
+        """Brings together what lies in many parts."""
         anew = {part: one for part, one in self._known.items() if one.anew}
         if anew:
             self._write(_whole(self._name), _together(self._rows([self._name], anew), self._old(anew, None)))
-
-    def _ledger(self, groups: DataFrame) -> tuple[dict[int, KeyTotals], dict[int, KeyTotals]]:
-        """Of the keys that changed, by partition: totals that are needed of them as they are, and as they were."""
-        now = F.struct(F.lit(False).alias("was"), "records", "largest_record", "last_timestamp", "read")
-        was = F.struct(
-            F.lit(True).alias("was"),
-            F.col("was_records").alias("records"),
-            F.col("was_largest_record").alias("largest_record"),
-            F.col("was_last_timestamp").alias("last_timestamp"),
-            F.lit(0).cast("long").alias("read"),
-        )
-        explained = {
-            one.name: F.sum(F.shiftright("fits", bit).bitwiseAND(1)).alias(one.name)
-            for bit, one in enumerate(ALGORITHMS)
-        }
-        sums = {
-            "records": F.sum("records"),
-            "keys": F.count("*"),
-            "superseded": F.sum(F.col("records") - 1),
-            "clean_bytes_at_most": F.sum("largest_record"),
-            **explained,
-        }
-        found = (
-            groups.where("note is null")
-            .select("part", "keyed", "fits", F.inline(F.array(now, was)))
-            .where("records is not null")
-            .groupBy("part", "keyed", "was", F.floor(F.col("last_timestamp") / HOUR_MS).alias("hour"))
-            .agg(*(column.alias(name) for name, column in sums.items()), F.sum("read").alias("read"))
-            .collect()
-        )
-        self.read_records = sum(row["read"] or 0 for row in found)
-        sides: tuple[dict[int, KeyTotals], dict[int, KeyTotals]] = {}, {}
-        for row in found:
-            if row["keyed"]:
-                side = sides[row["was"]]
-                one = KeyTotals({name: row[name] for name in sums}, {row["hour"]: row["records"]})
-                side[row["part"]] = side.get(row["part"], KeyTotals()).plus(one)
-        return sides
 
     def _write(self, name: str, groups: DataFrame) -> None:
         rows = groups.join(F.broadcast(self._places(self._held)), "part")
@@ -219,26 +170,22 @@ def _together(new: DataFrame, old: DataFrame) -> DataFrame:
         *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in _BORDERED),
         *(F.max(name).alias(name) for name in _GREATEST),
         *(F.min(name).alias(name) for name in _LEAST),
-        *(column.alias(name) for name, column in _was(F.col("new")).items()),
+        *_was(F.col("new")),
     )
 
 
-def _was(new: Column | None) -> dict[str, Column]:
-    """How many of a group's records this audit ``read``, and what was known before; None where that is nothing."""
-    if new is None:
-        nothing = F.lit(None).cast("long")
-        return {
-            "read": F.col("records"),
-            "was_records": nothing,
-            "was_largest_record": nothing.cast("int"),
-            "was_last_timestamp": nothing,
-        }
-    return {
-        "read": F.coalesce(F.sum(F.when(new, F.col("records"))), F.lit(0)),
-        "was_records": F.sum(F.when(~new, F.col("records"))),
-        "was_largest_record": F.max(F.when(~new, F.col("largest_record"))),
-        "was_last_timestamp": F.max(F.when(~new, F.col("last_timestamp"))),
-    }
+def _all_new(read: DataFrame) -> DataFrame:
+    """Groups of which nothing was known; see ``scan.Remembering``."""
+    nothing = F.lit(None)
+    was = {"was_records": nothing.cast("long"), "was_largest_record": nothing.cast("int")}
+    return read.withColumns({"read": F.col("records"), **was})
+
+
+def _was(new: Column) -> Iterable[Column]:
+    """What stands beside a group; see ``scan.Remembering``."""
+    yield F.coalesce(F.sum(F.when(new, F.col("records"))), F.lit(0)).alias("read")
+    yield F.sum(F.when(~new, F.col("records"))).alias("was_records")
+    yield F.max(F.when(~new, F.col("largest_record"))).alias("was_largest_record")
 
 
 def _whole(name: str) -> str:

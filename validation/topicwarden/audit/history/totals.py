@@ -7,98 +7,67 @@ all keys are those of before, less those of the keys that changed as they were, 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from topicwarden.audit.groups import Totals, band_of
+from topicwarden.audit.algorithms import ALGORITHMS
+from topicwarden.audit.groups import Totals
 
-HOUR_MS = 3_600_000
-_RECENT_HOURS = 8 * 24
-
-_LEAST = ("first_null_key", "first_empty_value", "first_timestamp", "first_superseded")
-_GREATEST = ("largest_record", "last_timestamp")
-_CHOSEN = ("pair_last", "pair_first", "pair_key", "hottest", "hottest_offset")
-_NOT_ADDED = frozenset({*_LEAST, *_GREATEST, *_CHOSEN, "part", "band"})
+_ADDED = ("keys", "superseded", "clean_bytes_at_most", *(one.name for one in ALGORITHMS))
+_PAIR = ("pair_last", "pair_first", "pair_key")
+_HOTTEST = ("hottest", "hottest_offset")
 
 
 @dataclass(frozen=True)
 class KeyTotals:
-    """Totals as ``scan`` makes them, over all age bands; ``hours``: records by the hour of their key's last one."""
+    """Of ``groups.totals``, what is counted of keys and does not depend on the moment."""
 
     counted: Totals = field(default_factory=dict)
-    hours: Mapping[int, int] = field(default_factory=dict)
 
     @staticmethod
     def of(text: str) -> KeyTotals:
-        held = json.loads(text) if text else {"counted": {}, "hours": {}}
-        return KeyTotals(held["counted"], {int(hour): records for hour, records in held["hours"].items()})
+        return KeyTotals(json.loads(text)) if text else KeyTotals()
 
-    def told(self, now: int) -> str:
-        """As JSON; hours that are long gone are brought together by days."""
-        hours: Counter[int] = Counter()
-        for hour, records in self.hours.items():
-            hours[hour if hour > now // HOUR_MS - _RECENT_HOURS else hour // 24 * 24] += records
-        return json.dumps({"counted": self.counted, "hours": {hour: n for hour, n in hours.items() if n}})
+    @staticmethod
+    def now(row: Mapping[str, Any]) -> KeyTotals:
+        """Of a row of ``groups.totals``: the keys as they are."""
+        return KeyTotals({name: row[name] for name in (*_ADDED, *_PAIR, *_HOTTEST, "first_superseded") if name in row})
 
-    def bands(self, now: int) -> list[Totals]:
-        """As rows of ``scan``: one for each age band, the first of them with everything but the records."""
-        ages: Counter[int] = Counter()
-        youngest = self.counted.get("last_timestamp") or 0
-        for hour, records in self.hours.items():
-            ages[band_of(min((hour + 1) * HOUR_MS - 1, youngest), now)] += records
-        rows: list[Totals] = [{**dict.fromkeys(self.counted), "band": band, "records": n} for band, n in ages.items()]
-        return [{**self.counted, "band": 0, "records": 0}, *rows]
+    @staticmethod
+    def before(row: Mapping[str, Any]) -> KeyTotals:
+        """Of the same row: the same keys as they were."""
+        return KeyTotals({name: row[f"before_{name}"] for name in _ADDED if f"before_{name}" in row})
+
+    def told(self) -> str:
+        return json.dumps(self.counted)
+
+    def row(self) -> Totals:
+        """As ``groups.totals`` has it: all of these keys have a record below any border there may be."""
+        keys = self.counted.get("keys")
+        return {**self.counted, "keys_rolled_border": keys, "keys_cleanable_border": keys}
 
     def without(self, changed: KeyTotals) -> KeyTotals:
         """Less what was counted of some keys; of extremes nothing is taken back, as none of these keys is gone."""
-        taken = {
-            name: value - (changed.counted.get(name) or 0) if name not in _NOT_ADDED and value is not None else value
-            for name, value in self.counted.items()
-        }
-        hours = Counter(self.hours)
-        hours.subtract(changed.hours)
-        return KeyTotals(taken, hours)
+        taken = {name: (self.counted.get(name) or 0) - (value or 0) for name, value in changed.counted.items()}
+        return KeyTotals({**self.counted, **taken})
 
     def plus(self, more: KeyTotals) -> KeyTotals:
         """With what was counted of other keys."""
-        names = {**self.counted, **more.counted}
-        counted = {name: _joined(name, self.counted.get(name), more.counted.get(name)) for name in names}
-        first, other = (self, more) if _pair(self) <= _pair(more) else (more, self)
-        counted |= {name: first.counted.get(name) for name in ("pair_last", "pair_first", "pair_key") if name in names}
-        hotter = max((first, other), key=lambda one: one.counted.get("hottest") or 0)
-        counted |= {name: hotter.counted.get(name) for name in ("hottest", "hottest_offset") if name in names}
-        return KeyTotals(counted, Counter(self.hours) + Counter(more.hours))
+        one, other = self.counted, more.counted
+        counted: Totals = {
+            name: (one.get(name) or 0) + (other.get(name) or 0) for name in _ADDED if name in one | other
+        }
+        superseded = [value for held in (one, other) if (value := held.get("first_superseded")) is not None]
+        counted["first_superseded"] = min(superseded, default=None)
+        earlier = min(one, other, key=_superseded_by)
+        hotter = max(one, other, key=lambda held: held.get("hottest") or 0)
+        chosen = {
+            name: held[name] for held, names in ((earlier, _PAIR), (hotter, _HOTTEST)) for name in names if name in held
+        }
+        return KeyTotals({**counted, **chosen})
 
 
-def key_totals(rows: Iterable[Mapping[str, Any]], hours: Mapping[int, int]) -> KeyTotals:
-    """The totals of the rows of one partition, of all age bands."""
-    total = KeyTotals({}, {})
-    for row in rows:
-        counted = {name: value for name, value in row.items() if name not in ("part", "note", "keyed", "band")}
-        total = total.plus(KeyTotals(_remembered(counted), {}))
-    return KeyTotals(total.counted, hours)
-
-
-def _remembered(counted: dict[str, Any]) -> Totals:
-    """Without what is of the moment: borders, samples; with the keys as those below a border behind them all."""
-    borders = {"rolled", "cleanable", "cleanable_bytes", "expired", "expired_behind_future"}
-    momentary = {*borders, "superseded_rolled", "superseded_cleanable"}
-    kept: Totals = {
-        name: (0 if name in momentary else None if name.startswith(("deleted_", "risen_")) else value)
-        for name, value in counted.items()
-    }
-    return kept | {"keys_rolled_border": counted["keys"], "keys_cleanable_border": counted["keys"]}
-
-
-def _joined(name: str, one: int | None, other: int | None) -> int | None:
-    held = [value for value in (one, other) if value is not None]
-    if not held:
-        return None
-    return min(held) if name in _LEAST else max(held) if name in _GREATEST else sum(held)
-
-
-def _pair(totals: KeyTotals) -> float:
-    last = totals.counted.get("pair_last")
+def _superseded_by(counted: Totals) -> float:
+    last = counted.get("pair_last")
     return float("inf") if last is None else last

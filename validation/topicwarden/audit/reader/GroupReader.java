@@ -1,5 +1,6 @@
 package topicwarden;
 
+import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.HashMap;
@@ -9,40 +10,45 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.XXH64;
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
+import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Counts while it reads: a row for each age band of a block of offsets, and one or more for each key, where records are
- * counted by key; then a row of notes a range. Keys and values stay here. Spark brings the rows of a key together.
+ * Counts while it reads: a row for each age band of a block of offsets; then a row of notes a range; then, where records
+ * are counted by key, a row for each key of this task. Keys and values stay here.
  */
 final class GroupReader extends RangeReader {
-  /** Keys of a range that are held at a time, each in the place of its hash: one that comes often makes few rows. */
-  private static final int KEYS = 1 << 10;
+  /** The group, what is counted of every group, what of keys alone, and what of blocks alone. */
+  static final StructType SCHEMA = StructType.fromDDL(
+      "part INT, note STRING, keyed BOOLEAN, bucket BIGINT, "
+          + "records BIGINT, rolled BIGINT, cleanable BIGINT, largest_record INT, "
+          + "first_offset BIGINT, last_offset BIGINT, last_tombstone BIGINT, fits INT, "
+          + "payload_bytes BIGINT, null_keys BIGINT, first_null_key BIGINT, tombstones BIGINT, empty_values BIGINT, "
+          + "first_empty_value BIGINT, cleanable_bytes BIGINT, expired BIGINT, expired_behind_future BIGINT, "
+          + "first_timestamp BIGINT, last_timestamp BIGINT");
 
   private static final long SEED = 42; // of Spark's xxhash64
-  private static final int FIELDS = Group.SCHEMA.size();
+  private static final int GROUP = 3;
 
   /** What is counted of one range and not told yet. */
   private static final class Open {
     final Counting.Borders borders;
-    final Group[] keys;
-    final Group[] bands;
-    final Deque<Group> left = new ArrayDeque<>();
+    final Block[] bands;
+    final Deque<Block> left = new ArrayDeque<>();
     long block = -1;
-    int next;
     boolean noted;
 
     Open(Counting.Borders borders, int bands) {
       this.borders = borders;
-      this.keys = borders.byKey() ? new Group[KEYS] : new Group[0];
-      this.bands = new Group[bands];
+      this.bands = new Block[bands];
     }
   }
 
   private final Counting counting;
   private final Map<Cursor, Open> opened = new HashMap<>();
-  private final UnsafeRowWriter row = new UnsafeRowWriter(FIELDS);
+  private final UnsafeRowWriter row = new UnsafeRowWriter(SCHEMA.size());
+  private Keys keys;
   private Cursor at;
   private Open open;
 
@@ -53,37 +59,18 @@ final class GroupReader extends RangeReader {
   }
 
   @Override
-  protected boolean taken(ConsumerRecord<byte[], byte[]> record) {
+  protected boolean taken(ConsumerRecord<byte[], byte[]> record) throws IOException {
     turnTo(cursor);
     byte[] key = record.key();
+    byte[] value = record.value();
+    int bytes = (key == null ? 0 : key.length) + (value == null ? 0 : value.length);
     if (key != null && open.borders.byKey()) {
-      return ofKey(record, key);
+      if (keys == null) {
+        keys = new Keys();
+      }
+      long hash = XXH64.hashUnsafeBytes(key, Platform.BYTE_ARRAY_OFFSET, key.length, SEED);
+      keys.add(cursor.range.part(), hash, record, bytes, open.borders, cursor.terms.partitions());
     }
-    return ofBlock(record);
-  }
-
-  private boolean ofKey(ConsumerRecord<byte[], byte[]> record, byte[] key) {
-    long hash = XXH64.hashUnsafeBytes(key, Platform.BYTE_ARRAY_OFFSET, key.length, SEED);
-    int slot = (int) hash & (KEYS - 1);
-    Group group = open.keys[slot];
-    boolean evicted = group != null && group.bucket != hash;
-    if (group == null) {
-      group = new Group();
-      open.keys[slot] = group.begin(hash, true, fits(record, key));
-    } else if (evicted) {
-      group.write(row, cursor.range.part());
-      group.begin(hash, true, fits(record, key));
-    }
-    group.add(record, open.borders);
-    return evicted;
-  }
-
-  private int fits(ConsumerRecord<byte[], byte[]> record, byte[] key) {
-    int partitions = cursor.terms.partitions();
-    return partitions == 0 ? -1 : Partitioners.fits(key, record.partition(), partitions);
-  }
-
-  private boolean ofBlock(ConsumerRecord<byte[], byte[]> record) {
     long block = Math.floorDiv(record.offset(), counting.block);
     if (block != open.block) {
       leave(open);
@@ -91,9 +78,9 @@ final class GroupReader extends RangeReader {
     }
     int band = counting.band(record.timestamp());
     if (open.bands[band] == null) {
-      open.bands[band] = new Group().begin(block * counting.bandsAtMost + band, false, -1);
+      open.bands[band] = new Block(block * counting.bandsAtMost + band);
     }
-    open.bands[band].add(record, open.borders);
+    open.bands[band].add(record, bytes, open.borders);
     return told(open.left.poll());
   }
 
@@ -114,11 +101,6 @@ final class GroupReader extends RangeReader {
     if (told(open.left.poll())) {
       return true;
     }
-    while (open.next < open.keys.length) {
-      if (told(open.keys[open.next++])) {
-        return true;
-      }
-    }
     if (open.noted) {
       opened.remove(one);
       at = null;
@@ -129,23 +111,37 @@ final class GroupReader extends RangeReader {
     return true;
   }
 
-  private boolean told(Group group) {
-    if (group == null) {
+  private boolean told(Block block) {
+    if (block == null) {
       return false;
     }
-    group.write(row, at.range.part());
+    block.write(row, at.range.part());
     return true;
   }
 
   private void note(Cursor one) {
-    row.reset();
-    row.zeroOutNullBytes();
-    row.write(0, one.range.part());
-    row.write(Group.NOTE, UTF8String.fromString(one.notes.told(one.range.start())));
-    row.write(2, false);
-    for (int field = Group.FIRST_COUNT; field < FIELDS; field++) {
+    begin(row, one.range.part(), false, UTF8String.fromString(one.notes.told(one.range.start())));
+    for (int field = GROUP; field < SCHEMA.size(); field++) {
       row.setNullAt(field);
     }
+  }
+
+  @Override
+  protected boolean rest() throws IOException {
+    return keys != null && keys.next(row);
+  }
+
+  /** Begins a row of {@link #SCHEMA}, whose other fields follow; {@code note} is null in most. */
+  static void begin(UnsafeRowWriter row, int part, boolean keyed, UTF8String note) {
+    row.reset();
+    row.zeroOutNullBytes();
+    row.write(0, part);
+    if (note == null) {
+      row.setNullAt(1);
+    } else {
+      row.write(1, note);
+    }
+    row.write(2, keyed);
   }
 
   private void turnTo(Cursor one) {
@@ -159,5 +155,13 @@ final class GroupReader extends RangeReader {
   @Override
   public InternalRow get() {
     return row.getRow();
+  }
+
+  @Override
+  public void close() {
+    super.close();
+    if (keys != null) {
+      keys.free();
+    }
   }
 }

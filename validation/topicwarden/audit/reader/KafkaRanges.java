@@ -42,7 +42,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * {@code note}, and null in every other column but {@code part}.
  *
  * <p>With the option {@code counting}, see {@link Counting}, it is not records that come but what was counted of them:
- * the columns are those of {@link Group}.
+ * the columns are those of {@link GroupReader}.
  */
 public final class KafkaRanges implements TableProvider {
   static final StructType SCHEMA = StructType.fromDDL(
@@ -55,7 +55,7 @@ public final class KafkaRanges implements TableProvider {
   }
 
   private static StructType schema(Map<String, String> properties) {
-    return properties.containsKey("counting") ? Group.SCHEMA : SCHEMA;
+    return properties.containsKey("counting") ? GroupReader.SCHEMA : SCHEMA;
   }
 
   @Override

@@ -12,6 +12,8 @@ final class PlainCodec {
   private static final Pattern UUID_TEXT =
       Pattern.compile("[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}");
 
+  private static final char REPLACEMENT = '\uFFFD';
+
   private PlainCodec() {}
 
   static Codec of(String format) {
@@ -28,6 +30,10 @@ final class PlainCodec {
   private static Codec strings() {
     CharsetDecoder decoder = StandardCharsets.UTF_8.newDecoder(); // reports what is malformed
     return data -> {
+      String text = new String(data, StandardCharsets.UTF_8); // fast, but puts a sign in the place of what is malformed
+      if (text.indexOf(REPLACEMENT) < 0) {
+        return text;
+      }
       try {
         return decoder.decode(ByteBuffer.wrap(data)).toString();
       } catch (CharacterCodingException error) {

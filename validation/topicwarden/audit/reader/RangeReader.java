@@ -77,7 +77,8 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
         } else if (ended != null) {
           if (cursor == null || !told(cursor)) {
             if (!ended.hasNext()) {
-              return false;
+              cursor = null;
+              return rest();
             }
             cursor = ended.next();
             continue;
@@ -139,10 +140,15 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
   }
 
   /** Takes a record of {@code cursor}; whether a row is there to be got. */
-  protected abstract boolean taken(ConsumerRecord<byte[], byte[]> record);
+  protected abstract boolean taken(ConsumerRecord<byte[], byte[]> record) throws IOException;
 
   /** Makes the next row of what is left to tell of a range that has been read; false where all is told. */
   protected abstract boolean told(Cursor one);
+
+  /** Makes the next row of what is left when every range is told; false where nothing is. */
+  protected boolean rest() throws IOException {
+    return false;
+  }
 
   @Override
   public void close() {
