@@ -66,16 +66,18 @@ def counted(found: TopicFacts) -> list[dict[str, object]]:
 def test_it_reads_what_is_new_and_says_what_a_full_audit_says(
     audit: Audit, servers: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keys, "MOST_PARTS", 2)  # so that the second round brings the parts together
+    monkeypatch.setattr(keys, "MOST_PARTS", 2)  # so that the second round brings parts together, and the last one all
     first = audit(Reading.LAST)
     assert first.scanned_records == 2 * RECORDS
     assert any("read in full" in note for note in first.notes)
-    for round_number in range(3):
+    written = RECORDS
+    for more in (MORE, MORE, RECORDS, MORE):
         with writing(servers) as writer:
-            fill(writer, RECORDS + round_number * MORE, MORE)
+            fill(writer, written, more)
+        written += more
         new, every = audit(Reading.LAST), audit(Reading.ALL)
         assert new.notes == []
-        assert new.scanned_records == 2 * MORE
+        assert new.scanned_records == 2 * more
         assert new.scanned_records + new.remembered_records == every.scanned_records
         assert told(new) == told(every)
         for topic in (COMPACTED, EVENTS):

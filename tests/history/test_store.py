@@ -32,7 +32,9 @@ def spark() -> SparkSession:
 
 def look(topic: str = "t", at: int = NOW) -> TopicLook:
     """A look with something of everything, and null where a broker may not say."""
-    known = Known(("p-1", "p-2"), "digest", 3, False, 0, (Checkpoint(10, 9, 90, 5), Checkpoint(20, 18, 180, 6)), "{}")
+    known = Known(
+        ("p-1", "p-2"), (9, 9), "digest", 3, False, 0, (Checkpoint(10, 9, 90, 5), Checkpoint(20, 18, 180, 6)), "{}"
+    )
     return TopicLook(
         cluster_id="c",
         topic=topic,

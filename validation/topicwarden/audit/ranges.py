@@ -21,6 +21,7 @@ _FAIR = 1.5
 
 READ_OPTIONS = {
     "isolation.level": "read_uncommitted",
+    "fetch.max.wait.ms": "10",  # all that is read is there: where a log ends, nothing is worth waiting for
     # Larger polls and fetches are no faster here (benchmarks/scan.py), and take the memory of the aggregation.
     "max.poll.records": "10000",
     "max.partition.fetch.bytes": str(2 * 1024 * 1024),

@@ -14,12 +14,17 @@ from topicwarden.audit import reader
 from topicwarden.problem import Refusal
 from topicwarden.project import Project
 
-_HEAP = "2g"
-"""Of a session on this machine; a group of keys that does not fit is spilled."""
-
-_JVM = "-XX:+UseParallelGC -XX:+IgnoreUnrecognizedVMOptions -XX:+UseTransparentHugePages"
-"""A batch job wants throughput, not short pauses; its tables of keys are read here and there, so large pages help
-(``benchmarks/audit.py``). Only Linux knows them."""
+_MEMORY = {
+    "spark.driver.memory": "2g",
+    # Keys lie outside of the heap, where no collector looks at them; what does not fit is spilled.
+    "spark.memory.offHeap.enabled": "true",
+    "spark.memory.offHeap.size": "1g",
+    # A batch wants throughput, not short pauses; large pages, where the system knows them, as on Linux.
+    "spark.driver.extraJavaOptions": (
+        "-XX:+UseParallelGC -XX:+IgnoreUnrecognizedVMOptions -XX:+UseTransparentHugePages"
+    ),
+}
+"""Of a session on this machine; ``benchmarks/audit.py`` says what it takes and brings."""
 
 _LOGGING = """\
 rootLogger.level = error
@@ -36,8 +41,7 @@ def configure(project: Project) -> None:
     """Writes Spark's configuration for this project: ``spark-defaults.conf`` and ``log4j2.properties``."""
     defaults = {
         "spark.jars": ",".join(map(str, reader.jars(project))),
-        "spark.driver.memory": _HEAP,
-        "spark.driver.extraJavaOptions": _JVM,
+        **_MEMORY,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

@@ -14,7 +14,7 @@ from topicwarden.audit.contracts import Contracts
 from topicwarden.audit.counts import Counts
 from topicwarden.audit.history.keys import FOLDER, Keys
 from topicwarden.audit.history.memory import Known
-from topicwarden.audit.history.plan import Step, completed, now_known
+from topicwarden.audit.history.plan import Step, Written, completed, now_known
 from topicwarden.audit.history.store import Store, part_name
 from topicwarden.audit.horizon import Horizon, PartitionOf
 from topicwarden.audit.scan import Buried, scan
@@ -71,13 +71,13 @@ def scan_since(
             counts[step.slice.place],
             snapshot.topics[step.slice.range.topic],
             rules,
-            (name, keys.totals[step.slice.range.part]),
+            Written(name, keys.read[step.slice.range.part], keys.totals[step.slice.range.part]),
         )
         for step in steps
         if step.slice.place in counts
     }
     horizons = {step.slice.place: step.slice.horizon for step in steps}
-    return Outcome(counts, known, keys.read_records, horizons, tuple(_told(steps)))
+    return Outcome(counts, known, sum(keys.read.values()), horizons, tuple(_told(steps)))
 
 
 def _told(steps: Iterable[Step]) -> Iterable[str]:

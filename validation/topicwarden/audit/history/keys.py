@@ -2,13 +2,13 @@
 
 A part holds a row for each key (by its hash) and block of offsets that the audit read, with what it counted of it: what
 is known of a key is what all parts tell of it, together. The first part of a partition holds all of it, the later
-ones what came to it; they are brought together before they are many.
+ones what came to it; they are brought together before they are many, with the first one once they are no small thing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -20,8 +20,8 @@ from topicwarden.audit.history.totals import KeyTotals
 from topicwarden.audit.slices import BANDS_AT_MOST, BLOCK
 
 FOLDER = "keys"
-MOST_PARTS = 32
-"""Of one partition; then all of it is written anew."""
+MOST_PARTS = 8
+"""Of one partition; then the later ones, or all, become one."""
 
 _MOST_BROADCAST = 2_000_000
 """Offsets that are new; with more, Spark joins as it sees fit."""
@@ -48,23 +48,31 @@ _COLUMNS = (
 class Held:
     """A partition of the scan: its topic's id, and, where its past is known, the parts that hold it.
 
-    ``start`` is where its log begins now: blocks that begin before are counted anew. ``totals`` are those of its keys.
+    ``read`` is how many records each of them tells of. ``start`` is where its log begins now: blocks that begin before
+    are counted anew. ``totals`` are those of its keys.
     """
 
     topic_id: str
     partition: int
     parts: tuple[str, ...] = ()
+    read: tuple[int, ...] = ()
     start: int = 0
     totals: str = ""
 
     @property
-    def anew(self) -> bool:
-        """Whether all of it is to be written into one part."""
-        return len(self.parts) >= MOST_PARTS
+    def kept(self) -> int:
+        """How many of the parts, the oldest, stay; the others are brought together with the next one."""
+        if len(self.parts) < MOST_PARTS:
+            return len(self.parts)
+        first, *later = self.read
+        return 1 if sum(later) < first // 2 else 0
 
-    def then(self, name: str) -> tuple[str, ...]:
-        """The parts that hold it when ``name`` was added."""
-        return (_whole(name),) if self.anew else (*self.parts, name)
+    def then(self, name: str, read: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """The parts that hold it when ``name`` was added, of ``read`` records, and how many each tells of."""
+        if self.kept == len(self.parts):
+            return (*self.parts, name), (*self.read, read)
+        together = sum(self.read[self.kept :]) + read
+        return (*self.parts[: self.kept], _joined(name)), (*self.read[: self.kept], together)
 
 
 class Keys:
@@ -80,8 +88,8 @@ class Keys:
         self._known = {part: one for part, one in held.items() if one.parts}
         self._name = name
         self._few = new <= _MOST_BROADCAST
-        self.read_records = 0
-        """The records that this audit read itself."""
+        self.read: dict[int, int] = {}
+        """The records that this audit read itself, by part."""
         self.totals: dict[int, str] = {}
         """Of the keys of each partition, for the next audit."""
 
@@ -99,7 +107,9 @@ class Keys:
 
     def unchanged(self, changed: list[Row]) -> Mapping[int, Totals]:
         """Totals of the keys that were known and did not change; see ``scan.Remembering``."""
-        self.read_records = sum(row["read"] or 0 for row in changed)
+        self.read = dict.fromkeys(self._held, 0)
+        for row in changed:
+            self.read[row["part"]] += row["read"] or 0
         fresh, before = ({part: KeyTotals() for part in self._held} for _ in range(2))
         for row in changed:
             if row["keyed"]:
@@ -112,9 +122,13 @@ class Keys:
 
     def tidy(self) -> None:
         """Brings together what lies in many parts."""
-        anew = {part: one for part, one in self._known.items() if one.anew}
-        if anew:
-            self._write(_whole(self._name), _together(self._rows([self._name], anew), self._old(anew, None)))
+        many = {
+            part: replace(one, parts=one.parts[one.kept :])
+            for part, one in self._known.items()
+            if one.kept < len(one.parts)
+        }
+        if many:
+            self._write(_joined(self._name), _together(self._rows([self._name], many), self._old(many, None)))
 
     def _write(self, name: str, groups: DataFrame) -> None:
         rows = groups.join(F.broadcast(self._places(self._held)), "part")
@@ -188,8 +202,8 @@ def _was(new: Column) -> Iterable[Column]:
     yield F.max(F.when(~new, F.col("largest_record"))).alias("was_largest_record")
 
 
-def _whole(name: str) -> str:
-    return f"{name}-whole"
+def _joined(name: str) -> str:
+    return f"{name}-joined"
 
 
 def _cast() -> Iterable[Column]:

@@ -30,7 +30,9 @@ class Known:
     """What is known of a partition's records, so that they need not be read again; see ``keys``."""
 
     parts: tuple[str, ...]
-    """The parts of the history that hold its groups, the oldest first; a later row replaces an earlier one."""
+    """The parts of the history that hold its groups, the oldest first."""
+    read: tuple[int, ...]
+    """How many records each of them tells of."""
     terms: str
     """A digest of what its records were judged by."""
     start: int

@@ -30,6 +30,15 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Written:
+    """What this audit adds to the history of a partition: a part's name, its records, and the totals of all keys."""
+
+    name: str
+    read: int
+    totals: str
+
+
+@dataclass(frozen=True)
 class Memory:
     """What is remembered of the topics of a scan: the last looks, by topic, at the same topics by id; what of it
     ``standing`` was found again; and the ``parts`` of keys that the history still holds.
@@ -61,7 +70,11 @@ def _step(one: Slice, live: LiveTopic, rules: Contracts, memory: Memory) -> Step
     again = replace(one.range, start=begun, end=rest) if not by_key and begun < rest else None
     lowered = _lowered(one, known)
     new = replace(one, range=replace(one.range, start=known.end), horizon=lowered, again=again)
-    return Step(new, replace(whole, parts=known.parts, start=0 if by_key else begun, totals=known.totals), known)
+    return Step(
+        new,
+        replace(whole, parts=known.parts, read=known.read, start=0 if by_key else begun, totals=known.totals),
+        known,
+    )
 
 
 def _by_key(one: Slice, rules: Contracts) -> bool:
@@ -141,22 +154,24 @@ def completed(step: Step, counts: Counts) -> Counts:
     )
 
 
-def now_known(step: Step, counts: Counts, live: LiveTopic, rules: Contracts, written: tuple[str, str]) -> Known:
-    """What the next audit may rely on; ``counts`` are complete, ``written`` is the part's name and the totals."""
-    end, horizon, (name, totals) = step.slice.range.end, step.slice.horizon, written
+def now_known(step: Step, counts: Counts, live: LiveTopic, rules: Contracts, written: Written) -> Known:
+    """What the next audit may rely on; ``counts`` are complete."""
+    end, horizon = step.slice.range.end, step.slice.horizon
     points = {point.offset: point for point in (step.known.checkpoints if step.known else ())}
     held = counts.cleanable - counts.superseded_cleanable
     points[horizon.cleanable] = Checkpoint(horizon.cleanable, counts.cleanable, counts.cleanable_bytes, held)
     points[end] = Checkpoint(end, counts.records, counts.payload_bytes, counts.keys)
     kept = sorted(points.values(), key=lambda point: point.offset)[-_CHECKPOINTS:]
+    parts, read = step.held.then(written.name, written.read)
     return Known(
-        parts=step.held.then(name),
+        parts=parts,
+        read=read,
         terms=terms(live, rules),
         start=horizon.start,
         faulty=bool(counts.faults),
         null_keys=counts.null_keys,
         checkpoints=tuple(kept),
-        totals=totals,
+        totals=written.totals,
     )
 
 

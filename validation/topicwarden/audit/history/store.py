@@ -39,7 +39,7 @@ _LOOK = (
     "cluster_id string, topic string, topic_id string, taken_at long, settings map<string,string>, "
     "since map<string,long>, partitions array<struct<partition:int,start:long,end:long,last_stable:long,"
     "log_bytes:long,leader:int,leader_epoch:int,shaped_from:long,"
-    "known:struct<parts:array<string>,terms:string,start:long,faulty:boolean,null_keys:long,"
+    "known:struct<parts:array<string>,read:array<long>,terms:string,start:long,faulty:boolean,null_keys:long,"
     "checkpoints:array<struct<offset:long,records:long,payload_bytes:long,keys:long>>,totals:string>>>, "
     "suspicions array<struct<check:string,partition:int,verdict:string,since:long,facts:map<string,long>,"
     "settings:map<string,string>>>, "
@@ -227,6 +227,7 @@ def _known(held: dict[str, Any] | None) -> Known | None:
         return None
     return Known(
         parts=tuple(held["parts"]),
+        read=tuple(held["read"]),
         terms=held["terms"],
         start=held["start"],
         faulty=held["faulty"],
