@@ -16,15 +16,10 @@ from topicwarden.project import Project
 
 _MEMORY = {
     "spark.driver.memory": "2g",
-    # Keys lie outside of the heap, where no collector looks at them; what does not fit is spilled.
-    "spark.memory.offHeap.enabled": "true",
-    "spark.memory.offHeap.size": "1g",
-    # A batch wants throughput, not short pauses; large pages, where the system knows them, as on Linux.
-    "spark.driver.extraJavaOptions": (
-        "-XX:+UseParallelGC -XX:+IgnoreUnrecognizedVMOptions -XX:+UseTransparentHugePages"
-    ),
+    # A batch wants throughput, not short pauses.
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
 }
-"""Of a session on this machine; ``benchmarks/audit.py`` says what it takes and brings."""
+"""Of a session on this machine; ``benchmarks/audit.py --memory`` says what of it is taken."""
 
 _LOGGING = """\
 rootLogger.level = error

@@ -83,13 +83,13 @@ final class Contract {
     Object readKey = null;
     Object readValue = null;
     try {
-      readKey = key == null || record.key() == null ? null : key.read(record.key());
+      readKey = read(key, record.key());
     } catch (Malformed why) {
       notes.fault("key-schema", why, offset);
       whole = false;
     }
     try {
-      readValue = value == null || record.value() == null ? null : value.read(record.value());
+      readValue = read(value, record.value());
     } catch (Malformed why) {
       notes.fault("value-schema", why, offset);
       whole = false;
@@ -98,6 +98,18 @@ final class Contract {
       Map<String, ?> plain = plain(record, readKey, readValue);
       requirements.forEach(one -> one.judge(plain, record.value() == null, offset, notes));
     }
+  }
+
+  /** What {@code data} says, where a requirement may ask for it. */
+  private Object read(Codec codec, byte[] data) throws Malformed {
+    if (codec == null || data == null) {
+      return null;
+    }
+    if (requirements.isEmpty()) {
+      codec.check(data);
+      return null;
+    }
+    return codec.read(data);
   }
 
   private Map<String, ?> plain(ConsumerRecord<byte[], byte[]> record, Object readKey, Object readValue) {

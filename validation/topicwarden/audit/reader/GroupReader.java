@@ -46,6 +46,7 @@ final class GroupReader extends RangeReader {
   }
 
   private final Counting counting;
+  private final long offsets;
   private final Map<Cursor, Open> opened = new HashMap<>();
   private final UnsafeRowWriter row = new UnsafeRowWriter(SCHEMA.size());
   private Keys keys;
@@ -56,6 +57,7 @@ final class GroupReader extends RangeReader {
       Map<String, Object> settings, List<OffsetRange> ranges, Counting counting, Contracts contracts, Pace pace) {
     super(settings, ranges, true, contracts, pace);
     this.counting = counting;
+    this.offsets = ranges.stream().mapToLong(range -> range.end() - range.start()).sum();
   }
 
   @Override
@@ -66,7 +68,7 @@ final class GroupReader extends RangeReader {
     int bytes = (key == null ? 0 : key.length) + (value == null ? 0 : value.length);
     if (key != null && open.borders.byKey()) {
       if (keys == null) {
-        keys = new Keys();
+        keys = new Keys(offsets);
       }
       long hash = XXH64.hashUnsafeBytes(key, Platform.BYTE_ARRAY_OFFSET, key.length, SEED);
       keys.add(cursor.range.part(), hash, record, bytes, open.borders, cursor.terms.partitions());
@@ -158,10 +160,10 @@ final class GroupReader extends RangeReader {
   }
 
   @Override
-  public void close() {
+  public void close() throws IOException {
     super.close();
     if (keys != null) {
-      keys.free();
+      keys.close();
     }
   }
 }

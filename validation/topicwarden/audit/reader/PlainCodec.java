@@ -6,20 +6,20 @@ import java.nio.charset.CharsetDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.UUID;
 import java.util.regex.Pattern;
+import org.apache.spark.unsafe.Platform;
 
 /** The formats that need no schema, as Kafka's own serializers write them. */
 final class PlainCodec {
   private static final Pattern UUID_TEXT =
       Pattern.compile("[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}");
-
-  private static final char REPLACEMENT = '\uFFFD';
+  private static final long NOT_ASCII = 0x8080808080808080L;
 
   private PlainCodec() {}
 
   static Codec of(String format) {
     return switch (format) {
       case "bytes" -> data -> data;
-      case "string" -> strings();
+      case "string" -> new Strings();
       case "int" -> data -> (long) sized(data, Integer.BYTES).getInt();
       case "long" -> data -> sized(data, Long.BYTES).getLong();
       case "uuid" -> uuids();
@@ -27,24 +27,45 @@ final class PlainCodec {
     };
   }
 
-  private static Codec strings() {
-    CharsetDecoder decoder = StandardCharsets.UTF_8.newDecoder(); // reports what is malformed
-    return data -> {
-      String text = new String(data, StandardCharsets.UTF_8); // fast, but puts a sign in the place of what is malformed
-      if (text.indexOf(REPLACEMENT) < 0) {
-        return text;
-      }
+  private static final class Strings implements Codec {
+    private final CharsetDecoder decoder = StandardCharsets.UTF_8.newDecoder(); // reports what is malformed
+
+    @Override
+    public Object read(byte[] data) throws Malformed {
       try {
         return decoder.decode(ByteBuffer.wrap(data)).toString();
       } catch (CharacterCodingException error) {
         throw Malformed.because("not UTF-8", shape(data));
       }
-    };
+    }
+
+    @Override
+    public void check(byte[] data) throws Malformed {
+      if (!ascii(data)) {
+        read(data);
+      }
+    }
+
+    /** Most text is, and that is UTF-8 without a look at each character. */
+    private static boolean ascii(byte[] data) {
+      int at = 0;
+      for (; at + Long.BYTES <= data.length; at += Long.BYTES) {
+        if ((Platform.getLong(data, Platform.BYTE_ARRAY_OFFSET + at) & NOT_ASCII) != 0) {
+          return false;
+        }
+      }
+      for (; at < data.length; at++) {
+        if (data[at] < 0) {
+          return false;
+        }
+      }
+      return true;
+    }
   }
 
   /** As {@code UUIDSerializer} writes them: 36 characters. */
   private static Codec uuids() {
-    Codec strings = strings();
+    Codec strings = new Strings();
     return data -> {
       String text = (String) strings.read(data);
       if (!UUID_TEXT.matcher(text).matches()) {

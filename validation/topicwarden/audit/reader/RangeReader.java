@@ -151,7 +151,7 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
   }
 
   @Override
-  public void close() {
+  public void close() throws IOException {
     consumer.close(Duration.ofSeconds(1));
   }
 }
