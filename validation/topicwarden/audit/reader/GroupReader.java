@@ -15,8 +15,8 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Counts while it reads: a row for each age band of a block of offsets; then a row of notes a range; then, where records
- * are counted by key, a row for each key of this task. Keys and values stay here.
+ * Counts while it reads: a row for each age band of a block of offsets; then a row of notes a range; then, where
+ * records are counted by key, a row for each key of this task. Keys and values stay here.
  */
 final class GroupReader extends RangeReader {
   /** The group, what is counted of every group, what of keys alone, and what of blocks alone. */

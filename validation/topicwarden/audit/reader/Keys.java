@@ -64,8 +64,12 @@ final class Keys implements Closeable {
     shift = Long.SIZE - bits;
   }
 
-  /** Counts a record of {@code bytes} of key and value; {@code partitions}: of its topic, 0 where no partitioner is asked for. */
-  void add(int part, long hash, ConsumerRecord<byte[], byte[]> record, int bytes, Counting.Borders borders, int partitions)
+  /**
+   * Counts a record of {@code bytes} of key and value, whose key has {@code hash}. {@code partitions}: how many its
+   * topic has, 0 where no partitioner is asked for.
+   */
+  void add(
+      int part, long hash, ConsumerRecord<byte[], byte[]> record, int bytes, Counting.Borders borders, int partitions)
       throws IOException {
     int group = (int) (hash ^ part) & (TABLE - 1);
     int from = group * WIDTH;
