@@ -14,6 +14,11 @@ from topicwarden.audit.counts import BANDS
 LOTS = 4
 """Into so many lots keys are drawn by their hash, for a sample of those that were deleted."""
 
+GROUP = ("part", "note", "keyed", "bucket")
+LEAST = ("fits", "first_null_key", "first_empty_value", "first_offset", "first_timestamp")
+GREATEST = ("largest_record", "last_offset", "last_tombstone", "last_timestamp")
+"""What tells one group from another, and what is told of two rows of one; the rest adds up."""
+
 Totals = dict[str, int | None]
 """What was counted of the groups of one age band of a partition; see ``totals``."""
 
@@ -23,14 +28,11 @@ def grouped(counted: DataFrame) -> DataFrame:
 
     Needed where several tasks read of one partition; where one did, its keys come in one row each.
     """
-    least = ("fits", "first_null_key", "first_empty_value", "first_offset", "first_timestamp")
-    greatest = ("largest_record", "last_offset", "last_tombstone", "last_timestamp")
-    together = ("part", "note", "keyed", "bucket")
-    return counted.groupBy(*together).agg(
+    return counted.groupBy(*GROUP).agg(
         *(
-            (F.min if name in least else F.max if name in greatest else F.sum)(name).alias(name)
+            (F.min if name in LEAST else F.max if name in GREATEST else F.sum)(name).alias(name)
             for name in counted.columns
-            if name not in together
+            if name not in GROUP
         )
     )
 

@@ -14,7 +14,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
-from topicwarden.audit.groups import Totals
+from topicwarden.audit.groups import GREATEST, GROUP, LEAST, Totals
 from topicwarden.audit.history.store import Part, Store, literal
 from topicwarden.audit.history.totals import KeyTotals
 from topicwarden.audit.slices import BANDS_AT_MOST, BLOCK
@@ -27,12 +27,9 @@ _MOST_BROADCAST = 2_000_000
 """Offsets that are new; with more, Spark joins as it sees fit."""
 
 _SUMS = ("records", "payload_bytes", "null_keys", "tombstones", "empty_values")
-_GREATEST = ("largest_record", "last_offset", "last_tombstone", "last_timestamp", "fits")
-_LEAST = ("first_null_key", "first_empty_value", "first_offset", "first_timestamp")
 _BORDERED = ("rolled", "cleanable", "cleanable_bytes", "expired", "expired_behind_future")
 """Counted by borders of the moment: of what was read before, they are told by ``Checkpoint``."""
 
-_GROUP = ("part", "note", "keyed", "bucket")
 _OF_A_KEY = ("topic_id", "partition", "bucket", "records", "largest_record", "first_offset")
 """What is asked of a key that was known: the rest only adds up, in the totals. Each column read costs as much."""
 
@@ -179,11 +176,11 @@ class Keys:
 def _together(new: DataFrame, old: DataFrame) -> DataFrame:
     """What was read, with what was known: a row a group, see ``_was`` for what it tells of before."""
     both = new.withColumn("new", F.lit(True)).unionByName(old.withColumn("new", F.lit(False)), allowMissingColumns=True)
-    return both.groupBy(*_GROUP).agg(
+    return both.groupBy(*GROUP).agg(
         *(F.sum(name).alias(name) for name in _SUMS),
         *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in _BORDERED),
-        *(F.max(name).alias(name) for name in _GREATEST),
-        *(F.min(name).alias(name) for name in _LEAST),
+        *(F.max(name).alias(name) for name in GREATEST),
+        *(F.min(name).alias(name) for name in LEAST),
         *_was(F.col("new")),
     )
 

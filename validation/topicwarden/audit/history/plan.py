@@ -13,7 +13,7 @@ from topicwarden.audit.counts import Counts
 from topicwarden.audit.history.keys import Held
 from topicwarden.audit.history.memory import Checkpoint, Known, PartitionLook, TopicLook, Witness
 from topicwarden.audit.horizon import Horizon, PartitionOf
-from topicwarden.audit.slices import BLOCK, Slice
+from topicwarden.audit.slices import BLOCK, Slice, by_keys
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
 
 _CHECKPOINTS = 16
@@ -65,7 +65,7 @@ def _step(one: Slice, live: LiveTopic, rules: Contracts, memory: Memory) -> Step
     )
     if why:
         return Step(one, whole, None, why)
-    known, by_key = before.known, _by_key(one, rules)
+    known, by_key = before.known, by_keys(one, rules)
     begun, rest = one.range.start, min(_block_end(one), known.end)
     again = replace(one.range, start=begun, end=rest) if not by_key and begun < rest else None
     lowered = _lowered(one, known)
@@ -77,17 +77,13 @@ def _step(one: Slice, live: LiveTopic, rules: Contracts, memory: Memory) -> Step
     )
 
 
-def _by_key(one: Slice, rules: Contracts) -> bool:
-    return one.compacted or one.range.topic in rules.by_key
-
-
 def _block_end(one: Slice) -> int:
     """Where the block ends that the log begins in; the log's start where that is the first of a block."""
     return -(-one.range.start // BLOCK) * BLOCK
 
 
 def _why_all(one: Slice, live: LiveTopic, known: Known, rules: Contracts, parts: frozenset[str]) -> str:
-    by_key, start = _by_key(one, rules), one.range.start
+    by_key, start = by_keys(one, rules), one.range.start
     recounted = not by_key and start < _block_end(one)
     ahead = "latest" in (rules.topics.get(one.range.topic, {}).get("records") or {})
     reasons = {
