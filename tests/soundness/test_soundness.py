@@ -81,7 +81,9 @@ def test_every_planted_fault_is_found_at_the_second_audit_at_the_latest(ran: Ran
 
 def test_the_oracle_reads_a_segment_as_kafkas_own_tool_does(ran: Ran) -> None:
     assert ran.read == ran.dumped
-    assert len(ran.read) == 3
+    # The two records may lie in one batch or in two, by the producer's pace; then the aborted one and its marker.
+    assert len(ran.read) in (3, 4)
+    assert ran.read[-1][:2] == (3, 3)
 
 
 def test_the_oracle_knows_every_check() -> None:
