@@ -25,8 +25,8 @@ from topicwarden.audit.pairs import MOST_PARTITIONS, superseded_pairs
 from topicwarden.audit.placement import Placement
 from topicwarden.audit.progress import Progress, watched
 from topicwarden.audit.request import Request
-from topicwarden.audit.scan import Buried, scan
-from topicwarden.audit.slices import slices
+from topicwarden.audit.scan import scan
+from topicwarden.audit.slices import Grave, slices
 from topicwarden.audit.subject import Read
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
@@ -129,7 +129,7 @@ def _since_last(
     steps: list[Step],
     rules: Contracts,
     *,
-    buried: list[Buried],
+    buried: list[Grave],
     history: History,
 ) -> Outcome | None:
     """The scan of what is new, with what is known; None where that is not asked for, or cannot be, and why is noted."""
@@ -151,7 +151,7 @@ def _same(topic: LiveTopic, looks: Mapping[str, TopicLook]) -> TopicLook | None:
     return look if look is not None and look.topic_id == topic.id else None
 
 
-def _buried(looks: Mapping[str, TopicLook]) -> list[Buried]:
+def _buried(looks: Mapping[str, TopicLook]) -> list[Grave]:
     return [(name, one.partition, one.key, one.offset) for name, look in looks.items() for one in look.tombstones]
 
 

@@ -6,15 +6,20 @@ from collections import Counter
 
 from topicwarden.audit.algorithms import ALGORITHMS
 from topicwarden.audit.counts import BANDS, Counts, Pair
-from topicwarden.audit.groups import LOTS, Totals
+from topicwarden.audit.groups import Counted
 from topicwarden.audit.notes import faults_of, stamped_of
 
+_LOTS = 4
+"""Of ``reader/KeyTotals.java``: each gives one key that was deleted."""
 
-def merge(bands: list[Totals], notes: list[str], max_late: int | None) -> Counts:
-    """The counts of a partition, of its age bands and of what the reader noticed in it; see ``faults_of``."""
+
+def merge(told: list[Counted], notes: list[str], max_late: int | None) -> Counts:
+    """The counts of a partition, of what was told of its age bands and of its keys, and of what the reader noticed in
+    it; see ``faults_of``.
+    """
 
     def known(name: str) -> list[int]:
-        return [value for band in bands if (value := band.get(name)) is not None]
+        return [one[name] for one in told if name in one]
 
     def total(name: str) -> int:
         return sum(known(name))
@@ -23,10 +28,10 @@ def merge(bands: list[Totals], notes: list[str], max_late: int | None) -> Counts
         return min(known(name), default=None)
 
     ages: Counter[int | None] = Counter()
-    for band in bands:
-        ages[band.get("band")] += band.get("records") or 0
-    by_key = any("hottest" in band for band in bands)
-    hottest = max(bands, key=lambda band: band.get("hottest") or 0)
+    for one in told:
+        ages[one.get("band")] += one.get("records", 0)
+    by_key = any("hottest" in one for one in told)
+    hottest = max(told, key=heat)
     return Counts(
         records=total("records"),
         payload_bytes=total("payload_bytes"),
@@ -44,11 +49,11 @@ def merge(bands: list[Totals], notes: list[str], max_late: int | None) -> Counts
         cleanable=total("cleanable"),
         cleanable_bytes=total("cleanable_bytes"),
         clean_bytes_at_most=total("clean_bytes_at_most"),
-        keys_rolled=total("keys_rolled_border"),
-        keys_cleanable=total("keys_cleanable_border"),
-        earliest_pair=_pair(bands),
-        deleted=_keys(bands, *((f"deleted_key_{lot}", f"deleted_offset_{lot}") for lot in range(LOTS))),
-        risen=_keys(bands, ("risen_key", "risen_offset")),
+        keys_rolled=total("keys_rolled"),
+        keys_cleanable=total("keys_cleanable"),
+        earliest_pair=_pair(told),
+        deleted=_keys(told, *((f"deleted_key_{lot}", f"deleted_offset_{lot}") for lot in range(_LOTS))),
+        risen=_keys(told, ("risen_key", "risen_offset")),
         first_superseded=least("first_superseded"),
         expired=total("expired"),
         expired_behind_future=total("expired_behind_future"),
@@ -56,25 +61,24 @@ def merge(bands: list[Totals], notes: list[str], max_late: int | None) -> Counts
         last_timestamp=max(known("last_timestamp"), default=None),
         ages=tuple(ages.get(number, 0) for number in range(len(BANDS) + 1)),
         fits=tuple(total(algorithm.name) for algorithm in ALGORITHMS) if by_key else (),
-        hottest=hottest.get("hottest") or 0,
+        hottest=hottest.get("hottest", 0),
         hottest_offset=hottest.get("hottest_offset"),
         faults=faults_of(notes, max_late),
         stamped=stamped_of(notes),
     )
 
 
-def _pair(bands: list[Totals]) -> Pair | None:
-    pairs = [
-        Pair(first, last, key)
-        for band in bands
-        if (first := band.get("pair_first")) is not None
-        and (last := band.get("pair_last")) is not None
-        and (key := band.get("pair_key")) is not None
-    ]
+def heat(keys: Counted) -> tuple[int, int]:
+    """What the hottest key is told by: of those with as many records, it is the one that comes first."""
+    return keys.get("hottest", 0), -keys.get("hottest_offset", 0)
+
+
+def _pair(told: list[Counted]) -> Pair | None:
+    pairs = [Pair(one["pair_first"], one["pair_last"], one["pair_key"]) for one in told if "pair_last" in one]
     return min(pairs, key=lambda pair: pair.superseded_by, default=None)
 
 
-def _keys(bands: list[Totals], *names: tuple[str, str]) -> tuple[tuple[int, int], ...]:
-    """Hashes of keys, each with an offset, where a band has one."""
-    found = ((band.get(key), band.get(offset)) for band in bands for key, offset in names)
-    return tuple((key, offset) for key, offset in found if key is not None and offset is not None)
+def _keys(told: list[Counted], *names: tuple[str, str]) -> tuple[tuple[int, int], ...]:
+    """Hashes of keys, each with an offset: of each pair of names the least hash, where there is one."""
+    found = (min(((one[key], one[offset]) for one in told if key in one), default=None) for key, offset in names)
+    return tuple(one for one in found if one is not None)

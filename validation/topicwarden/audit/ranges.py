@@ -23,7 +23,7 @@ READ_OPTIONS = {
     "isolation.level": "read_uncommitted",
     "fetch.max.wait.ms": "10",  # all that is read is there: where a log ends, nothing is worth waiting for
     # Larger polls and fetches are no faster here (benchmarks/scan.py), and take the memory of the aggregation.
-    "max.poll.records": "10000",
+    "max.poll.records": "1000",  # that are still in the processor's cache when they are counted
     "max.partition.fetch.bytes": str(2 * 1024 * 1024),
     "fetch.max.bytes": str(16 * 1024 * 1024),
 }
@@ -51,11 +51,13 @@ def read(
     contracts: Contracts = NO_CONTRACTS,
     *,
     rate: int | None = None,
-    counting: str | None = None,
+    counted: str | None = None,
+    counting: str = "",
 ) -> DataFrame:
     """The records of the ranges in ``tasks``: ``part``, ``offset``, ``time`` (ms), ``key`` and ``value`` as bytes.
 
-    With ``counting`` (``reader/Counting.java``) what was counted of them, in rows of ``reader/GroupReader.java``.
+    With ``counted`` what was counted of them: ``groups`` (``reader/GroupReader.java``) or ``totals``
+    (``reader/TotalsReader.java``), as ``counting`` says (``reader/Counting.java``).
 
     The other columns are the reader's (``reader/KafkaRanges.java``), by ``contracts``; what is not selected costs
     nothing. ``consumer`` changes ``READ_OPTIONS``; ``rate`` bounds the bytes a second of all tasks that run at once.
@@ -68,7 +70,7 @@ def read(
         spark.read.format(FORMAT)
         .options(**options, **contracts.options())
         .option("rate", pace or 0)
-        .options(**({"counting": counting} if counting else {}))
+        .options(**({"counted": counted, "counting": counting} if counted else {}))
         .option("tasks", "\n".join(" ".join(map(str, task)) for task in tasks))
         .load()
     )

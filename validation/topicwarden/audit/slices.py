@@ -17,6 +17,10 @@ BLOCK = 8_192
 BANDS_AT_MOST = 16
 
 
+Grave = tuple[str, int, int, int]
+"""Topic, partition, the hash of a key, and the offset of the tombstone that was its last record."""
+
+
 @dataclass(frozen=True)
 class Slice:
     """What is to be read of one partition, and the borders to count by."""
@@ -50,20 +54,12 @@ def slices(topics: Iterable[LiveTopic], horizons: Mapping[PartitionOf, Horizon])
     ]
 
 
-def counting(parts: list[Slice], contracts: Contracts, now: int) -> str:
+def counting(parts: list[Slice], contracts: Contracts, now: int, buried: Iterable[Grave] = ()) -> str:
     """How the reader counts; see ``reader/Counting.java``."""
-    rules = {"now": now, "bands": BANDS, "block": BLOCK, "bands_at_most": BANDS_AT_MOST}
-    return json.dumps({**rules, "parts": border_rows(parts, contracts)})
-
-
-def by_keys(part: Slice, contracts: Contracts) -> bool:
-    """Whether its records are counted by key, too."""
-    return part.compacted or part.range.topic in contracts.by_key
-
-
-def border_rows(parts: list[Slice], contracts: Contracts) -> list[dict[str, int | bool | None]]:
-    """A row a partition; what is None is no border."""
-    return [
+    graves: dict[PartitionOf, list[tuple[int, int]]] = {}
+    for topic, partition, key, offset in buried:
+        graves.setdefault((topic, partition), []).append((key, offset))
+    borders = [
         {
             "part": part.range.part,
             "by_key": by_keys(part, contracts),
@@ -71,6 +67,14 @@ def border_rows(parts: list[Slice], contracts: Contracts) -> list[dict[str, int 
             "cleanable_border": part.horizon.cleanable,
             "expired_time": part.horizon.expired_time,
             "future_offset": part.horizon.future_offset,
+            "graves": graves.get(part.place, []),
         }
         for part in parts
     ]
+    rules = {"now": now, "bands": BANDS, "block": BLOCK, "bands_at_most": BANDS_AT_MOST}
+    return json.dumps({**rules, "parts": borders})
+
+
+def by_keys(part: Slice, contracts: Contracts) -> bool:
+    """Whether its records are counted by key, too."""
+    return part.compacted or part.range.topic in contracts.by_key

@@ -17,7 +17,8 @@ from topicwarden.audit.history.memory import Known
 from topicwarden.audit.history.plan import Step, Written, completed, now_known
 from topicwarden.audit.history.store import Store, part_name
 from topicwarden.audit.horizon import Horizon, PartitionOf
-from topicwarden.audit.scan import Buried, scan
+from topicwarden.audit.scan import scan
+from topicwarden.audit.slices import Grave
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import Snapshot
 
@@ -41,7 +42,7 @@ def scan_since(
     snapshot: Snapshot,
     rules: Contracts,
     *,
-    buried: Iterable[Buried],
+    buried: Iterable[Grave],
     store: Store,
     rate: int | None,
 ) -> Outcome | None:

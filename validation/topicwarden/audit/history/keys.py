@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from topicwarden.audit.groups import GREATEST, GROUP, LEAST, Totals
+from topicwarden.audit.groups import BEFORE, GREATEST, GROUP, LEAST, Counted, Totals
 from topicwarden.audit.history.store import Part, Store, literal
 from topicwarden.audit.history.totals import KeyTotals
 from topicwarden.audit.slices import BANDS_AT_MOST, BLOCK
@@ -100,19 +100,16 @@ class Keys:
             buckets = new.where("keyed").select("bucket")
             old = self._old(self._known, F.broadcast(buckets) if self._few else buckets)
             groups.append(_together(new, old).where("not keyed or read > 0"))
-        return reduce(lambda one, more: one.unionByName(more), groups)
+        return reduce(DataFrame.unionByName, groups).select(*read.columns, *BEFORE)
 
-    def unchanged(self, changed: list[Row]) -> Mapping[int, Totals]:
+    def unchanged(self, changed: list[Totals]) -> Mapping[int, Counted]:
         """Totals of the keys that were known and did not change; see ``scan.Remembering``."""
         self.read = dict.fromkeys(self._held, 0)
-        for row in changed:
-            self.read[row["part"]] += row["read"] or 0
         fresh, before = ({part: KeyTotals() for part in self._held} for _ in range(2))
-        for row in changed:
-            if row["keyed"]:
-                told = row.asDict()
-                fresh[row["part"]] = fresh[row["part"]].plus(KeyTotals.now(told))
-                before[row["part"]] = before[row["part"]].plus(KeyTotals.before(told))
+        for one in changed:
+            self.read[one.part] += one.read
+            fresh[one.part] = fresh[one.part].plus(KeyTotals.lasting(one.keys))
+            before[one.part] = before[one.part].plus(KeyTotals(one.before))
         rest = {part: KeyTotals.of(held.totals).without(before[part]) for part, held in self._held.items()}
         self.totals = {part: one.plus(fresh[part]).told() for part, one in rest.items()}
         return {part: rest[part].row() for part in self._known}

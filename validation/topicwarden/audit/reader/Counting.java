@@ -8,11 +8,14 @@ import java.util.Map;
 /**
  * How records are counted, from JSON: {@code now}, the moment that ages are measured from; {@code bands}, their lower
  * bounds, all in milliseconds; {@code block}, the offsets that are counted together where nothing is counted by key,
- * and {@code bands_at_most}, by which a block's number is multiplied; {@code parts}, the borders of each part.
+ * and {@code bands_at_most}, by which a block's number is multiplied; {@code parts}, the {@link Borders} of each part.
  */
 final class Counting {
-  /** Of one part: whether it is counted by key, and the borders that its records are counted by. */
-  record Borders(boolean byKey, long rolled, long cleanable, long expired, long future) {}
+  /**
+   * Of one part: whether it is counted by key, and the borders that its records are counted by; {@code graves}, by the
+   * hash of a key that was seen deleted, the offset of its tombstone.
+   */
+  record Borders(boolean byKey, long rolled, long cleanable, long expired, long future, Map<Long, Long> graves) {}
 
   final long block;
   final long bandsAtMost;
@@ -36,12 +39,19 @@ final class Counting {
             part.path("rolled_border").asLong(),
             part.path("cleanable_border").asLong(),
             part.path("expired_time").asLong(Long.MIN_VALUE), // without a retention nothing expires
-            part.path("future_offset").asLong(Long.MAX_VALUE)); // without such a record nothing lies behind it
+            part.path("future_offset").asLong(Long.MAX_VALUE), // without such a record nothing lies behind it
+            graves(part.path("graves")));
         parts.put(part.path("part").asInt(), borders);
       }
     } catch (JsonProcessingException error) {
       throw new IllegalArgumentException("how to count is not JSON", error);
     }
+  }
+
+  private static Map<Long, Long> graves(JsonNode told) {
+    Map<Long, Long> graves = new HashMap<>();
+    told.forEach(one -> graves.put(one.path(0).asLong(), one.path(1).asLong()));
+    return graves.isEmpty() ? Map.of() : graves;
   }
 
   Borders of(int part) {

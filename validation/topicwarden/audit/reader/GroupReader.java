@@ -3,22 +3,18 @@ package topicwarden;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.XXH64;
 import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Counts while it reads: a row for each age band of a block of offsets; then a row of notes a range; then, where
- * records are counted by key, a row for each key of this task. Keys and values stay here.
+ * What was counted, group by group, where it is kept, or brought together with that of other tasks: a row for each age
+ * band of a block of offsets; then a row of notes a range; then a row for each key of this task.
  */
-final class GroupReader extends RangeReader {
+final class GroupReader extends CountingReader {
   /** The group, what is counted of every group, what of keys alone, and what of blocks alone. */
   static final StructType SCHEMA = StructType.fromDDL(
       "part INT, note STRING, keyed BOOLEAN, bucket BIGINT, "
@@ -28,113 +24,84 @@ final class GroupReader extends RangeReader {
           + "first_empty_value BIGINT, cleanable_bytes BIGINT, expired BIGINT, expired_behind_future BIGINT, "
           + "first_timestamp BIGINT, last_timestamp BIGINT");
 
-  private static final long SEED = 42; // of Spark's xxhash64
   private static final int GROUP = 3;
 
-  /** What is counted of one range and not told yet. */
-  private static final class Open {
-    final Counting.Borders borders;
-    final Block[] bands;
-    final Deque<Block> left = new ArrayDeque<>();
-    long block = -1;
-    boolean noted;
+  private record Left(int part, long bucket, Block block) {}
 
-    Open(Counting.Borders borders, int bands) {
-      this.borders = borders;
-      this.bands = new Block[bands];
-    }
-  }
-
-  private final Counting counting;
-  private final long offsets;
-  private final Map<Cursor, Open> opened = new HashMap<>();
   private final UnsafeRowWriter row = new UnsafeRowWriter(SCHEMA.size());
-  private Keys keys;
-  private Cursor at;
-  private Open open;
+  private final Deque<Left> left = new ArrayDeque<>();
+  private Cursor noted;
 
   GroupReader(
       Map<String, Object> settings, List<OffsetRange> ranges, Counting counting, Contracts contracts, Pace pace) {
-    super(settings, ranges, true, contracts, pace);
-    this.counting = counting;
-    this.offsets = ranges.stream().mapToLong(range -> range.end() - range.start()).sum();
+    super(settings, ranges, counting, contracts, pace);
   }
 
   @Override
-  protected boolean taken(ConsumerRecord<byte[], byte[]> record) throws IOException {
-    turnTo(cursor);
-    byte[] key = record.key();
-    byte[] value = record.value();
-    int bytes = (key == null ? 0 : key.length) + (value == null ? 0 : value.length);
-    if (key != null && open.borders.byKey()) {
-      if (keys == null) {
-        keys = new Keys(offsets);
-      }
-      long hash = XXH64.hashUnsafeBytes(key, Platform.BYTE_ARRAY_OFFSET, key.length, SEED);
-      keys.add(cursor.range.part(), hash, record, bytes, open.borders, cursor.terms.partitions());
-    }
-    long block = Math.floorDiv(record.offset(), counting.block);
-    if (block != open.block) {
-      leave(open);
-      open.block = block;
-    }
-    int band = counting.band(record.timestamp());
-    if (open.bands[band] == null) {
-      open.bands[band] = new Block(block * counting.bandsAtMost + band);
-    }
-    open.bands[band].add(record, bytes, open.borders);
-    return told(open.left.poll());
+  protected void counted(int part, long number, int band, Block block) {
+    left.add(new Left(part, number * counting.bandsAtMost + band, block));
   }
 
-  /** A block is complete, as offsets only grow. */
-  private static void leave(Open open) {
-    for (int band = 0; band < open.bands.length; band++) {
-      if (open.bands[band] != null) {
-        open.left.add(open.bands[band]);
-        open.bands[band] = null;
-      }
+  @Override
+  protected boolean ready() {
+    Left one = left.poll();
+    if (one == null) {
+      return false;
     }
+    begin(row, one.part(), false, null);
+    row.write(GROUP, one.bucket());
+    one.block().write(row);
+    return true;
   }
 
   @Override
   protected boolean told(Cursor one) {
-    turnTo(one);
-    leave(open);
-    if (told(open.left.poll())) {
+    leave(one);
+    if (ready()) {
       return true;
     }
-    if (open.noted) {
-      opened.remove(one);
-      at = null;
+    if (one == noted) {
       return false;
     }
-    open.noted = true;
-    note(one);
-    return true;
-  }
-
-  private boolean told(Block block) {
-    if (block == null) {
-      return false;
-    }
-    block.write(row, at.range.part());
-    return true;
-  }
-
-  private void note(Cursor one) {
+    noted = one;
     begin(row, one.range.part(), false, UTF8String.fromString(one.notes.told(one.range.start())));
     for (int field = GROUP; field < SCHEMA.size(); field++) {
       row.setNullAt(field);
     }
+    return true;
   }
 
   @Override
   protected boolean rest() throws IOException {
-    return keys != null && keys.next(row);
+    if (keys == null || !keys.next()) {
+      return false;
+    }
+    begin(row, keys.part(), true, null);
+    row.write(GROUP, keys.hash());
+    row.write(4, keys.records());
+    row.write(5, keys.rolled());
+    row.write(6, keys.cleanable());
+    row.write(7, keys.largestRecord());
+    row.write(8, keys.firstOffset());
+    row.write(9, keys.lastOffset());
+    if (keys.deleted()) {
+      row.write(10, keys.lastOffset());
+    } else {
+      row.setNullAt(10);
+    }
+    if (keys.fits() == Keys.UNASKED) {
+      row.setNullAt(11);
+    } else {
+      row.write(11, keys.fits());
+    }
+    for (int field = 12; field < SCHEMA.size(); field++) {
+      row.setNullAt(field); // these are of blocks
+    }
+    return true;
   }
 
   /** Begins a row of {@link #SCHEMA}, whose other fields follow; {@code note} is null in most. */
-  static void begin(UnsafeRowWriter row, int part, boolean keyed, UTF8String note) {
+  private static void begin(UnsafeRowWriter row, int part, boolean keyed, UTF8String note) {
     row.reset();
     row.zeroOutNullBytes();
     row.write(0, part);
@@ -146,24 +113,8 @@ final class GroupReader extends RangeReader {
     row.write(2, keyed);
   }
 
-  private void turnTo(Cursor one) {
-    if (one != at) {
-      at = one;
-      open = opened.computeIfAbsent(one, any ->
-          new Open(counting.of(one.range.part()), (int) counting.bandsAtMost));
-    }
-  }
-
   @Override
   public InternalRow get() {
     return row.getRow();
-  }
-
-  @Override
-  public void close() throws IOException {
-    super.close();
-    if (keys != null) {
-      keys.close();
-    }
   }
 }

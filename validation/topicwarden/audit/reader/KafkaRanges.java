@@ -41,8 +41,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * Where {@code note} is asked for, records are judged, and after them comes a row for each range: its {@link Notes} in
  * {@code note}, and null in every other column but {@code part}.
  *
- * <p>With the option {@code counting}, see {@link Counting}, it is not records that come but what was counted of them:
- * the columns are those of {@link GroupReader}.
+ * <p>With the option {@code counted} it is not records that come but what was counted of them, as the option
+ * {@code counting} says (see {@link Counting}): {@code groups}, see {@link GroupReader}, or {@code totals}, see
+ * {@link TotalsReader}.
  */
 public final class KafkaRanges implements TableProvider {
   static final StructType SCHEMA = StructType.fromDDL(
@@ -55,7 +56,11 @@ public final class KafkaRanges implements TableProvider {
   }
 
   private static StructType schema(Map<String, String> properties) {
-    return properties.containsKey("counting") ? GroupReader.SCHEMA : SCHEMA;
+    return switch (properties.getOrDefault("counted", "")) {
+      case "groups" -> GroupReader.SCHEMA;
+      case "totals" -> TotalsReader.SCHEMA;
+      default -> SCHEMA;
+    };
   }
 
   @Override
@@ -66,7 +71,8 @@ public final class KafkaRanges implements TableProvider {
   private record Task(List<OffsetRange> ranges) implements InputPartition {}
 
   private record Readers(
-      Map<String, Object> consumer, String[] columns, String counting, String contracts, String registry, long rate)
+      Map<String, Object> consumer, String[] columns, String counted, String counting, String contracts,
+      String registry, long rate)
       implements PartitionReaderFactory {
     @Override
     public String toString() {
@@ -78,9 +84,11 @@ public final class KafkaRanges implements TableProvider {
       List<OffsetRange> ranges = ((Task) task).ranges();
       Contracts judged = new Contracts(contracts, registry);
       Pace pace = new Pace(rate);
-      return counting == null
-          ? new RecordReader(consumer, ranges, columns, judged, pace)
-          : new GroupReader(consumer, ranges, new Counting(counting), judged, pace);
+      return switch (counted) {
+        case "groups" -> new GroupReader(consumer, ranges, new Counting(counting), judged, pace);
+        case "totals" -> new TotalsReader(consumer, ranges, new Counting(counting), judged, pace);
+        default -> new RecordReader(consumer, ranges, columns, judged, pace);
+      };
     }
   }
 
@@ -96,7 +104,7 @@ public final class KafkaRanges implements TableProvider {
 
     @Override
     public void pruneColumns(StructType required) {
-      if (!properties.containsKey("counting")) { // groups are small: they come whole
+      if (!properties.containsKey("counted")) { // what was counted is small: it comes whole
         wanted = required;
       }
     }
@@ -169,6 +177,7 @@ public final class KafkaRanges implements TableProvider {
       return new Readers(
           consumer,
           readSchema.fieldNames(),
+          properties.getOrDefault("counted", ""),
           properties.get("counting"),
           properties.get("contracts"),
           properties.get("registry"),

@@ -10,36 +10,47 @@ import java.util.Arrays;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
-import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 
 /**
- * What is counted of each key of a task, by its hash: a row a key, however many its records, and however many keys.
+ * What is counted of each key of a task, by its hash: a group a key, however many its records, and however many keys.
  *
  * <p>A key's group is counted in a table that stays in the processor's cache. One that gives way to another goes to the
  * lot of its hash; a lot that has grown is spilled to a file of Spark's. At the end each lot is brought together alone,
  * in the cache again. So no key is looked for all over the memory, and the memory does not grow with keys or records.
  */
 final class Keys implements Closeable {
-  // A group: a long each.
+  /** Of {@link #fits}, where no partitioner is asked for. */
+  static final int UNASKED = -1;
+
+  // A group: a long each. In a lot one of a single record ends before RECORDS.
   private static final int BUCKET = 0;
-  private static final int PLACE = 1; // the part's number, and which partitioners fit
-  private static final int RECORDS = 2;
-  private static final int ROLLED = 3;
-  private static final int CLEANABLE = 4;
-  private static final int FIRST = 5;
-  private static final int LAST = 6;
-  private static final int LARGEST = 7; // and in the lowest bit, whether the last record is a tombstone
+  private static final int LAST = 1; // its offset, above three flags
+  private static final int PLACE = 2; // the part's number, which partitioners fit, and the largest record
+  private static final int RECORDS = 3;
+  private static final int ROLLED = 4; // these three: not before there is a second record
+  private static final int CLEANABLE = 5;
+  private static final int FIRST = 6;
   private static final int WIDTH = 8;
 
+  // Of the last record.
+  private static final int FLAGS = 3;
+  private static final int IS_TOMBSTONE = 1;
+  private static final int IS_ROLLED = 2;
+  private static final int IS_CLEANABLE = 4;
+  private static final long SEVERAL = Long.MIN_VALUE; // of LAST in a lot: records, and all that follows
+
+  private static final int FITS = 32; // bits of PLACE below
+  private static final int PART = 38;
+  private static final int ANY_FIT = 0x3f;
+
   private static final int TABLE = 1 << 12; // groups
-  private static final int CHUNK = 1 << 8; // groups of a lot that are spilled at a time
+  private static final int CHUNK = 1 << 9; // longs of a lot that are spilled at a time
   private static final int LOT = 1 << 14; // records of a lot, more or less
   private static final int MOST_LOTS = 1 << 10;
-  private static final int UNASKED = -1;
 
-  /** Groups of some hashes: {@code filled} of the last chunk, the others in the file. */
+  /** Groups of some hashes: {@code filled} longs of the last chunk, the others in the file. */
   private static final class Lot {
-    long[] chunk = new long[CHUNK * WIDTH];
+    final long[] chunk = new long[CHUNK];
     int filled;
     long[] spilled = new long[4];
     int chunks;
@@ -48,13 +59,16 @@ final class Keys implements Closeable {
   private final long[] table = new long[TABLE * WIDTH];
   private final Lot[] lots;
   private final int shift;
-  private final ByteBuffer scratch = ByteBuffer.allocateDirect(CHUNK * WIDTH * Long.BYTES);
+  private final ByteBuffer scratch = ByteBuffer.allocateDirect(CHUNK * Long.BYTES);
   private FileChannel file;
   private long end;
 
   private int lot = -1;
+  private long[] loaded = {};
+  private int[] places = {};
   private long[] groups = {};
-  private int at;
+  private int filled; // longs of the groups
+  private int at = -WIDTH;
 
   /** {@code records}: about how many there will be. */
   Keys(long records) {
@@ -71,28 +85,43 @@ final class Keys implements Closeable {
   void add(
       int part, long hash, ConsumerRecord<byte[], byte[]> record, int bytes, Counting.Borders borders, int partitions)
       throws IOException {
-    int group = (int) (hash ^ part) & (TABLE - 1);
-    int from = group * WIDTH;
     long offset = record.offset();
-    if (table[from + RECORDS] == 0 || table[from + BUCKET] != hash || (int) (table[from + PLACE] >>> 32) != part) {
-      if (table[from + RECORDS] > 0) {
-        leave(from);
-      }
-      int fits = partitions == 0 ? UNASKED : Partitioners.fits(record.key(), record.partition(), partitions);
-      table[from + BUCKET] = hash;
-      table[from + PLACE] = (long) part << 32 | fits & 0xffffffffL;
-      table[from + RECORDS] = table[from + ROLLED] = table[from + CLEANABLE] = table[from + LARGEST] = 0;
-      table[from + FIRST] = offset;
+    long last = offset << FLAGS
+        | (record.value() == null ? IS_TOMBSTONE : 0)
+        | (offset < borders.rolled() ? IS_ROLLED : 0)
+        | (offset < borders.cleanable() ? IS_CLEANABLE : 0);
+    int from = ((int) hash ^ part) * WIDTH & TABLE * WIDTH - 1;
+    if (table[from + RECORDS] > 0 && table[from + BUCKET] == hash && table[from + PLACE] >>> PART == part) {
+      several(table, from);
+      table[from + RECORDS]++;
+      table[from + ROLLED] += last >>> 1 & 1;
+      table[from + CLEANABLE] += last >>> 2 & 1;
+      table[from + LAST] = last;
+      table[from + PLACE] = larger(table[from + PLACE], bytes);
+      return;
     }
-    table[from + RECORDS]++;
-    table[from + LAST] = offset;
-    table[from + LARGEST] = Math.max(table[from + LARGEST] >>> 1, bytes) << 1 | (record.value() == null ? 1 : 0);
-    if (offset < borders.rolled()) {
-      table[from + ROLLED]++;
+    if (table[from + RECORDS] > 0) {
+      leave(from);
     }
-    if (offset < borders.cleanable()) {
-      table[from + CLEANABLE]++;
+    int fits = partitions == 0 ? UNASKED : Partitioners.fits(record.key(), record.partition(), partitions);
+    table[from + BUCKET] = hash;
+    table[from + LAST] = last;
+    table[from + PLACE] = (long) part << PART | (long) (fits & ANY_FIT) << FITS | bytes;
+    table[from + RECORDS] = 1;
+  }
+
+  /** Gives a group of one record what one of several has. */
+  private static void several(long[] groups, int from) {
+    if (groups[from + RECORDS] == 1) {
+      long last = groups[from + LAST];
+      groups[from + ROLLED] = last >>> 1 & 1;
+      groups[from + CLEANABLE] = last >>> 2 & 1;
+      groups[from + FIRST] = last >>> FLAGS;
     }
+  }
+
+  private static long larger(long place, long bytes) {
+    return place & -1L << FITS | Math.max(place & ~(-1L << FITS), bytes & ~(-1L << FITS));
   }
 
   /** Takes a group from the table into its lot. */
@@ -102,8 +131,21 @@ final class Keys implements Closeable {
     if (into == null) {
       into = lots[number] = new Lot();
     }
-    System.arraycopy(table, from, into.chunk, into.filled * WIDTH, WIDTH);
-    if (++into.filled == CHUNK) {
+    boolean one = table[from + RECORDS] == 1;
+    put(into, table[from + BUCKET]);
+    put(into, one ? table[from + LAST] : table[from + LAST] | SEVERAL);
+    put(into, table[from + PLACE]);
+    if (!one) {
+      put(into, table[from + RECORDS]);
+      put(into, table[from + ROLLED]);
+      put(into, table[from + CLEANABLE]);
+      put(into, table[from + FIRST]);
+    }
+  }
+
+  private void put(Lot into, long one) throws IOException {
+    into.chunk[into.filled++] = one;
+    if (into.filled == CHUNK) {
       spill(into);
     }
   }
@@ -127,8 +169,8 @@ final class Keys implements Closeable {
     TaskContext.get().taskMetrics().incDiskBytesSpilled(scratch.capacity());
   }
 
-  /** Writes the next key's row of {@link GroupReader#SCHEMA}; false where there is none left. */
-  boolean next(UnsafeRowWriter row) throws IOException {
+  /** Turns to the next key, of which the methods below tell; false where there is none left. */
+  boolean next() throws IOException {
     if (lot < 0) {
       for (int from = 0; from < table.length; from += WIDTH) {
         if (table[from + RECORDS] > 0) {
@@ -136,28 +178,27 @@ final class Keys implements Closeable {
         }
       }
     }
-    while (true) {
-      while (at < groups.length) {
-        int from = at;
-        at += WIDTH;
-        if (groups[from + RECORDS] > 0) {
-          write(row, from);
-          return true;
-        }
-      }
+    at += WIDTH;
+    while (at >= filled) {
       if (++lot >= lots.length) {
         return false;
       }
-      groups = lots[lot] == null ? new long[0] : loaded(lots[lot]);
-      lots[lot] = null;
       at = 0;
-      bringTogether();
+      filled = 0;
+      if (lots[lot] != null) {
+        bringTogether(load(lots[lot]));
+        lots[lot] = null;
+      }
     }
+    return true;
   }
 
-  private long[] loaded(Lot one) throws IOException {
-    int chunk = CHUNK * WIDTH;
-    long[] held = new long[one.chunks * chunk + one.filled * WIDTH];
+  /** Loads a lot, in the order in which its groups came; gives how many longs it is. */
+  private int load(Lot one) throws IOException {
+    int size = one.chunks * CHUNK + one.filled;
+    if (loaded.length < size) {
+      loaded = new long[size + (size >> 2)];
+    }
     for (int number = 0; number < one.chunks; number++) {
       scratch.clear();
       while (scratch.hasRemaining()) {
@@ -166,68 +207,106 @@ final class Keys implements Closeable {
         }
       }
       scratch.flip();
-      scratch.asLongBuffer().get(held, number * chunk, chunk);
+      scratch.asLongBuffer().get(loaded, number * CHUNK, CHUNK);
     }
-    System.arraycopy(one.chunk, 0, held, one.chunks * chunk, one.filled * WIDTH);
-    return held;
+    System.arraycopy(one.chunk, 0, loaded, one.chunks * CHUNK, one.filled);
+    return size;
   }
 
-  /** Adds the later groups of a key to its first one, and leaves them without records. */
-  private void bringTogether() {
-    int slots = Integer.highestOneBit(Math.max(1, groups.length / WIDTH)) << 2;
-    int[] firsts = new int[slots]; // where the first group of a key lies, and 1; 0 is none
-    for (int from = 0; from < groups.length; from += WIDTH) {
-      long hash = groups[from + BUCKET];
-      int slot = (int) (hash * 0x9E3779B97F4A7C15L >>> 32) & (slots - 1); // a lot's hashes begin alike
-      while (firsts[slot] != 0 && !sameKey(firsts[slot] - 1, from)) {
-        slot = slot + 1 & (slots - 1);
+  /** Makes one group a key of what was loaded. */
+  private void bringTogether(int size) {
+    int slots = Integer.highestOneBit(Math.max(1, size / RECORDS)) << 2;
+    if (places.length < slots) {
+      places = new int[slots]; // where the group of a key lies, and 1; 0 is none
+    } else {
+      Arrays.fill(places, 0, slots, 0);
+    }
+    for (int from = 0; from < size; ) {
+      boolean several = loaded[from + LAST] < 0;
+      int slot = (int) (loaded[from + BUCKET] * 0x9E3779B97F4A7C15L >>> 32) & slots - 1; // a lot's hashes begin alike
+      while (places[slot] != 0 && !sameKey(places[slot] - 1, from)) {
+        slot = slot + 1 & slots - 1;
       }
-      if (firsts[slot] == 0) {
-        firsts[slot] = from + 1;
+      if (places[slot] == 0) {
+        places[slot] = filled + 1;
+        begin(from, several);
       } else {
-        join(firsts[slot] - 1, from);
+        join(places[slot] - 1, from, several);
       }
+      from += several ? FIRST + 1 : RECORDS;
     }
   }
 
-  private boolean sameKey(int one, int other) {
-    return groups[one + BUCKET] == groups[other + BUCKET] && groups[one + PLACE] >>> 32 == groups[other + PLACE] >>> 32;
+  private boolean sameKey(int group, int from) {
+    return groups[group + BUCKET] == loaded[from + BUCKET]
+        && groups[group + PLACE] >>> PART == loaded[from + PLACE] >>> PART;
   }
 
-  /** A lot keeps the order of offsets: {@code more} is of later records. */
-  private void join(int into, int more) {
-    groups[into + RECORDS] += groups[more + RECORDS];
-    groups[into + ROLLED] += groups[more + ROLLED];
-    groups[into + CLEANABLE] += groups[more + CLEANABLE];
-    groups[into + LAST] = groups[more + LAST];
-    groups[into + LARGEST] =
-        Math.max(groups[into + LARGEST] >>> 1, groups[more + LARGEST] >>> 1) << 1 | groups[more + LARGEST] & 1;
-    groups[more + RECORDS] = 0;
-  }
-
-  private void write(UnsafeRowWriter row, int from) {
-    GroupReader.begin(row, (int) (groups[from + PLACE] >>> 32), true, null);
-    row.write(3, groups[from + BUCKET]);
-    row.write(4, groups[from + RECORDS]);
-    row.write(5, groups[from + ROLLED]);
-    row.write(6, groups[from + CLEANABLE]);
-    row.write(7, (int) (groups[from + LARGEST] >>> 1));
-    row.write(8, groups[from + FIRST]);
-    row.write(9, groups[from + LAST]);
-    if ((groups[from + LARGEST] & 1) == 0) {
-      row.setNullAt(10);
+  private void begin(int from, boolean several) {
+    if (filled == groups.length) {
+      groups = Arrays.copyOf(groups, Math.max(LOT * WIDTH, 2 * filled));
+    }
+    System.arraycopy(loaded, from, groups, filled, several ? FIRST + 1 : RECORDS);
+    if (several) {
+      groups[filled + LAST] &= ~SEVERAL;
     } else {
-      row.write(10, groups[from + LAST]);
+      groups[filled + RECORDS] = 1;
+      several(groups, filled);
     }
-    int fits = (int) groups[from + PLACE];
-    if (fits == UNASKED) {
-      row.setNullAt(11);
-    } else {
-      row.write(11, fits);
-    }
-    for (int field = 12; field < GroupReader.SCHEMA.size(); field++) {
-      row.setNullAt(field); // these are of blocks
-    }
+    filled += WIDTH;
+  }
+
+  /** A lot keeps the order of offsets: what comes later is of later records. */
+  private void join(int into, int from, boolean several) {
+    long last = loaded[from + LAST];
+    groups[into + RECORDS] += several ? loaded[from + RECORDS] : 1;
+    groups[into + ROLLED] += several ? loaded[from + ROLLED] : last >>> 1 & 1;
+    groups[into + CLEANABLE] += several ? loaded[from + CLEANABLE] : last >>> 2 & 1;
+    groups[into + LAST] = last & ~SEVERAL;
+    groups[into + PLACE] = larger(groups[into + PLACE], loaded[from + PLACE]);
+  }
+
+  int part() {
+    return (int) (groups[at + PLACE] >>> PART);
+  }
+
+  long hash() {
+    return groups[at + BUCKET];
+  }
+
+  long records() {
+    return groups[at + RECORDS];
+  }
+
+  long rolled() {
+    return groups[at + ROLLED];
+  }
+
+  long cleanable() {
+    return groups[at + CLEANABLE];
+  }
+
+  int largestRecord() {
+    return (int) groups[at + PLACE];
+  }
+
+  long firstOffset() {
+    return groups[at + FIRST];
+  }
+
+  long lastOffset() {
+    return groups[at + LAST] >>> FLAGS;
+  }
+
+  /** Whether the last record is a tombstone. */
+  boolean deleted() {
+    return (groups[at + LAST] & IS_TOMBSTONE) != 0;
+  }
+
+  /** See {@link Partitioners#fits}. */
+  int fits() {
+    int fits = (int) (groups[at + PLACE] >>> FITS) & ANY_FIT;
+    return fits == ANY_FIT ? UNASKED : fits;
   }
 
   @Override

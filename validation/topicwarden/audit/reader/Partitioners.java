@@ -1,10 +1,11 @@
 package topicwarden;
 
+import java.util.List;
 import java.util.zip.CRC32;
 import org.apache.kafka.common.utils.Utils;
 
 /**
- * Where producers put a key, by the algorithms of their clients; bit {@code i} of {@link #fits} is the i-th of these.
+ * Where producers put a key, by the algorithms of their clients; bit {@code i} of {@link #fits} is the i-th of {@link #NAMES}.
  *
  * <p>Java, franz-go, librdkafka's murmur2 and murmur2_random: {@code BuiltInPartitioner.partitionForKey}. librdkafka's
  * consistent and consistent_random: {@code rd_crc32}. fnv1a: {@code rd_fnv1a}, which takes the absolute value of the
@@ -12,6 +13,8 @@ import org.apache.kafka.common.utils.Utils;
  * sign; fnv1a-unsigned: the plain hash.
  */
 final class Partitioners {
+  static final List<String> NAMES = List.of("murmur2", "crc32", "fnv1a", "fnv1a-masked", "fnv1a-unsigned");
+
   private static final int NO_SIGN = 0x7fffffff;
   private static final long UNSIGNED = 0xffffffffL;
 
