@@ -18,9 +18,6 @@ LEAST = ("fits", "first_null_key", "first_empty_value", "first_offset", "first_t
 GREATEST = ("largest_record", "last_offset", "last_tombstone", "last_timestamp")
 """What tells one group from another, and what is told of two rows of one; the rest adds up."""
 
-BEFORE = ("read", "was_records", "was_largest_record")
-"""What stands beside a group where a part of it had been read before; see ``scan.Remembering``."""
-
 Counted = dict[str, int]
 """What was counted, by the names of ``Counts``; what there is nothing of is not there."""
 
@@ -62,6 +59,7 @@ def grouped(counted: DataFrame) -> DataFrame:
 
 def added_up(spark: SparkSession, groups: DataFrame, counting: str) -> DataFrame:
     """Adds up groups, in the order of the reader's columns, to rows of ``Totals``; ``counting`` as the reader had it.
+    After these may come a column ``read``: of a block, how many of its records were read now.
 
     In Java (``reader/GroupTotals.java``), as the reader does: so each number is said once.
     """

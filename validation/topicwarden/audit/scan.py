@@ -8,7 +8,7 @@ of records (``reader/Notes.java``) comes along.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
@@ -28,15 +28,10 @@ _LEAST_REDUCERS = 4
 class Remembering(Protocol):
     """What is known of records that are not read again."""
 
-    def changed(self, read: DataFrame) -> DataFrame:
-        """Takes the groups of what was read; gives them as they are with what was known of the same ones before.
-
-        Beside them stands how many of their records were ``read``, and for keys what was known: ``was_records`` and
-        ``was_largest_record``.
+    def totalled(self, read: DataFrame, cut: Collection[int], counting: str) -> list[Totals]:
+        """Takes the groups of what was read, of which the parts in ``cut`` came from several tasks, and how they were
+        counted; gives the totals of these and of all that was known before.
         """
-
-    def unchanged(self, changed: list[Totals]) -> Mapping[int, Counted]:
-        """What is known of all other keys, by part; takes the totals of what changed."""
 
 
 def scan(
@@ -61,24 +56,22 @@ def scan(
     again = pack(spark, (part.again for part in parts if part.again))
     tasks = pack(spark, (part.range for part in parts), whole=by_key) + again
     pieces = Counter(one.part for task in tasks for one in task)
-    cut = any(pieces[part] > 1 for part in by_key)
+    cut = frozenset(part for part in by_key if pieces[part] > 1)
     how = counting(parts, contracts, now, buried)
     what = "totals" if remembering is None and not cut else "groups"
     found = read(spark, connection, tasks, contracts=contracts, rate=rate, counted=what, counting=how)
-    if what == "groups":
-        # As many reducers as readers: each then holds about the groups of one reader's records.
-        spark.conf.set("spark.sql.shuffle.partitions", str(max(len(tasks), _LEAST_REDUCERS)))
-        groups = grouped(found) if cut else found
-        found = added_up(spark, groups if remembering is None else remembering.changed(groups), how)
-    totals = [Totals.of(row[0]) for row in found.collect()]
+    # As many reducers as readers: each then holds about the groups of one reader's records.
+    spark.conf.set("spark.sql.shuffle.partitions", str(max(len(tasks), _LEAST_REDUCERS)))
+    if remembering is not None:
+        totals = remembering.totalled(found, cut, how)
+    else:
+        texts = added_up(spark, grouped(found), how) if cut else found
+        totals = [Totals.of(row[0]) for row in texts.collect()]
     counted: dict[int, list[Counted]] = {}
     notes: dict[int, list[str]] = {}
     for each in totals:
         counted.setdefault(each.part, []).extend([*each.bands, each.keys])
         notes.setdefault(each.part, []).extend(each.notes)
-    if remembering is not None:
-        for number, known in remembering.unchanged(totals).items():
-            counted.setdefault(number, []).append(known)
     return {
         part.place: merge(
             counted[number], notes.get(number, []), contracts.topics.get(part.range.topic, {}).get("late")

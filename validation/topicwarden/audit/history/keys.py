@@ -7,14 +7,16 @@ ones what came to it; they are brought together before they are many, with the f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from topicwarden.audit.groups import BEFORE, GREATEST, GROUP, LEAST, Counted, Totals
+from topicwarden.audit.groups import GROUP, Totals, added_up, grouped
 from topicwarden.audit.history.store import Part, Store, literal
 from topicwarden.audit.history.totals import KeyTotals
 from topicwarden.audit.slices import BANDS_AT_MOST, BLOCK
@@ -23,15 +25,16 @@ FOLDER = "keys"
 MOST_PARTS = 8
 """Of one partition; then the later ones, or all, become one."""
 
-_MOST_BROADCAST = 2_000_000
-"""Offsets that are new; with more, Spark joins as it sees fit."""
+MOST_LOOKED_FOR = 1_000_000
+"""Keys at a time, as they are held in memory."""
 
-_SUMS = ("records", "payload_bytes", "null_keys", "tombstones", "empty_values")
 _BORDERED = ("rolled", "cleanable", "cleanable_bytes", "expired", "expired_behind_future")
 """Counted by borders of the moment: of what was read before, they are told by ``Checkpoint``."""
 
-_OF_A_KEY = ("topic_id", "partition", "bucket", "records", "largest_record", "first_offset")
-"""What is asked of a key that was known: the rest only adds up, in the totals. Each column read costs as much."""
+_KNOWN = "topic_id string, partition int, bucket long, records long, largest_record int, first_offset long"
+_ASKED = ("records", "largest_record", "first_offset")
+_READ = f"{_KNOWN}, rolled long, cleanable long, last_offset long, last_tombstone long, fits int"
+"""What is asked of keys that were known, and of those that were read, as ``reader/KeyColumns.java`` takes them."""
 
 _COLUMNS = (
     "topic_id string, partition int, note string, bucket long, records long, rolled long, cleanable long, "
@@ -84,26 +87,50 @@ class Keys:
         self._held = held
         self._known = {part: one for part, one in held.items() if one.parts}
         self._name = name
-        self._few = new <= _MOST_BROADCAST
+        self._lots = max(1, -(-new // MOST_LOOKED_FOR))
         self.read: dict[int, int] = {}
         """The records that this audit read itself, by part."""
         self.totals: dict[int, str] = {}
         """Of the keys of each partition, for the next audit."""
 
-    def changed(self, read: DataFrame) -> DataFrame:
+    def totalled(self, read: DataFrame, cut: Collection[int], counting: str) -> list[Totals]:
         """Writes what the next audit needs; see ``scan.Remembering``."""
         self._write(self._name, read)
-        first = {part: one for part, one in self._held.items() if not one.parts}
-        groups = [_all_new(self._rows([self._name], first))] if first else []
-        if self._known:
-            new = self._rows([self._name], self._known)
-            buckets = new.where("keyed").select("bucket")
-            old = self._old(self._known, F.broadcast(buckets) if self._few else buckets)
-            groups.append(_together(new, old).where("not keyed or read > 0"))
-        return reduce(DataFrame.unionByName, groups).select(*read.columns, *BEFORE)
+        told = self._added_up(self._blocks(read.columns), counting)
+        keys = self._files([self._name], _READ, keyed=True)
+        if keys is not None:
+            whole = {part: one for part, one in self._held.items() if not one.parts and part not in cut}
+            told += _told(self._lookup.ofNew(keys._jdf, _numbers(whole), counting)) if whole else []
+            shared = {
+                part: replace(one, parts=(self._name,))
+                for part, one in self._held.items()
+                if not one.parts and part in cut
+            }
+            if shared:
+                told += self._added_up(grouped(self._rows(shared, keyed=True).select(read.columns)), counting)
+            for lot in range(self._lots if self._known else 0):
+                told += self._found(keys, counting, lot)
+        return told + self._unchanged(told)
 
-    def unchanged(self, changed: list[Totals]) -> Mapping[int, Counted]:
-        """Totals of the keys that were known and did not change; see ``scan.Remembering``."""
+    def _added_up(self, groups: DataFrame, counting: str) -> list[Totals]:
+        return [Totals.of(row[0]) for row in added_up(self._spark, groups, counting).collect()]
+
+    def _found(self, read: DataFrame, counting: str, lot: int) -> list[Totals]:
+        """Of a lot of the keys that were read of known partitions, with what was known of them."""
+        lookup = self._lookup(read._jdf, _numbers(self._known), counting, lot, self._lots)
+        for parts, names in _alike(self._known):
+            known = self._files(names, _KNOWN, keyed=True)
+            if known is not None:
+                lookup.find(known._jdf, _numbers({part: self._known[part] for part in parts}))
+        return _told(lookup.totals())
+
+    @property
+    def _lookup(self) -> Any:
+        jvm: Any = self._spark._jvm
+        return jvm.topicwarden.KeyLookup
+
+    def _unchanged(self, changed: list[Totals]) -> list[Totals]:
+        """Of the keys that were known and did not change."""
         self.read = dict.fromkeys(self._held, 0)
         fresh, before = ({part: KeyTotals() for part in self._held} for _ in range(2))
         for one in changed:
@@ -112,17 +139,19 @@ class Keys:
             before[one.part] = before[one.part].plus(KeyTotals(one.before))
         rest = {part: KeyTotals.of(held.totals).without(before[part]) for part, held in self._held.items()}
         self.totals = {part: one.plus(fresh[part]).told() for part, one in rest.items()}
-        return {part: rest[part].row() for part in self._known}
+        return [Totals(part, 0, [], [], rest[part].row()) for part in self._known]
 
     def tidy(self) -> None:
         """Brings together what lies in many parts."""
         many = {
-            part: replace(one, parts=one.parts[one.kept :])
+            part: replace(one, parts=(*one.parts[one.kept :], self._name))
             for part, one in self._known.items()
             if one.kept < len(one.parts)
         }
         if many:
-            self._write(_joined(self._name), _together(self._rows([self._name], many), self._old(many, None)))
+            keys = self._rows(many, keyed=True).select(*GROUP, *_ASKED)
+            groups = grouped(keys).unionByName(grouped(self._rows(many, keyed=False)), allowMissingColumns=True)
+            self._write(_joined(self._name), groups)
 
     def _write(self, name: str, groups: DataFrame) -> None:
         rows = groups.join(F.broadcast(self._places(self._held)), "part")
@@ -130,37 +159,33 @@ class Keys:
         self._spark.conf.set("spark.sql.maxConcurrentOutputFileWriters", "4")
         self._store.write(FOLDER, name, rows.select(*_cast(), "keyed"), apart_by="keyed")
 
-    def _rows(self, names: list[str], places: Mapping[int, Held]) -> DataFrame:
-        """All that the parts ``names`` tell of these partitions, with their numbers in this scan."""
-        return self._numbered(self._kind(names, True).unionByName(self._kind(names, False)), places)
+    def _blocks(self, columns: Iterable[str]) -> DataFrame:
+        """Blocks and notes, of this audit and of those before it, and how many of their records were ``read`` now."""
+        new = {part: replace(one, parts=(self._name,), start=0) for part, one in self._held.items()}
+        blocks = self._rows(new, keyed=False).withColumn("read", F.col("records"))
+        if self._known:
+            nothing = {name: F.lit(0).cast("long") for name in (*_BORDERED, "read")}
+            blocks = blocks.unionByName(self._rows(self._known, keyed=False).withColumns(nothing))
+        return blocks.select(*columns, "read")
 
-    def _kind(self, names: list[str], keyed: bool) -> DataFrame:
-        parts = [Part(name, 0) for name in names]
-        rows = self._store.read(FOLDER, parts, _COLUMNS, f"keyed={str(keyed).lower()}")
-        return rows.withColumn("keyed", F.lit(keyed))
-
-    def _old(self, places: Mapping[int, Held], buckets: DataFrame | None) -> DataFrame:
-        """What was known of partitions: their blocks, and their keys, or such as may be of ``buckets``."""
-        alike: dict[frozenset[int], list[str]] = {}
-        for name in sorted({name for one in places.values() for name in one.parts}):
-            alike.setdefault(frozenset(part for part, one in places.items() if name in one.parts), []).append(name)
+    def _rows(self, places: Mapping[int, Held], *, keyed: bool) -> DataFrame:
+        """What is held of these partitions, with their numbers in this scan; no block that retention took or cut."""
         every = []
-        for parts, names in alike.items():
-            keys = self._kind(names, True).select(*_OF_A_KEY, "keyed")
-            # By one number, which is fast; what else has this number goes when it is brought together.
-            keys = keys if buckets is None else keys.join(buckets, "bucket", "left_semi")
-            blocks = self._kind(names, False).drop(*_BORDERED)
-            held = {part: places[part] for part in parts}
-            every.append(self._numbered(blocks.unionByName(keys, allowMissingColumns=True), held, since_start=True))
+        for parts, names in _alike(places):
+            held = self._files(names, _COLUMNS, keyed=keyed)
+            rows = literal(self._spark, [], _COLUMNS) if held is None else held
+            numbers = self._places({part: places[part] for part in parts})
+            rows = rows.withColumn("keyed", F.lit(keyed)).join(F.broadcast(numbers), ["topic_id", "partition"])
+            block = F.floor(F.col("bucket") / BANDS_AT_MOST) * BLOCK
+            stands = F.col("keyed") | F.col("note").isNotNull() | (block >= F.col("log_start"))
+            every.append(rows.where(stands).drop("topic_id", "partition", "log_start"))
         return reduce(DataFrame.unionByName, every)
 
-    def _numbered(self, rows: DataFrame, places: Mapping[int, Held], *, since_start: bool = False) -> DataFrame:
-        """With the number of the partition in this scan; ``since_start``: without blocks that retention took or cut."""
-        numbered = rows.join(F.broadcast(self._places(places)), ["topic_id", "partition"])
-        if since_start:
-            block = F.floor(F.col("bucket") / BANDS_AT_MOST) * BLOCK
-            numbered = numbered.where(F.col("keyed") | F.col("note").isNotNull() | (block >= F.col("log_start")))
-        return numbered.drop("topic_id", "partition", "log_start")
+    def _files(self, names: list[str], columns: str, *, keyed: bool) -> DataFrame | None:
+        """What the parts ``names`` hold of keys, or of blocks; None where none of them holds any."""
+        folder = f"keyed={str(keyed).lower()}"
+        held = [Part(name, 0) for name in names if self._store.has(FOLDER, name, folder)]
+        return self._store.read(FOLDER, held, columns, folder) if held else None
 
     def _places(self, held: Mapping[int, Held]) -> DataFrame:
         rows = [
@@ -170,30 +195,21 @@ class Keys:
         return literal(self._spark, rows, "part int, topic_id string, partition int, log_start long")
 
 
-def _together(new: DataFrame, old: DataFrame) -> DataFrame:
-    """What was read, with what was known: a row a group, see ``_was`` for what it tells of before."""
-    both = new.withColumn("new", F.lit(True)).unionByName(old.withColumn("new", F.lit(False)), allowMissingColumns=True)
-    return both.groupBy(*GROUP).agg(
-        *(F.sum(name).alias(name) for name in _SUMS),
-        *(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in _BORDERED),
-        *(F.max(name).alias(name) for name in GREATEST),
-        *(F.min(name).alias(name) for name in LEAST),
-        *_was(F.col("new")),
-    )
+def _alike(places: Mapping[int, Held]) -> list[tuple[frozenset[int], list[str]]]:
+    """Partitions that lie in the same parts, with these."""
+    alike: dict[frozenset[int], list[str]] = {}
+    for name in sorted({name for one in places.values() for name in one.parts}):
+        alike.setdefault(frozenset(part for part, one in places.items() if name in one.parts), []).append(name)
+    return list(alike.items())
 
 
-def _all_new(read: DataFrame) -> DataFrame:
-    """Groups of which nothing was known; see ``scan.Remembering``."""
-    nothing = F.lit(None)
-    was = {"was_records": nothing.cast("long"), "was_largest_record": nothing.cast("int")}
-    return read.withColumns({"read": F.col("records"), **was})
+def _numbers(places: Mapping[int, Held]) -> str:
+    """As ``reader/Places.java`` takes it."""
+    return json.dumps([[one.topic_id, one.partition, part] for part, one in places.items()])
 
 
-def _was(new: Column) -> Iterable[Column]:
-    """What stands beside a group; see ``scan.Remembering``."""
-    yield F.coalesce(F.sum(F.when(new, F.col("records"))), F.lit(0)).alias("read")
-    yield F.sum(F.when(~new, F.col("records"))).alias("was_records")
-    yield F.max(F.when(~new, F.col("largest_record"))).alias("was_largest_record")
+def _told(lines: str) -> list[Totals]:
+    return [Totals.of(line) for line in lines.splitlines()]
 
 
 def _joined(name: str) -> str:

@@ -111,17 +111,17 @@ class Store:
         self._files(marker).create(marker).close()
 
     def read(self, folder: str, parts: Iterable[Part], schema: str, within: str = "") -> DataFrame:
-        """The rows of some parts, or of their folders ``within``, where they have them.
+        """The rows of some parts, or of their folders ``within``.
 
         A file that another audit replaced and took away meanwhile is passed over.
         """
-        paths = [self.path(folder, part.name) for part in parts]
-        if within:
-            inner = (f"{path}/{within}" for path in paths)
-            paths = [path for path in inner if self._files(self._path(path)).exists(self._path(path))]
-            if not paths:
-                return literal(self._spark, [], schema)
+        paths = [f"{self.path(folder, part.name)}/{within}" for part in parts]
         return self._spark.read.schema(schema).option("ignoreMissingFiles", "true").parquet(*paths)
+
+    def has(self, folder: str, name: str, within: str) -> bool:
+        """Whether a part has a folder ``within``."""
+        path = self._path(f"{self.path(folder, name)}/{within}")
+        return bool(self._files(path).exists(path))
 
     def path(self, folder: str, name: str) -> str:
         return f"{self._url}/{folder}/{name}"

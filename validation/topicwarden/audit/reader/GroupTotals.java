@@ -5,15 +5,12 @@ import org.apache.spark.api.java.function.MapPartitionsFunction;
 import org.apache.spark.sql.Row;
 
 /**
- * Adds up groups that Spark brought together: rows of {@link GroupReader#SCHEMA}, a row a group. Three columns may
- * follow, where a part of the records had been read before: how many of the group's were {@code read} now; and of a key
- * that was known, its {@code records} and its {@code largest_record} then.
+ * Adds up groups that Spark brought together: rows of {@link GroupReader#SCHEMA}, a row a group. A column may follow:
+ * how many of a block's records were {@code read} now, where it is known from before.
  */
 public final class GroupTotals implements MapPartitionsFunction<Row, String> {
   private static final long serialVersionUID = 1;
   private static final int READ = GroupReader.SCHEMA.size();
-  private static final int WAS_RECORDS = READ + 1;
-  private static final int WAS_LARGEST = READ + 2;
 
   private final String counting;
 
@@ -44,14 +41,11 @@ public final class GroupTotals implements MapPartitionsFunction<Row, String> {
   }
 
   private static void key(Row group, KeyTotals keys) {
-    long last = group.isNullAt(9) ? 0 : group.getLong(9);
+    long last = group.getLong(9);
     boolean deleted = !group.isNullAt(10) && group.getLong(10) == last;
     int fits = group.isNullAt(11) ? Keys.UNASKED : group.getInt(11);
     keys.add(
         group.getLong(3), group.getLong(4), group.getLong(5), group.getLong(6), group.getInt(7), group.getLong(8), last,
         deleted, fits);
-    if (group.size() > READ && !group.isNullAt(WAS_RECORDS)) {
-      keys.was(group.getLong(WAS_RECORDS), group.getInt(WAS_LARGEST), fits);
-    }
   }
 }

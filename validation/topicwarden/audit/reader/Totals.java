@@ -65,14 +65,21 @@ final class Totals {
     return parts.entrySet().stream().map(part -> told(part.getKey(), part.getValue())).iterator();
   }
 
-  private static String told(int number, Part part) {
+  /** The texts, a line each. */
+  String lines() {
+    StringBuilder lines = new StringBuilder();
+    told().forEachRemaining(text -> lines.append(lines.isEmpty() ? "" : "\n").append(text));
+    return lines.toString();
+  }
+
+  private String told(int number, Part part) {
     ObjectNode told = Json.MAPPER.createObjectNode().put("part", number).put("read", part.read);
     ArrayNode bands = told.putArray("bands");
     part.bands.forEach((band, block) -> block.tell(bands.addObject().put("band", band)));
     ArrayNode notes = told.putArray("notes");
     part.notes.forEach(notes::add);
-    if (part.keys != null) {
-      told.set("keys", part.keys.told());
+    if (counting.of(number).byKey()) {
+      told.set("keys", keys(number).told());
     }
     return told.toString();
   }
