@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topicwarden.audit.history.keys import MOST_PARTS, Held
+from topicwarden.audit.history.held import MOST_PARTS, Held
 
 
 def grown(first: int, more: list[int]) -> Held:

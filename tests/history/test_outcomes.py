@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from tests.report import reports
 from topicwarden.audit.history.access import History
 from topicwarden.audit.history.outcomes import MOST, trend, worst_verdicts
+from topicwarden.audit.history.store import VERSION
 from topicwarden.finding import AuditReport, Finding, PastAudit
 from topicwarden.verdict import Verdict
 
@@ -50,7 +51,7 @@ def test_only_audits_of_the_same_topics_are_compared(spark: SparkSession, histor
 
 def test_two_audits_at_once_are_both_told_of(spark: SparkSession, history: str) -> None:
     trend(spark, History(spark, history), ended(5, Verdict.PASS), ())
-    (folder,) = Path(history).glob("v2/outcomes/*")
+    (folder,) = Path(history).glob(f"{VERSION}/outcomes/*")
     trend(spark, History(spark, history), ended(6, Verdict.FAIL), ())
     (latest,) = folder.glob("*6-*")
     hidden = latest.rename(folder.parent / "aside")
@@ -64,13 +65,13 @@ def test_few_files_are_kept_and_bounded(spark: SparkSession, history: str, monke
     monkeypatch.setattr("topicwarden.audit.history.outcomes.MOST", 3)
     past = [trend(spark, History(spark, history), ended(at, Verdict.PASS), ()) for at in range(1, 7)][-1]
     assert [each.started for each in past] == [3, 4, 5]
-    assert len(list(Path(history).glob("v2/outcomes/*/*/_complete"))) == 3
+    assert len(list(Path(history).glob("v3/outcomes/*/*/_complete"))) == 3
 
 
 def test_without_a_history_there_is_no_trend_and_a_broken_one_is_said(spark: SparkSession, history: str) -> None:
     assert trend(spark, History(spark, None), ended(1), ()) == []
     trend(spark, History(spark, history), ended(1), ())
-    (file,) = Path(history).glob("v2/outcomes/*/*/*.parquet")
+    (file,) = Path(history).glob("v3/outcomes/*/*/*.parquet")
     file.write_bytes(b"no parquet")
     for checksum in file.parent.glob(".*.crc"):
         checksum.unlink()

@@ -11,7 +11,7 @@ from kafka.admin import NewTopic
 
 from tests.cluster.findings import facts
 from topicwarden.audit import ranges
-from topicwarden.audit.history import keys
+from topicwarden.audit.history import held, keys
 from topicwarden.cli.audit import Options, auditing
 from topicwarden.finding import AuditReport, TopicFacts
 from topicwarden.project import Project
@@ -72,7 +72,7 @@ def test_it_reads_what_is_new_and_says_what_a_full_audit_says(
         monkeypatch.setattr(ranges, "MOST_OFFSETS", 500)
         monkeypatch.setattr(ranges, "_FAIR", 0.3)
         monkeypatch.setattr(keys, "MOST_LOOKED_FOR", 100)
-    monkeypatch.setattr(keys, "MOST_PARTS", 2)  # so that the second round brings parts together, and the last one all
+    monkeypatch.setattr(held, "MOST_PARTS", 2)  # so that the second round brings parts together, and the last one all
     first = audit(Reading.LAST)
     assert first.scanned_records == 2 * RECORDS
     assert any("read in full" in note for note in first.notes)

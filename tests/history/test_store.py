@@ -17,7 +17,7 @@ from topicwarden.audit.history.memory import (
     TopicLook,
     Witness,
 )
-from topicwarden.audit.history.store import KEEP
+from topicwarden.audit.history.store import KEEP, VERSION
 
 DAY = 86_400_000
 NOW = 1_800_000_000_000
@@ -69,7 +69,7 @@ def test_two_audits_that_start_in_the_same_moment_both_remember(spark: SparkSess
 
 def test_what_a_killed_audit_left_is_not_believed(spark: SparkSession, history: str) -> None:
     History(spark, history).remember([look()], NOW)
-    (part,) = Path(history).glob("v2/looks/*")
+    (part,) = Path(history).glob(f"{VERSION}/looks/*")
     (part / "_complete").unlink()
     after = History(spark, history)
     assert after.looks("c") == {}
@@ -78,7 +78,7 @@ def test_what_a_killed_audit_left_is_not_believed(spark: SparkSession, history: 
 
 def test_a_history_that_cannot_be_read_is_said_and_the_audit_goes_on(spark: SparkSession, history: str) -> None:
     History(spark, history).remember([look()], NOW)
-    (file,) = Path(history).glob("v2/looks/*/*.parquet")
+    (file,) = Path(history).glob(f"{VERSION}/looks/*/*.parquet")
     file.write_bytes(b"no parquet")
     for checksum in file.parent.glob(".*.crc"):
         checksum.unlink()
@@ -116,7 +116,7 @@ def test_it_stays_bounded_and_keeps_the_last_look_at_every_topic(spark: SparkSes
     History(spark, history).remember([look("rare")], NOW)
     for number in range(1, KEEP + 4):
         History(spark, history).remember([look(at=NOW + number)], NOW + number)
-    assert len(list(Path(history).glob("v2/looks/*"))) == KEEP + 1
+    assert len(list(Path(history).glob(f"{VERSION}/looks/*"))) == KEEP + 1
     assert set(History(spark, history).looks("c")) == {"t", "rare"}
     History(spark, history).remember([look(at=NOW + 100 * DAY)], NOW + 100 * DAY)
     assert set(History(spark, history).looks("c")) == {"t"}

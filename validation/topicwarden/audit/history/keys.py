@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -17,14 +17,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from topicwarden.audit.groups import GROUP, Totals, added_up, grouped
+from topicwarden.audit.history.held import Held, joined
 from topicwarden.audit.history.store import Part, Store, literal
 from topicwarden.audit.history.totals import KeyTotals
 from topicwarden.audit.slices import BANDS_AT_MOST, BLOCK
 
 FOLDER = "keys"
-MOST_PARTS = 8
-"""Of one partition; then the later ones, or all, become one."""
-
 MOST_LOOKED_FOR = 1_000_000
 """Keys at a time, as they are held in memory."""
 
@@ -42,37 +40,6 @@ _COLUMNS = (
     "null_keys long, first_null_key long, tombstones long, empty_values long, first_empty_value long, "
     "cleanable_bytes long, expired long, expired_behind_future long, first_timestamp long, last_timestamp long"
 )
-
-
-@dataclass(frozen=True)
-class Held:
-    """A partition of the scan: its topic's id, and, where its past is known, the parts that hold it.
-
-    ``read`` is how many records each of them tells of. ``start`` is where its log begins now: blocks that begin before
-    are counted anew. ``totals`` are those of its keys.
-    """
-
-    topic_id: str
-    partition: int
-    parts: tuple[str, ...] = ()
-    read: tuple[int, ...] = ()
-    start: int = 0
-    totals: str = ""
-
-    @property
-    def kept(self) -> int:
-        """How many of the parts, the oldest, stay; the others are brought together with the next one."""
-        if len(self.parts) < MOST_PARTS:
-            return len(self.parts)
-        first, *later = self.read
-        return 1 if sum(later) < first // 2 else 0
-
-    def then(self, name: str, read: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """The parts that hold it when ``name`` was added, of ``read`` records, and how many each tells of."""
-        if self.kept == len(self.parts):
-            return (*self.parts, name), (*self.read, read)
-        together = sum(self.read[self.kept :]) + read
-        return (*self.parts[: self.kept], _joined(name)), (*self.read[: self.kept], together)
 
 
 class Keys:
@@ -151,7 +118,7 @@ class Keys:
         if many:
             keys = self._rows(many, keyed=True).select(*GROUP, *_ASKED)
             groups = grouped(keys).unionByName(grouped(self._rows(many, keyed=False)), allowMissingColumns=True)
-            self._write(_joined(self._name), groups)
+            self._write(joined(self._name), groups)
 
     def _write(self, name: str, groups: DataFrame) -> None:
         rows = groups.join(F.broadcast(self._places(self._held)), "part")
@@ -210,10 +177,6 @@ def _numbers(places: Mapping[int, Held]) -> str:
 
 def _told(lines: str) -> list[Totals]:
     return [Totals.of(line) for line in lines.splitlines()]
-
-
-def _joined(name: str) -> str:
-    return f"{name}-joined"
 
 
 def _cast() -> Iterable[Column]:

@@ -2,7 +2,7 @@
 
 ::
 
-    v2/outcomes/<what>/<started>-<uuid>/   a Parquet file: a row an audit, this one and the ones before it
+    v3/outcomes/<what>/<started>-<uuid>/   a Parquet file: a row an audit, this one and the ones before it
 
 Each audit repeats those before it, so that few files are read; the latest few are brought together, as of two
 audits at once neither knows of the other.

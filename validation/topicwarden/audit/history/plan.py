@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from topicwarden import __version__
 from topicwarden.audit.contracts import Contracts
 from topicwarden.audit.counts import Counts
-from topicwarden.audit.history.keys import Held
+from topicwarden.audit.history.held import Held
 from topicwarden.audit.history.memory import Checkpoint, Known, PartitionLook, TopicLook, Witness
 from topicwarden.audit.horizon import Horizon, PartitionOf
 from topicwarden.audit.slices import BLOCK, Slice, by_keys

@@ -2,8 +2,8 @@
 
 ::
 
-    v2/looks/<started>-<uuid>/   a Parquet file: a row a topic that was audited
-    v2/keys/<started>-<uuid>/    with ``--since last``: what is known of each key, see ``state``
+    v3/looks/<started>-<uuid>/   a Parquet file: a row a topic that was audited
+    v3/keys/<started>-<uuid>/    with ``--since last``: what is known of each key, see ``keys``
 
 A part is believed once it holds ``_complete``, which is written last; a name never occurs twice. So two
 audits do not meet, and one that is killed leaves nothing that a later one reads. Another version of this
@@ -26,7 +26,7 @@ from pyspark.sql import functions as F
 
 from topicwarden.audit.history.memory import Checkpoint, Known, PartitionLook, Suspicion, Tombstone, TopicLook, Witness
 
-VERSION = "v2"
+VERSION = "v3"
 _COMPLETE = "_complete"
 KEEP = 20
 """Looks that are kept at least; older ones go once each of their topics was looked at again."""

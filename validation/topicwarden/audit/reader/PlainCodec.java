@@ -48,18 +48,15 @@ final class PlainCodec {
 
     /** Most text is, and that is UTF-8 without a look at each character. */
     private static boolean ascii(byte[] data) {
+      long seen = 0;
       int at = 0;
       for (; at + Long.BYTES <= data.length; at += Long.BYTES) {
-        if ((Platform.getLong(data, Platform.BYTE_ARRAY_OFFSET + at) & NOT_ASCII) != 0) {
-          return false;
-        }
+        seen |= Platform.getLong(data, Platform.BYTE_ARRAY_OFFSET + at);
       }
       for (; at < data.length; at++) {
-        if (data[at] < 0) {
-          return false;
-        }
+        seen |= data[at];
       }
-      return true;
+      return (seen & NOT_ASCII) == 0;
     }
   }
 
