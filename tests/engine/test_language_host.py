@@ -16,8 +16,11 @@ from pulumi.runtime.proto import language_pb2 as rpc
 from pulumi.runtime.proto.language_pb2_grpc import LanguageRuntimeStub
 
 from tests.conftest import REPOSITORY
+from topicwarden.deploy.engine import complaint
 from topicwarden.project import Project
 from topicwarden.sandbox.install import Toolchain, environment
+
+_FAILED = "Program failed with an unhandled exception:"
 
 
 @pytest.fixture(scope="module")
@@ -67,18 +70,23 @@ def pulumi(tools: Toolchain, tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("program", "expected"),
+    ("program", "expected", "short"),
     [
-        ("import pulumi\npulumi.export('n', pulumi.Config('a').get('b'))", 'n: "seven"'),
-        ("import pulumi\nraise pulumi.RunError('five are\\ntoo few')", "error: five are\n    too few"),
-        ("def f():\n    return {}['gone']\nf()", "line 2, in f"),
-        ("import os\nos._exit(7)", "error: an unhandled error occurred: Program exited with non-zero exit code: 7"),
-        ("x = = 1", "SyntaxError: invalid syntax"),
+        ("import pulumi\npulumi.export('n', pulumi.Config('a').get('b'))", 'n: "seven"', None),
+        ("import pulumi\nraise pulumi.RunError('five are\\ntoo few')", "error: five are\n    too few", "five are"),
+        ("def f():\n    return {}['gone']\nf()", "line 2, in f", f"{_FAILED} KeyError: 'gone'"),
+        (
+            "import os\nos._exit(7)",
+            "error: an unhandled error occurred: Program exited with non-zero exit code: 7",
+            "an unhandled error occurred: Program exited with non-zero exit code: 7",
+        ),
+        ("x = = 1", "SyntaxError: invalid syntax", _FAILED),
     ],
 )
 def test_what_a_program_says_reaches_the_engine(
-    pulumi: dict[str, str], tmp_path: Path, program: str, expected: str
+    pulumi: dict[str, str], tmp_path: Path, program: str, expected: str, short: str | None
 ) -> None:
+    """And ``short`` is what our own commands say of it."""
     tmp_path.joinpath("stacks", "__main__.py").write_text(program)
     tmp_path.joinpath("stacks", "Pulumi.dev.yaml").write_text("config: {'a:b': seven}")
     for command in (["stack", "init", "dev"], ["preview", "--non-interactive", "--stack", "dev"]):
@@ -87,6 +95,8 @@ def test_what_a_program_says_reaches_the_engine(
         )
     assert expected in done.stdout
     assert (done.returncode != 0) == ("error" in done.stdout)
+    assert short is None or complaint(done).startswith(short)
+    assert "Traceback" not in complaint(done)
 
 
 def test_it_goes_when_the_engine_sends_it_away(process: subprocess.Popen[str], host: LanguageRuntimeStub) -> None:

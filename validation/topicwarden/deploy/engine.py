@@ -6,8 +6,9 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from topicwarden.deploy.locks import past_lost_locks
@@ -84,13 +85,27 @@ class Engine:
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:
-    """What ``pulumi`` said is wrong: its errors alone, without the progress around them."""
+    """What ``pulumi`` said is wrong: its errors alone, without the progress around them, and no traceback."""
     try:
         said = [entry["message"] for entry in json.loads(done.stdout)["diagnostics"] if entry["severity"] == "error"]
     except (ValueError, KeyError, TypeError):
-        said = [line for line in (done.stdout + done.stderr).splitlines() if line.strip().startswith("error:")]
-    texts = dict.fromkeys(text.strip().removeprefix("error:").strip() for text in said)
+        said = list(_errors((done.stdout + done.stderr).splitlines()))
+    texts = dict.fromkeys(_short(text.strip().removeprefix("error:").strip()) for text in said)
     return "\n".join(texts) or (done.stderr or done.stdout).strip() or f"it ended with {done.returncode}"
+
+
+def _errors(lines: Sequence[str]) -> Iterator[str]:
+    """Each line that tells of an error; of one that ends with a colon, the lines down to the next empty one."""
+    for number, line in enumerate(lines):
+        if line.strip().startswith("error:"):
+            rest = takewhile(str.strip, lines[number + 1 :]) if line.rstrip().endswith(":") else ()
+            yield "\n".join([line, *rest])
+
+
+def _short(text: str) -> str:
+    """Of a program's traceback, the exception."""
+    first, traceback, rest = text.partition("Traceback (most recent call last):")
+    return f"{first.strip()} {rest.strip().splitlines()[-1].strip()}" if traceback and rest.strip() else text
 
 
 def targeted(targets: Sequence[str]) -> list[str]:

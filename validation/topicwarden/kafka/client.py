@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from kafka import KafkaAdminClient
@@ -18,7 +18,9 @@ _TIMEOUT_MS = 20_000
 
 @contextmanager
 def open_admin(connection: Connection) -> Iterator[KafkaAdminClient]:
-    """Connects, and closes again. Whatever Kafka refuses on the way becomes one ``Refusal``."""
+    """Connects, and closes again. Whatever Kafka refuses on the way becomes one ``Refusal``; so does the
+    ``RuntimeError`` with which the client's own event loop may end.
+    """
     servers = ",".join(connection.bootstrap_servers)
     try:
         admin = KafkaAdminClient(**_client_settings(connection))
@@ -26,10 +28,11 @@ def open_admin(connection: Connection) -> Iterator[KafkaAdminClient]:
         raise Refusal(f"no Kafka cluster answers at {servers}: {_said(error)}; is it running and reachable?") from error
     try:
         yield admin
-    except KafkaError as error:
+    except (KafkaError, RuntimeError) as error:
         raise Refusal(f"the Kafka cluster at {servers} stopped answering, or refused: {_said(error)}") from error
     finally:
-        admin.close()
+        with suppress(KafkaError, OSError, RuntimeError):  # all that was asked for is there
+            admin.close()
 
 
 def _client_settings(connection: Connection) -> dict[str, Any]:

@@ -41,7 +41,7 @@ final class Keys implements Closeable {
 
   private static final int FITS = 32; // bits of PLACE below
   private static final int PART = 38;
-  private static final int ANY_FIT = 0x3f;
+  private static final int ALL_FIT = 0x3f; // more than there are algorithms: not asked
 
   private static final int TABLE = 1 << 12; // groups
   private static final int CHUNK = 1 << 9; // longs of a lot that are spilled at a time
@@ -106,7 +106,7 @@ final class Keys implements Closeable {
     int fits = partitions == 0 ? UNASKED : Partitioners.fits(record.key(), record.partition(), partitions);
     table[from + BUCKET] = hash;
     table[from + LAST] = last;
-    table[from + PLACE] = (long) part << PART | (long) (fits & ANY_FIT) << FITS | bytes;
+    table[from + PLACE] = (long) part << PART | (long) (fits & ALL_FIT) << FITS | bytes;
     table[from + RECORDS] = 1;
   }
 
@@ -305,8 +305,8 @@ final class Keys implements Closeable {
 
   /** See {@link Partitioners#fits}. */
   int fits() {
-    int fits = (int) (groups[at + PLACE] >>> FITS) & ANY_FIT;
-    return fits == ANY_FIT ? UNASKED : fits;
+    int fits = (int) (groups[at + PLACE] >>> FITS) & ALL_FIT;
+    return fits == ALL_FIT ? UNASKED : fits;
   }
 
   @Override
