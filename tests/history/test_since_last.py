@@ -69,9 +69,9 @@ def test_it_reads_what_is_new_and_says_what_a_full_audit_says(
     audit: Audit, servers: list[str], monkeypatch: pytest.MonkeyPatch, small: bool
 ) -> None:
     if small:  # several tasks read of each partition, and keys are looked for in several lots
-        monkeypatch.setattr(ranges, "MOST_OFFSETS", 500)
+        monkeypatch.setattr(ranges, "MOST_OFFSETS", 2_000)
         monkeypatch.setattr(ranges, "_FAIR", 0.3)
-        monkeypatch.setattr(keys, "MOST_LOOKED_FOR", 100)
+        monkeypatch.setattr(keys, "MOST_LOOKED_FOR", 10_000)
     monkeypatch.setattr(held, "MOST_PARTS", 2)  # so that the second round brings parts together, and the last one all
     first = audit(Reading.LAST)
     assert first.scanned_records == 2 * RECORDS
