@@ -22,8 +22,8 @@ _FAIR = 1.5
 READ_OPTIONS = {
     "isolation.level": "read_uncommitted",
     "fetch.max.wait.ms": "10",  # all that is read is there: where a log ends, nothing is worth waiting for
-    # Larger polls and fetches are no faster here (benchmarks/scan.py), and take the memory of the aggregation.
-    "max.poll.records": "1000",  # that are still in the processor's cache when they are counted
+    # Larger polls leave the processor's cache before they are counted; larger fetches are no faster (benchmarks/).
+    "max.poll.records": "1000",
     "max.partition.fetch.bytes": str(2 * 1024 * 1024),
     "fetch.max.bytes": str(16 * 1024 * 1024),
 }

@@ -5,7 +5,8 @@ import java.util.zip.CRC32;
 import org.apache.kafka.common.utils.Utils;
 
 /**
- * Where producers put a key, by the algorithms of their clients; bit {@code i} of {@link #fits} is the i-th of {@link #NAMES}.
+ * Where producers put a key, by the algorithms of their clients; bit {@code i} of {@link #fits} is the i-th of
+ * {@link #NAMES}, which are those of {@code audit/algorithms.py}.
  *
  * <p>Java, franz-go, librdkafka's murmur2 and murmur2_random: {@code BuiltInPartitioner.partitionForKey}. librdkafka's
  * consistent and consistent_random: {@code rd_crc32}. fnv1a: {@code rd_fnv1a}, which takes the absolute value of the

@@ -10,7 +10,7 @@ import java.util.TreeMap;
 
 /**
  * What was counted, added up by part: its age bands and its keys; told as JSON with the notes on its records. What
- * several tasks tell of one part is brought together by {@code audit/totals.py}.
+ * several tasks tell of one part is brought together by {@code audit/merging.py}.
  */
 final class Totals {
   private static final class Part {
