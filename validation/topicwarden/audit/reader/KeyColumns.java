@@ -13,7 +13,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
  * Rows of keys as the history keeps them, taken in Spark's columns: of many millions few are wanted, and a row for each
  * would cost more than all that is done with them.
  */
-final class KeyColumns {
+final class KeyColumns implements Key {
   // The columns, of which what is known of old keys ends before ROLLED.
   private static final int TOPIC_ID = 0;
   private static final int PARTITION = 1;
@@ -47,43 +47,53 @@ final class KeyColumns {
   }
 
   /** {@link Places#NONE} where it is of a partition that is not asked for. */
-  int part() {
+  @Override
+  public int part() {
     return places.of(columns[TOPIC_ID].getUTF8String(row), columns[PARTITION].getInt(row));
   }
 
-  long hash() {
+  @Override
+  public long hash() {
     return columns[BUCKET].getLong(row);
   }
 
-  long records() {
+  @Override
+  public long records() {
     return columns[RECORDS].getLong(row);
   }
 
-  int largestRecord() {
+  @Override
+  public int largestRecord() {
     return columns[LARGEST_RECORD].getInt(row);
   }
 
-  long firstOffset() {
+  @Override
+  public long firstOffset() {
     return columns[FIRST_OFFSET].getLong(row);
   }
 
-  long rolled() {
+  @Override
+  public long rolled() {
     return columns[ROLLED].getLong(row);
   }
 
-  long cleanable() {
+  @Override
+  public long cleanable() {
     return columns[CLEANABLE].getLong(row);
   }
 
-  long lastOffset() {
+  @Override
+  public long lastOffset() {
     return columns[LAST_OFFSET].getLong(row);
   }
 
-  boolean deleted() {
+  @Override
+  public boolean deleted() {
     return !columns[LAST_TOMBSTONE].isNullAt(row) && columns[LAST_TOMBSTONE].getLong(row) == lastOffset();
   }
 
-  int fits() {
+  @Override
+  public int fits() {
     return columns[FITS].isNullAt(row) ? Keys.UNASKED : columns[FITS].getInt(row);
   }
 

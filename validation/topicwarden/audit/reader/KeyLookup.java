@@ -179,9 +179,7 @@ public final class KeyLookup {
           one.turnTo(row);
           int part = one.part();
           if (part != Places.NONE) {
-            totals.keys(part).add(
-                one.hash(), one.records(), one.rolled(), one.cleanable(), one.largestRecord(), one.firstOffset(),
-                one.lastOffset(), one.deleted(), one.fits());
+            totals.keys(part).add(one);
           }
         }
       });

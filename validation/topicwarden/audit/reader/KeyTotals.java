@@ -53,6 +53,12 @@ final class KeyTotals {
     this.borders = borders;
   }
 
+  void add(Key key) {
+    add(
+        key.hash(), key.records(), key.rolled(), key.cleanable(), key.largestRecord(), key.firstOffset(),
+        key.lastOffset(), key.deleted(), key.fits());
+  }
+
   /** Counts a key by its hash; {@code deleted}: its last record is a tombstone; {@code fits}: see {@link Keys}. */
   void add(
       long key, long records, long rolled, long cleanable, int largest, long first, long last, boolean deleted,

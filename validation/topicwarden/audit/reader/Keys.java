@@ -18,7 +18,7 @@ import org.apache.spark.TaskContext;
  * lot of its hash; a lot that has grown is spilled to a file of Spark's. At the end each lot is brought together alone,
  * in the cache again. So no key is looked for all over the memory, and the memory does not grow with keys or records.
  */
-final class Keys implements Closeable {
+final class Keys implements Key, Closeable {
   /** Of {@link #fits}, where no partitioner is asked for. */
   static final int UNASKED = -1;
 
@@ -266,45 +266,53 @@ final class Keys implements Closeable {
     groups[into + PLACE] = larger(groups[into + PLACE], loaded[from + PLACE]);
   }
 
-  int part() {
+  @Override
+  public int part() {
     return (int) (groups[at + PLACE] >>> PART);
   }
 
-  long hash() {
+  @Override
+  public long hash() {
     return groups[at + BUCKET];
   }
 
-  long records() {
+  @Override
+  public long records() {
     return groups[at + RECORDS];
   }
 
-  long rolled() {
+  @Override
+  public long rolled() {
     return groups[at + ROLLED];
   }
 
-  long cleanable() {
+  @Override
+  public long cleanable() {
     return groups[at + CLEANABLE];
   }
 
-  int largestRecord() {
+  @Override
+  public int largestRecord() {
     return (int) groups[at + PLACE];
   }
 
-  long firstOffset() {
+  @Override
+  public long firstOffset() {
     return groups[at + FIRST];
   }
 
-  long lastOffset() {
+  @Override
+  public long lastOffset() {
     return groups[at + LAST] >>> FLAGS;
   }
 
-  /** Whether the last record is a tombstone. */
-  boolean deleted() {
+  @Override
+  public boolean deleted() {
     return (groups[at + LAST] & IS_TOMBSTONE) != 0;
   }
 
-  /** See {@link Partitioners#fits}. */
-  int fits() {
+  @Override
+  public int fits() {
     int fits = (int) (groups[at + PLACE] >>> FITS) & ALL_FIT;
     return fits == ALL_FIT ? UNASKED : fits;
   }

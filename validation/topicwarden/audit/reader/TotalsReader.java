@@ -44,9 +44,7 @@ final class TotalsReader extends CountingReader {
   protected boolean rest() throws IOException {
     if (told == null) {
       while (keys != null && keys.next()) {
-        totals.keys(keys.part()).add(
-            keys.hash(), keys.records(), keys.rolled(), keys.cleanable(), keys.largestRecord(), keys.firstOffset(),
-            keys.lastOffset(), keys.deleted(), keys.fits());
+        totals.keys(keys.part()).add(keys);
       }
       told = totals.told();
     }
