@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
+from topicwarden.deploy.half_written import once_written, stop_at_half_written
 from topicwarden.deploy.locks import past_lost_locks
 from topicwarden.problem import Refusal
 from topicwarden.project import Project
@@ -56,13 +57,24 @@ class Engine:
         except OSError as error:  # thousands of targets may be more than a command line holds
             raise Refusal(f"{pulumi} cannot be run: {error.strerror}") from error
 
+    def look(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """``pulumi`` with a command that changes nothing, once more while the state is being written; see ``run``."""
+
+        def looked() -> subprocess.CompletedProcess[str]:
+            done = self.run(*arguments)
+            if done.returncode:
+                stop_at_half_written(complaint(done))
+            return done
+
+        return once_written(looked)
+
     def deployed(self) -> frozenset[str]:
         """The names of the topics that are in the stack's state; refuses a stack that Pulumi does not know."""
         return frozenset(one["inputs"]["name"] for one in self.resources() if one["type"] == TOPIC_TYPE)
 
     def resources(self, remedy: str | None = None) -> list[dict[str, Any]]:
         """The stack's state; refuses a stack that Pulumi does not know, with what to do about it."""
-        done = self.run("stack", "export")
+        done = self.look("stack", "export")
         if done.returncode:
             raise Refusal(
                 f"Pulumi has no stack {self.stack}, or cannot read it: {complaint(done)}; "
@@ -72,7 +84,7 @@ class Engine:
 
     def preview(self, targets: Sequence[str] = ()) -> list[Step]:
         """What ``pulumi up`` would do; with ``targets``, to these URNs alone. Refuses with what stops it."""
-        done = self.run("preview", "--json", *targeted(targets))
+        done = self.look("preview", "--json", *targeted(targets))
         if done.returncode:
             raise Refusal(f"`pulumi preview` is refused: {complaint(done)}")
         return [_step(entry) for entry in json.loads(done.stdout)["steps"]]

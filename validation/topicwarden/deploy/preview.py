@@ -41,7 +41,7 @@ def start_preview(engine: Engine) -> Preview:
 
 
 def _preview(engine: Engine) -> change.Engine:
-    done = engine.run("preview", "--json")
+    done = engine.look("preview", "--json")
     try:
         said = json.loads(done.stdout)
     except json.JSONDecodeError:

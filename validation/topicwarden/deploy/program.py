@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import pulumi
 import pulumi_kafka as kafka
 
 from topicwarden.change import Action, TopicPlan
 from topicwarden.deploy.adopt import ADOPTING
+from topicwarden.deploy.half_written import once_written, stop_at_half_written
 from topicwarden.deploy.preview import PLANNING
 from topicwarden.deploy.state import read_by
 from topicwarden.deploy.topic_set import TopicSet
@@ -72,8 +74,17 @@ def _setting(name: str) -> str | None:
 def _deployed(stack: str) -> dict[str, Deployed]:
     """This stack's own state, as it is before the deploy."""
     name = f"{pulumi.get_organization()}/{pulumi.get_project()}/{stack}"
-    answer = pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", {"stackName": name})
-    return read_by(((answer.value or {}).get("outputs") or {}).values())
+    return read_by(once_written(lambda: _outputs(name)).values())
+
+
+def _outputs(stack: str) -> dict[str, Any]:
+    """What a state holds of each resource, by URN."""
+    try:
+        answer = pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", {"stackName": stack})
+    except Exception as error:  # the SDK raises no narrower one for what the engine refuses
+        stop_at_half_written(str(error))
+        raise Refusal(f"Pulumi's engine cannot read the stack's state: {error}") from error
+    return (answer.value or {}).get("outputs") or {}
 
 
 def _warn_of_replicas(plans: Sequence[TopicPlan]) -> None:
