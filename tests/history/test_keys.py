@@ -15,7 +15,7 @@ from topicwarden.project import Project
 from topicwarden.sandbox.stories.admin import connected
 from topicwarden.sandbox.stories.writer import writing
 
-TOPIC, KEYS = "k.keys", 120_000
+TOPIC, KEYS = "k.keys", 200_000
 
 
 @pytest.fixture(scope="module")

@@ -44,20 +44,20 @@ final class Keys implements Key, Closeable {
   private static final int ALL_FIT = 0x3f; // more than there are algorithms: not asked
 
   private static final int TABLE = 1 << 12; // groups
-  private static final int CHUNK = 1 << 9; // longs of a lot that are spilled at a time
-  private static final int LOT = 1 << 14; // records of a lot, more or less
+  private static final int CHUNK = 1 << 10; // longs of a lot that are spilled at a time
+  private static final int LOT = 1 << 16; // records of a lot, more or less: few lots, as each has lines of the cache
   private static final int MOST_LOTS = 1 << 10;
 
-  /** Groups of some hashes: {@code filled} longs of the last chunk, the others in the file. */
-  private static final class Lot {
-    final long[] chunk = new long[CHUNK];
-    int filled;
-    long[] spilled = new long[4];
-    int chunks;
+  /** Where the chunks of a lot begin in the file. */
+  private static final class Spilled {
+    long[] chunks = new long[4];
+    int number;
   }
 
   private final long[] table = new long[TABLE * WIDTH];
-  private final Lot[] lots;
+  private final long[] chunks; // of each lot the last one
+  private final int[] ends; // how far each of them is filled
+  private final Spilled[] spilled;
   private final int shift;
   private final ByteBuffer scratch = ByteBuffer.allocateDirect(CHUNK * Long.BYTES);
   private FileChannel file;
@@ -74,7 +74,9 @@ final class Keys implements Key, Closeable {
   Keys(long records) {
     long wanted = Math.max(1, Math.min(MOST_LOTS, records / LOT));
     int bits = Long.SIZE - Long.numberOfLeadingZeros(wanted - 1);
-    lots = new Lot[1 << bits];
+    chunks = new long[CHUNK << bits];
+    ends = new int[1 << bits];
+    spilled = new Spilled[1 << bits];
     shift = Long.SIZE - bits;
   }
 
@@ -126,43 +128,43 @@ final class Keys implements Key, Closeable {
 
   /** Takes a group from the table into its lot. */
   private void leave(int from) throws IOException {
-    int number = shift == Long.SIZE ? 0 : (int) (table[from + BUCKET] >>> shift);
-    Lot into = lots[number];
-    if (into == null) {
-      into = lots[number] = new Lot();
-    }
+    int lot = shift == Long.SIZE ? 0 : (int) (table[from + BUCKET] >>> shift);
     boolean one = table[from + RECORDS] == 1;
-    put(into, table[from + BUCKET]);
-    put(into, one ? table[from + LAST] : table[from + LAST] | SEVERAL);
-    put(into, table[from + PLACE]);
+    put(lot, table[from + BUCKET]);
+    put(lot, one ? table[from + LAST] : table[from + LAST] | SEVERAL);
+    put(lot, table[from + PLACE]);
     if (!one) {
-      put(into, table[from + RECORDS]);
-      put(into, table[from + ROLLED]);
-      put(into, table[from + CLEANABLE]);
-      put(into, table[from + FIRST]);
+      put(lot, table[from + RECORDS]);
+      put(lot, table[from + ROLLED]);
+      put(lot, table[from + CLEANABLE]);
+      put(lot, table[from + FIRST]);
     }
   }
 
-  private void put(Lot into, long one) throws IOException {
-    into.chunk[into.filled++] = one;
-    if (into.filled == CHUNK) {
-      spill(into);
+  private void put(int lot, long one) throws IOException {
+    chunks[lot * CHUNK + ends[lot]++] = one;
+    if (ends[lot] == CHUNK) {
+      spill(lot);
     }
   }
 
-  private void spill(Lot full) throws IOException {
+  private void spill(int lot) throws IOException {
     if (file == null) {
       File held = SparkEnv.get().blockManager().diskBlockManager().createTempLocalBlock()._2();
       file = FileChannel.open(held.toPath(), StandardOpenOption.CREATE, StandardOpenOption.READ,
           StandardOpenOption.WRITE, StandardOpenOption.DELETE_ON_CLOSE);
     }
     scratch.clear();
-    scratch.asLongBuffer().put(full.chunk);
-    if (full.chunks == full.spilled.length) {
-      full.spilled = Arrays.copyOf(full.spilled, 2 * full.chunks);
+    scratch.asLongBuffer().put(chunks, lot * CHUNK, CHUNK);
+    if (spilled[lot] == null) {
+      spilled[lot] = new Spilled();
     }
-    full.spilled[full.chunks++] = end;
-    full.filled = 0;
+    Spilled into = spilled[lot];
+    if (into.number == into.chunks.length) {
+      into.chunks = Arrays.copyOf(into.chunks, 2 * into.number);
+    }
+    into.chunks[into.number++] = end;
+    ends[lot] = 0;
     while (scratch.hasRemaining()) {
       end += file.write(scratch, end);
     }
@@ -180,36 +182,35 @@ final class Keys implements Key, Closeable {
     }
     at += WIDTH;
     while (at >= filled) {
-      if (++lot >= lots.length) {
+      if (++lot >= ends.length) {
         return false;
       }
       at = 0;
       filled = 0;
-      if (lots[lot] != null) {
-        bringTogether(load(lots[lot]));
-        lots[lot] = null;
-      }
+      bringTogether(load(lot));
     }
     return true;
   }
 
   /** Loads a lot, in the order in which its groups came; gives how many longs it is. */
-  private int load(Lot one) throws IOException {
-    int size = one.chunks * CHUNK + one.filled;
+  private int load(int lot) throws IOException {
+    int before = spilled[lot] == null ? 0 : spilled[lot].number;
+    int size = before * CHUNK + ends[lot];
     if (loaded.length < size) {
       loaded = new long[size + (size >> 2)];
     }
-    for (int number = 0; number < one.chunks; number++) {
+    for (int number = 0; number < before; number++) {
       scratch.clear();
       while (scratch.hasRemaining()) {
-        if (file.read(scratch, one.spilled[number] + scratch.position()) < 0) {
+        if (file.read(scratch, spilled[lot].chunks[number] + scratch.position()) < 0) {
           throw new IOException("what was spilled of the keys is gone");
         }
       }
       scratch.flip();
       scratch.asLongBuffer().get(loaded, number * CHUNK, CHUNK);
     }
-    System.arraycopy(one.chunk, 0, loaded, one.chunks * CHUNK, one.filled);
+    System.arraycopy(chunks, lot * CHUNK, loaded, before * CHUNK, ends[lot]);
+    spilled[lot] = null;
     return size;
   }
 
@@ -244,7 +245,7 @@ final class Keys implements Key, Closeable {
 
   private void begin(int from, boolean several) {
     if (filled == groups.length) {
-      groups = Arrays.copyOf(groups, Math.max(LOT * WIDTH, 2 * filled));
+      groups = Arrays.copyOf(groups, Math.max(TABLE * WIDTH, 2 * filled));
     }
     System.arraycopy(loaded, from, groups, filled, several ? FIRST + 1 : RECORDS);
     if (several) {
