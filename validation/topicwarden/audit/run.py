@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
@@ -32,7 +33,7 @@ def audit(spark: SparkSession, request: Request, progress: Progress) -> AuditRep
     names = sorted({*declared, *live})
     subjects = {name: _subject(name, declared.get(name), live.get(name), evidence) for name in names}
     judged = {name: judge(subject) for name, subject in subjects.items()}
-    looks = (
+    looks = [
         settle.look(
             subject,
             judged[name],
@@ -40,8 +41,7 @@ def audit(spark: SparkSession, request: Request, progress: Progress) -> AuditRep
             {p: known for p in subject.counts if (known := evidence.known.get((name, p))) is not None},
         )
         for name, subject in subjects.items()
-    )
-    history.remember([look for look in looks if look is not None], started)
+    ]
     records = sum(counts.records for counts in evidence.counts.values())
     report = AuditReport(
         topicwarden=__version__,
@@ -58,8 +58,11 @@ def audit(spark: SparkSession, request: Request, progress: Progress) -> AuditRep
         coverage=evidence.coverage,
         remembered_records=max(0, records - evidence.read),
     )
-    past = trend(spark, history, report, request.patterns)
-    return report.model_copy(update={"trend": past, "notes": history.notes})
+    with ThreadPoolExecutor(1) as beside:  # what both wait for is Spark, and files
+        remembered = beside.submit(history.remember, [look for look in looks if look is not None], started)
+        past = trend(spark, history, report, request.patterns)
+        remembered.result()
+    return report.model_copy(update={"trend": past, "notes": sorted(history.notes)})
 
 
 def _subject(name: str, declared: Declaration | None, live: LiveTopic | None, evidence: Evidence) -> Subject:
