@@ -11,9 +11,13 @@ from kafka.admin import NewTopic
 
 from tests.cluster.findings import facts, finding
 from topicwarden.audit.bounds import Bounds
+from topicwarden.audit.request import Request
+from topicwarden.audit.run import audit
 from topicwarden.audit.slices import Slice
+from topicwarden.audit.spark import spark_session
 from topicwarden.cli.audit import Options, auditing
 from topicwarden.finding import AuditReport
+from topicwarden.kafka.connection import connect_to
 from topicwarden.project import Project
 from topicwarden.sandbox.stories.admin import connected
 from topicwarden.sandbox.stories.writer import writing
@@ -60,9 +64,14 @@ def test_a_part_is_the_newest_and_weakens_what_is_said(
     assert "without --sample" in ratio.remedy
 
 
-def test_a_rate_is_kept_to(project: Project, servers_filled: list[str]) -> None:
-    payload = RECORDS * 405
-    assert audited(project, Bounds(rate=payload // 3)).scan_seconds > 1.5
+def test_a_rate_is_kept_to_and_progress_told_meanwhile(project: Project, servers_filled: list[str]) -> None:
+    shares: list[float] = []
+    request = Request("dev", connect_to(project, "dev"), (), (TOPIC,), bounds=Bounds(rate=RECORDS * 405 // 4))
+    with spark_session(project) as spark:
+        assert audit(spark, request, shares.append).scan_seconds > 2.5
+    assert shares == sorted(shares)
+    assert len({share for share in shares if 0 < share < 1}) > 1  # there are but two tasks
+    assert shares[-1] == 1
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,8 @@ def gather(spark: SparkSession, request: Request, progress: Progress, history: H
         standing = recall.standing(spark, request.connection, _witnesses(same))
         held = held_parts(history.store) if history.store else frozenset()
         steps = plan(every, snapshot, rules, Memory(same, standing, held))
-        with watched(spark, progress):
+        reading = [step.slice for step in steps] if request.since is Reading.LAST else parts
+        with watched(spark, progress, sum(part.range.end - part.range.start for part in reading)):
             outcome = _since_last(spark, request, snapshot, steps, rules, buried=_buried(same), history=history)
             if outcome is None:
                 counts = scan(

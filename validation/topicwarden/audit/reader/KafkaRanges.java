@@ -50,6 +50,11 @@ public final class KafkaRanges implements TableProvider {
       "part INT, offset BIGINT, time BIGINT, key BINARY, value BINARY, fits INT, note STRING, "
           + "murmur2 INT, crc32 BIGINT, fnv1a INT");
 
+  /** How many offsets the readers of this process have passed, of all tasks since it began. */
+  public static long passed() {
+    return RangeReader.PASSED.sum();
+  }
+
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
     return schema(options);

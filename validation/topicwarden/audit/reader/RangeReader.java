@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.LongAdder;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -33,6 +34,9 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
     }
   }
 
+  /** Offsets that the readers of this process have passed. */
+  static final LongAdder PASSED = new LongAdder();
+
   private static final Duration POLL = Duration.ofMillis(500);
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
@@ -47,6 +51,7 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
   private Iterator<Cursor> ended;
   protected Cursor cursor;
   private long progress = System.nanoTime();
+  private long passed;
 
   /** {@code judging}: whether records are judged by {@code contracts}, and the notes told. */
   RangeReader(
@@ -100,6 +105,8 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
 
   /** Polls once; false where every range was read to its end. */
   private boolean poll() throws IOException {
+    PASSED.add(passed);
+    passed = 0;
     List<TopicPartition> done = open.values().stream()
         .filter(one -> consumer.position(one.range.place()) >= one.range.end())
         .map(one -> one.range.place())
@@ -128,6 +135,7 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
       throw new IOException("the log of " + cursor.range.place() + " was truncated while it was read: offset "
           + record.offset() + " came after " + (cursor.next - 1));
     }
+    passed += record.offset() + 1 - cursor.next;
     cursor.next = record.offset() + 1;
     pace.add(record);
     if (judging) {
