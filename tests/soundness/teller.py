@@ -23,13 +23,16 @@ _PATIENCE_S = 20
 
 @dataclass
 class Truth:
-    """What became of a topic. ``config`` is what was last set; ``changed`` whether any setting ever was."""
+    """What became of a topic. ``config`` is what was last set; ``changed`` whether any setting ever was; ``earlier``
+    what was set on the topics of this name that are gone.
+    """
 
     history: History
     there: bool = True
     partitions: int = 0
     config: dict[str, str] = field(default_factory=dict)
     changed: bool = False
+    earlier: dict[str, str] = field(default_factory=dict)
     created: int = 1
     """How often."""
 
@@ -62,9 +65,18 @@ class Teller:
         self.truths: dict[str, Truth] = {}
 
     def reconnect(self) -> None:
-        """A client of its own for a broker that came back."""
+        """A client of its own for a broker that came back, and what came back with it.
+
+        A broker that starts forgets to take away what was set on a deleted topic, and has it in force for a later one
+        of that name (``ConfigurationsDelta.replay(RemoveTopicRecord)``).
+        """
         self._admin.close()
         self._admin = KafkaAdminClient(bootstrap_servers=self._servers)
+        for truth in [one for one in self.truths.values() if one.there and one.earlier]:
+            held = self._set_on(truth.name)
+            returned = {name: held[name] for name in truth.earlier.keys() & held.keys() - truth.config.keys()}
+            truth.config |= {name: value for name, value in returned.items() if truth.earlier[name] == value}
+            truth.changed |= bool(returned)
 
     def close(self) -> None:
         self._admin.close()
@@ -131,8 +143,14 @@ class Teller:
     def configure(self, topic: str, settings: Mapping[str, str]) -> None:
         self._admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=dict(settings))])
 
+    def _set_on(self, topic: str) -> dict[str, str]:
+        """What a topic's own settings are, as the broker has them in force."""
+        told = self._admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])["topic"][topic]
+        return {name: one["value"] for name, one in told.items() if one["config_source"] == "DYNAMIC_TOPIC_CONFIG"}
+
     def recreate(self, truth: Truth) -> None:
         topic = truth.history.topic
+        truth.earlier |= truth.config
         self._admin.delete_topics([topic.name])
         self._create([topic])
         truth.partitions, truth.config, truth.created = topic.partitions, dict(topic.config), truth.created + 1

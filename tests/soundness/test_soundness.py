@@ -5,26 +5,30 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from tests.soundness.broker import room
 from tests.soundness.logs import read_logs
-from tests.soundness.oracle import unknown_checks
+from tests.soundness.oracle import denied, unknown_checks
 from tests.soundness.planting import Found, plant
-from tests.soundness.rounds import Stage, Tally
-from tests.soundness.story import Chance, Record, Transact, Write
+from tests.soundness.rounds import Event, Stage, Tally
+from tests.soundness.scene import Works
+from tests.soundness.story import Chance, Configure, Record, Recreate, Transact, Write
 from tests.soundness.teller import Teller, telling
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.spark import spark_session
 from topicwarden.sandbox.install import Toolchain
 from topicwarden.topic import Topic
+from topicwarden.verdict import Verdict
 
 SEED, HISTORIES, VARIANTS = 11, 12, 2
 
 
 @dataclass(frozen=True)
 class Ran:
+    stage: Stage
     tally: Tally
     found: Found
     dumped: list[tuple[int, int, int]]
@@ -44,9 +48,12 @@ def ran(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         command = [str(tools.java), "-cp", f"{tools.kafka_jars}/*", "kafka.tools.DumpLogSegments"]
         said = subprocess.run([*command, "--files", str(segment)], capture_output=True, text=True, check=True).stdout
         (log,) = read_logs(ours.data, "dumped").values()
-        found = plant(Stage(ours, spark), VARIANTS, SEED, tally, histories)
+        stage = Stage(ours, spark)
+        found = plant(stage, VARIANTS, SEED, tally, histories)
         batches = [batch for one in log.segments for batch in one.batches]
-        yield Ran(tally, found, list(_dumped(said)), [(batch.first, batch.last, batch.time) for batch in batches])
+        yield Ran(
+            stage, tally, found, list(_dumped(said)), [(batch.first, batch.last, batch.time) for batch in batches]
+        )
 
 
 def _fill(teller: Teller) -> None:
@@ -77,6 +84,23 @@ def test_every_number_and_border_is_as_it_lies_on_the_disk(ran: Ran) -> None:
 def test_every_planted_fault_is_found_at_the_second_audit_at_the_latest(ran: Ran) -> None:
     assert ran.found.missed == []
     assert set(ran.found.planted.values()) == {VARIANTS}
+
+
+def test_what_was_set_on_a_deleted_topic_and_came_back_is_told_and_borne_out(ran: Ran, tmp_path: Path) -> None:
+    """Nobody set it on this topic; the broker that was restarted has it in force all the same."""
+    topic = Topic("returned", 1, 1, {"segment.ms": "60000"})
+    with telling(ran.stage.room.servers) as teller:
+        teller.begin([Chance(topic.name, "0").of(topic)])
+        teller.do(topic.name, Configure((("max.compaction.lag.ms", "500"),)))
+        teller.do(topic.name, Recreate())
+        ran.stage.befall(Event())
+        teller.reconnect()
+        scene = ran.stage.look(teller, topic.name, str(tmp_path), None, Works())
+        teller.end()
+    (drift,) = [one for one in scene.report.findings if one.verdict is Verdict.FAIL]
+    assert (drift.check, drift.evidence["setting"]) == ("config-drift", "max.compaction.lag.ms")
+    assert "set it by hand once" in drift.remedy
+    assert denied(drift, scene) == ""
 
 
 def test_the_oracle_reads_a_segment_as_kafkas_own_tool_does(ran: Ran) -> None:

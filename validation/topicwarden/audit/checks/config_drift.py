@@ -5,9 +5,14 @@ not declared (source ``DYNAMIC_TOPIC_CONFIG``). **undecidable**: DescribeConfigs
 
 Example: ``retention.ms`` is declared as 604800000, and was set to 60000 with ``kafka-configs`` by hand.
 
-Remedy: `pulumi up` writes what is declared; or declare what was set.
+A setting that nobody set may be one of a deleted topic of that name: a broker of KRaft that starts forgets to take it
+away where both topics came after its last snapshot of the metadata, and has it in force. To delete it changes nothing
+then, as the controller does not know of it.
 
-Source: ``ConfigEntry.ConfigSource``, KIP-226.
+Remedy: `pulumi up` writes what is declared; or declare what was set. What nobody set has to be set by hand once, to be
+deleted.
+
+Source: ``ConfigEntry.ConfigSource``, KIP-226; ``ConfigurationsDelta.replay(RemoveTopicRecord)``.
 """
 
 from collections.abc import Iterable
@@ -24,6 +29,10 @@ _SOURCES = {
     "STATIC_BROKER_CONFIG": "from the broker's server.properties",
     "DEFAULT_CONFIG": "Kafka's default",
 }
+_NOT_DECLARED = (
+    "declare it, or remove it from the topic; the next `pulumi up` that changes this topic drops it. "
+    "If it stays, it is of a deleted topic of this name: set it by hand once, then delete it"
+)
 
 
 def applies(subject: Subject) -> bool:
@@ -59,6 +68,6 @@ def judge(subject: Subject) -> Iterable[Judgement]:
                 Verdict.FAIL,
                 f"{name} was set on the topic to {seen}, and is not declared",
                 path=("config",),
-                remedy="declare it, or remove it from the topic; the next `pulumi up` that changes this topic drops it",
+                remedy=_NOT_DECLARED,
                 evidence={"setting": name, "declared": None, "live": seen, "source": source},
             )
