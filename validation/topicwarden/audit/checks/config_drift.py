@@ -3,11 +3,11 @@
 **fail**: a declared setting has another value on the cluster, or somebody set one on the topic that is
 not declared (source ``DYNAMIC_TOPIC_CONFIG``). **undecidable**: DescribeConfigs was not granted.
 
-Example: ``retention.ms`` is declared as 604800000, and was set to 60000 with ``kafka-configs`` by hand.
-
 A setting that nobody set may be one of a deleted topic of that name: a broker of KRaft that starts forgets to take it
 away where both topics came after its last snapshot of the metadata, and has it in force. To delete it changes nothing
 then, as the controller does not know of it.
+
+Example: ``retention.ms`` is declared as 604800000, and was set to 60000 with ``kafka-configs`` by hand.
 
 Remedy: `pulumi up` writes what is declared; or declare what was set. What nobody set has to be set by hand once, to be
 deleted.
