@@ -33,7 +33,7 @@ class Bounds:
     def applied(self, parts: Iterable[Slice]) -> list[Slice]:
         """The newest part of each slice; empty ones are left out."""
         held = list(parts)
-        share = self.share(sum(part.range.end - part.range.start for part in held))
+        share = self.share(sum(part.range.size for part in held))
         if share >= 1:
             return held
         cut = [replace(part, range=replace(part.range, start=_start(part, share))) for part in held]
@@ -42,5 +42,5 @@ class Bounds:
 
 def _start(part: Slice, share: float) -> int:
     """Whole offsets, rounded down, so that a bound holds over all partitions; one offset at the least."""
-    size = part.range.end - part.range.start
+    size = part.range.size
     return part.range.end - max(1, int(size * share)) if share > 0 else part.range.end

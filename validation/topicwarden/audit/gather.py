@@ -77,7 +77,7 @@ def gather(spark: SparkSession, request: Request, progress: Progress, history: H
         held = held_parts(history.store) if history.store else frozenset()
         steps = plan(every, snapshot, rules, Memory(same, standing, held))
         reading = [step.slice for step in steps] if request.since is Reading.LAST else parts
-        with watched(spark, progress, sum(part.range.end - part.range.start for part in reading)):
+        with watched(spark, progress, sum(part.range.size for part in reading)):
             outcome = _since_last(spark, request, snapshot, steps, rules, buried=_buried(same), history=history)
             if outcome is None:
                 counts = scan(
@@ -101,7 +101,7 @@ def gather(spark: SparkSession, request: Request, progress: Progress, history: H
     except (PySparkException, Py4JJavaError) as error:
         raise Refusal(f"the scan did not end: {_root_cause(error)}; is the cluster still there? audit again") from error
     history.notes += outcome.notes
-    total = sum(part.range.end - part.range.start for part in every)
+    total = sum(part.range.size for part in every)
     return Evidence(
         snapshot=snapshot,
         horizons={**borders, **outcome.horizons},
@@ -117,7 +117,7 @@ def gather(spark: SparkSession, request: Request, progress: Progress, history: H
             part.place: Read(part.range.start, part.range.end, log_starts.get(part.place, part.range.start))
             for part in parts
         },
-        coverage=sum(part.range.end - part.range.start for part in parts) / total if total else 1.0,
+        coverage=sum(part.range.size for part in parts) / total if total else 1.0,
         read=outcome.read,
         around=around,
     )

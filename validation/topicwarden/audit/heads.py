@@ -25,7 +25,7 @@ def heads(slices: Iterable[Slice], topics: Mapping[str, LiveTopic]) -> list[Slic
 
 
 def _head(one: Slice, live: LiveTopic) -> Slice:
-    size, span = live.extents[one.range.partition].log_bytes, one.range.end - one.range.start
+    size, span = live.extents[one.range.partition].log_bytes, one.range.size
     most = MOST_OFFSETS if size is None else span * MOST_BYTES // max(size, MOST_BYTES)
     if not live.topic.internal or span <= most:
         return one

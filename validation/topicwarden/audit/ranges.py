@@ -39,6 +39,11 @@ class Range:
     start: int
     end: int
 
+    @property
+    def size(self) -> int:
+        """How many offsets it has; no more records than these."""
+        return self.end - self.start
+
     def __str__(self) -> str:
         return f"{self.part}:{self.topic}:{self.partition}:{self.start}:{self.end}"
 
@@ -89,21 +94,21 @@ def pack(spark: SparkSession, ranges: Iterable[Range], whole: Collection[int] = 
     are as many ranges. The parts in ``whole`` are cut only where one core would have too much to do.
     """
     cores, held = spark.sparkContext.defaultParallelism, list(ranges)
-    total = sum(one.end - one.start for one in held)
+    total = sum(one.size for one in held)
     share = max(MOST_OFFSETS, -(-total // cores))
     cut = (_cut(one, share, _FAIR * share) if one.part in whole else _cut(one, MOST_OFFSETS) for one in held)
-    pieces = sorted(chain.from_iterable(cut), key=lambda piece: piece.start - piece.end)
+    pieces = sorted(chain.from_iterable(cut), key=lambda piece: -piece.size)
     tasks: list[list[Range]] = [[] for _ in range(min(len(pieces), max(cores, -(-total // MOST_OFFSETS))))]
     loads = [(0, number) for number in range(len(tasks))]
     for piece in pieces:
         load, number = heappop(loads)
         tasks[number].append(piece)
-        heappush(loads, (load + piece.end - piece.start, number))
+        heappush(loads, (load + piece.size, number))
     return tasks
 
 
 def _cut(one: Range, size: int, most: float = 0) -> Iterable[Range]:
     """Pieces of ``size`` offsets; the whole where it has no more than ``most``."""
-    if one.end - one.start <= most:
+    if one.size <= most:
         return [one]
     return [replace(one, start=start, end=min(one.end, start + size)) for start in range(one.start, one.end, size)]

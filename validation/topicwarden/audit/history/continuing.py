@@ -48,7 +48,7 @@ def scan_since(
 ) -> Outcome | None:
     """Reads what the steps leave to read; None where the history was not what it had to be."""
     name = part_name(snapshot.taken_at)
-    new = sum(step.slice.range.end - step.slice.range.start for step in steps if step.known)
+    new = sum(step.slice.range.size for step in steps if step.known)
     keys = Keys(spark, store, {step.slice.range.part: step.held for step in steps}, name, new)
     parts = [step.slice for step in steps]
     try:
