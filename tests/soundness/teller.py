@@ -74,8 +74,9 @@ class Teller:
         self._admin = KafkaAdminClient(bootstrap_servers=self._servers)
         for truth in [one for one in self.truths.values() if one.there and one.earlier]:
             held = self._set_on(truth.name)
-            returned = {name: held[name] for name in truth.earlier.keys() & held.keys() - truth.config.keys()}
-            truth.config |= {name: value for name, value in returned.items() if truth.earlier[name] == value}
+            both = truth.earlier.items() & held.items()
+            returned = {name: value for name, value in both if name not in truth.config}
+            truth.config |= returned
             truth.changed |= bool(returned)
 
     def close(self) -> None:
