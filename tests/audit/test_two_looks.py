@@ -17,7 +17,7 @@ from topicwarden.audit.judging import judge
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.finding import Settled
 from topicwarden.kafka.snapshot import Extent, Replicas
-from topicwarden.topic import Allowance
+from topicwarden.topic import Allowance, Permit
 from topicwarden.verdict import Verdict
 
 MINUTE = 60_000
@@ -75,7 +75,7 @@ class Log:
         stable = self.end if self.stable is None else self.stable
         extent = Extent(self.start, self.end, stable, self.now, self.end - 1, self.size)
         live = replace(of.live, id=self.topic_id, extents={0: extent})
-        snapshot = replace(of.snapshot, taken_at=self.now, broker_config=self.brokers, topics={"t": live})
+        snapshot = replace(of.snapshot, taken_at=self.now, broker_configs={1: self.brokers}, topics={"t": live})
         return replace(of, live=live, snapshot=snapshot, past=self._past())
 
     def _past(self) -> Past:
@@ -209,7 +209,8 @@ def test_a_topic_created_again_has_no_past() -> None:
 def test_creating_it_again_may_be_allowed() -> None:
     of = subject(Counts())
     assert of.declared
-    allowed = replace(of, declared=replace(of.declared, allow=frozenset({Allowance.RECREATE})), past=Past(None, "old"))
+    permits = frozenset({Permit(Allowance.RECREATE)})
+    allowed = replace(of, declared=replace(of.declared, allow=permits), past=Past(None, "old"))
     assert [one.verdict for one in judge(allowed)["topic-recreated"]] == [Verdict.PASS]
 
 

@@ -15,8 +15,8 @@ from tests.guarded import AUTHORIZER, permit
 from topicwarden.change import Weight
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
-from topicwarden.plan.deployed import Deployed
-from topicwarden.plan.foresight import foresee
+from topicwarden.plan.deployed import Deployed, DeployedStack
+from topicwarden.plan.predict import predict
 from topicwarden.policies.check import check
 from topicwarden.project import Project
 from topicwarden.sandbox.cluster import Sandbox
@@ -66,14 +66,18 @@ def test_what_is_hidden_is_named(project: Project, cluster: Cluster) -> None:
 
 
 def test_nothing_is_foretold_of_what_was_not_seen(project: Project, cluster: Cluster) -> None:
-    before = Deployed("", 1, 1, {"retention.ms": str(7 * 86_400_000), "cleanup.policy": "delete"}, True)
+    before = Deployed("", 1, 1, {"retention.ms": str(7 * 86_400_000), "cleanup.policy": "delete"})
     declared = check(project, ["dev"]).declarations["dev"]
     deployed = {held.topic.name: replace(before, name=held.topic.name) for held in declared}
-    plans = {plan.topic: plan for plan in foresee(cluster, cluster.snapshot(), declared, deployed)}
+    plans = {
+        plan.topic: plan
+        for plan in predict(cluster, cluster.snapshot(expected=deployed), declared, DeployedStack(deployed))
+    }
     assert [one.kind for one in plans["mute.v1"].consequences] == ["unseen"]
     assert {setting.live for setting in plans["mute.v1"].settings} == {None}
-    (keyless,) = [one for one in plans["sealed.v1"].consequences if one.kind == "keyless"]
-    assert keyless.weight is Weight.DANGER
-    assert keyless.measured == "the topic may not be read by this user"
-    (missing,) = plans["hidden.v1"].consequences
-    assert "deleted by hand, or hidden from this user" in missing.message
+    (compaction,) = [one for one in plans["sealed.v1"].consequences if one.kind == "compaction"]
+    assert compaction.weight is Weight.REFUSED
+    assert compaction.measured.startswith("the records could not be read (Read on the topic)")
+    (hidden,) = [one for one in plans["hidden.v1"].consequences if one.kind == "unseen"]
+    assert hidden.weight is Weight.REFUSED
+    assert "do not tell whether the topic exists" in hidden.message

@@ -69,7 +69,7 @@ def test_a_urn_begins_with_its_stack() -> None:
 PROGRAM = """
 from pathlib import Path
 import pulumi, pulumi_kafka
-from topicwarden.deploy.topic_set import TopicSet
+from topicwarden.deploy.topic_set import Registration, TopicSet
 from topicwarden.project import find_project
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
@@ -77,7 +77,7 @@ from topicwarden.specs.resolve import resolve
 project = find_project(Path(__file__).parent)
 held = resolve(load(project.topics, project.root, project.stack_names()), pulumi.get_stack()).declarations
 provider = pulumi_kafka.Provider("nowhere", bootstrap_servers=["127.0.0.1:1"], tls_enabled=False)
-TopicSet("topics", [each.topic for each in held], provider)
+TopicSet("topics", [Registration(each.topic) for each in held], provider=provider)
 """
 
 

@@ -36,7 +36,7 @@ def internal(name: str, replicas: tuple[int, ...] = (1, 2, 3), settings: dict[st
 
 
 def with_brokers(of: Subject, settings: dict[str, str]) -> Subject:
-    return replace(of, snapshot=replace(of.snapshot, broker_config=settings))
+    return replace(of, snapshot=replace(of.snapshot, broker_configs={1: settings}))
 
 
 def judged(check: str, of: Subject) -> list[Judgement]:

@@ -7,7 +7,7 @@ import pytest
 from topicwarden.kafka.snapshot import LiveTopic, Replicas, Snapshot
 from topicwarden.plan.change import changes
 from topicwarden.plan.consequences import drift
-from topicwarden.plan.deployed import Deployed
+from topicwarden.plan.deployed import Deployed, DeployedStack
 from topicwarden.plan.evidence import Evidence
 from topicwarden.specs.nodes import Document
 from topicwarden.specs.resolve import Declaration
@@ -40,6 +40,6 @@ def test_only_what_somebody_set_is_drift(
     topic = LiveTopic(Topic("t", 1, 1, config(live)), "id", {"retention.ms": source}, (Replicas(0, 1, (1,), (1,)),), {})
     snapshot = Snapshot("c", 0, {1: None}, {}, {"t": topic})
     held = Declaration(Topic("t", 1, 1, config(declared)), Places(Document("topics/t.yaml"), (), {}))
-    found = changes([held], {"t": Deployed("t", 1, 1, config(deployed), True)}, snapshot)
-    said = [one.kind for change in found for one in drift.foretell(change, Evidence(snapshot))]
+    found = changes([held], DeployedStack({"t": Deployed("t", 1, 1, config(deployed))}), snapshot)
+    said = [one.kind for change in found for one in drift.evaluate(change, Evidence(snapshot))]
     assert said == (["drift"] if by_hand else [])

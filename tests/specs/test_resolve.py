@@ -5,7 +5,7 @@ from pathlib import Path
 from topicwarden.problem import Location
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
-from topicwarden.topic import Allowance, Contents, Topic
+from topicwarden.topic import Allowance, Contents, Permit, Topic
 
 GOOD = Path(__file__).parent / "good"
 
@@ -40,7 +40,7 @@ def test_the_design_example_is_this_topic() -> None:
                 record_max_bytes=65_536,
                 partition_max_skew=4.0,
             ),
-            allow=frozenset({Allowance.DELETE}),
+            allow=frozenset({Permit(Allowance.DELETE)}),
         )
     ]
 
@@ -53,7 +53,7 @@ def test_a_place_is_where_the_value_was_written_or_where_it_belongs() -> None:
         f"topics/{name}" for name in ("orders/eu/placed.yaml", "orders/_defaults.yaml", "_defaults.yaml")
     )
     assert places.at(("config", "retention.ms")) == Location(nearer, 4, 17)
-    assert places.at(("replication_factor",)) == Location(root, 10, 25)
+    assert places.at(("replication_factor",)) == Location(root, 9, 25)
     assert places.at(("config", "cleanup.policy", 0)) == Location(own, 4, 19)
     assert places.at(("config", "flush.ms")).file == own
     assert places.at(("contents", "key", "required")) == Location(own, 1, 1)

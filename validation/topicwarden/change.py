@@ -100,6 +100,11 @@ class TopicPlan(_Model):
     action: Action
     settings: list[Setting] = []
     consequences: list[Consequence] = Field(default=[], description="The weightiest first.")
+    held: bool = Field(
+        default=False,
+        description="The deploy leaves what was changed by hand, as putting it back would lose data that the YAML does "
+        "not allow to lose.",
+    )
     place: Place | None = None
 
     @property

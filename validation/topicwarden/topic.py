@@ -4,15 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 
 
 class Allowance(StrEnum):
-    """A destructive change that the YAML may allow by name."""
+    """One destructive change that a topic's own YAML may allow by name; each word permits nothing else."""
 
     DELETE = "delete"
+    """The topic is deleted when its YAML is removed."""
     RECREATE = "recreate"
+    """The topic is deleted and created again, with fewer partitions."""
     SHRINK_RETENTION = "shrink-retention"
+    """Records are kept for less time, or fewer bytes of them."""
+    COMPACT = "compact"
+    """The log cleaner removes records that it would not remove, or not yet."""
+    REDUCE_REPLICAS = "reduce-replicas"
+    """Partitions lose replicas."""
+    LOWER_MIN_INSYNC = "lower-min-insync"
+    """A write is acknowledged by fewer replicas."""
+    UNCLEAN_ELECTION = "unclean-election"
+    """A replica that lacks acknowledged records may become leader."""
+    RELAX_FLUSH = "relax-flush"
+    """Records are forced to disk less often."""
+
+
+@dataclass(frozen=True, order=True)
+class Permit:
+    """An allowed change; ``until`` is the last day (UTC) on which it is allowed, None for no end."""
+
+    change: Allowance
+    until: date | None = None
+
+    def holds(self, today: date) -> bool:
+        """Return whether the change is allowed on ``today``."""
+        return self.until is None or today <= self.until
 
 
 @dataclass(frozen=True)
@@ -79,13 +105,17 @@ class Topic:
     owner: str | None = None
     description: str | None = None
     contents: Contents = Contents()
-    allow: frozenset[Allowance] = frozenset()
+    allow: frozenset[Permit] = frozenset()
 
     @property
     def cleanup_policies(self) -> frozenset[str] | None:
         """``{"delete"}``, ``{"compact"}``, both or (lawfully) none; None where it is not known."""
         value = self.config.get("cleanup.policy")
         return None if value is None else frozenset(part.strip() for part in value.split(",") if part.strip())
+
+    def allowed(self, today: date) -> frozenset[Allowance]:
+        """Return the destructive changes that the YAML allows on ``today`` (UTC)."""
+        return frozenset(permit.change for permit in self.allow if permit.holds(today))
 
     @property
     def compacted(self) -> bool:

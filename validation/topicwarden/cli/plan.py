@@ -17,7 +17,7 @@ from topicwarden.deploy.engine import Engine as Pulumi
 from topicwarden.deploy.preview import start_preview
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
-from topicwarden.plan.foresight import foresee
+from topicwarden.plan.predict import predict
 from topicwarden.problem import Refusal
 from topicwarden.project import Project, find_project
 from topicwarden.report.plan import FORMATS, render, text
@@ -47,8 +47,9 @@ def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
     declarations = declared(project, stack, "planned")
     with waiting("previewing, and looking at the cluster"), open_cluster(connection) as cluster:
         preview = start_preview(engine)
-        snapshot = cluster.snapshot()
-        plans = foresee(cluster, snapshot, declarations, preview.deployed)
+        names = {*preview.deployed.topics, *(declaration.topic.name for declaration in declarations)}
+        snapshot = cluster.snapshot(expected=names)
+        plans = predict(cluster, snapshot, declarations, preview.deployed)
         said = _without_echoes(preview.engine(), plans)
     return PlanReport(
         topicwarden=__version__,
@@ -56,7 +57,7 @@ def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
         cluster_id=snapshot.cluster_id,
         taken_at=snapshot.taken_at,
         topics=list(plans),
-        unchanged=len({*preview.deployed, *(held.topic.name for held in declarations)}) - len(plans),
+        unchanged=len(names) - len(plans),
         unseen=list(snapshot.unseen),
         engine=said,
     )

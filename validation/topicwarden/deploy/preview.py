@@ -12,7 +12,7 @@ from typing import Any
 from topicwarden import change
 from topicwarden.deploy.engine import TOPIC_TYPE, Engine, complaint
 from topicwarden.deploy.state import exported
-from topicwarden.plan.deployed import Deployed
+from topicwarden.plan.deployed import DeployedStack
 from topicwarden.problem import Refusal
 
 PLANNING = "TOPICWARDEN_PLANNING"
@@ -23,7 +23,7 @@ PLANNING = "TOPICWARDEN_PLANNING"
 class Preview:
     """A preview that is under way; what was deployed is known before it ends."""
 
-    deployed: Mapping[str, Deployed]
+    deployed: DeployedStack
     _said: Future[change.Engine]
 
     def engine(self) -> change.Engine:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pulumi
@@ -14,15 +15,17 @@ from topicwarden.deploy.adopt import ADOPTING
 from topicwarden.deploy.half_written import once_written, stop_at_half_written
 from topicwarden.deploy.preview import PLANNING
 from topicwarden.deploy.state import read_by
-from topicwarden.deploy.topic_set import TopicSet
+from topicwarden.deploy.topic_set import Registration, TopicSet
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import SETTINGS, Connection, connection_from
-from topicwarden.plan.deployed import Deployed
-from topicwarden.plan.foresight import foresee, refusals
+from topicwarden.plan.deployed import DeployedStack
+from topicwarden.plan.predict import predict, refusals
 from topicwarden.policies.check import check
 from topicwarden.problem import Problem, Refusal
 from topicwarden.project import find_project
 from topicwarden.specs.kinds import KINDS
+from topicwarden.specs.resolve import Declaration
+from topicwarden.topic import Allowance
 
 
 def deploy() -> None:
@@ -40,20 +43,30 @@ def deploy() -> None:
         connection = connection_from(project, stack, settings)
         deployed = _deployed(stack)
         with open_cluster(connection) as cluster:
-            live = cluster.snapshot({*deployed, *(held.topic.name for held in declarations)})
-            plans = foresee(cluster, live, declarations, deployed)
+            names = {*deployed.topics, *deployed.duplicates, *(held.topic.name for held in declarations)}
+            live = cluster.snapshot(names, expected=names)
+            plans = predict(cluster, live, declarations, deployed)
     except Refusal as refusal:
         raise pulumi.RunError(str(refusal)) from None
     if not (PLANNING in os.environ and pulumi.runtime.is_dry_run()):
         _stop_at(refusals(plans))
     _warn_of_replicas(plans)
-    topics = TopicSet(
-        stack,
-        (held.topic for held in declarations),
-        _provider(settings, connection),
-        adopted={plan.topic for plan in plans if plan.action is Action.ADOPT},
-    )
+    topics = TopicSet(stack, _registrations(declarations, plans), live.cluster_id, _provider(settings, connection))
     pulumi.export("topics", topics.topics)
+
+
+def _registrations(declarations: Iterable[Declaration], plans: Iterable[TopicPlan]) -> Iterable[Registration]:
+    today = datetime.now(UTC).date()
+    actions = {plan.topic: plan.action for plan in plans}
+    for declaration in declarations:
+        allowed, action = declaration.topic.allowed(today), actions.get(declaration.topic.name)
+        yield Registration(
+            declaration.topic,
+            declaration.places.at(()).file,
+            adopt=action is Action.ADOPT,
+            deletable=Allowance.DELETE in allowed,
+            replaceable=Allowance.RECREATE in allowed and action is Action.RECREATE,
+        )
 
 
 def _hindering(errors: Sequence[Problem]) -> list[Problem]:
@@ -71,10 +84,10 @@ def _setting(name: str) -> str | None:
     return pulumi.Config(namespace).get(key)
 
 
-def _deployed(stack: str) -> dict[str, Deployed]:
+def _deployed(stack: str) -> DeployedStack:
     """This stack's own state, as it is before the deploy."""
     name = f"{pulumi.get_organization()}/{pulumi.get_project()}/{stack}"
-    return read_by(once_written(lambda: _outputs(name)).values())
+    return read_by(once_written(lambda: _outputs(name)))
 
 
 def _outputs(stack: str) -> dict[str, Any]:

@@ -3,42 +3,100 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from topicwarden.deploy.engine import TOPIC_TYPE, Engine
-from topicwarden.plan.deployed import Deployed
+from topicwarden.plan.deployed import Deployed, DeployedStack
+from topicwarden.topic import Allowance, Permit, Topic
 
 SET_TYPE = "topicwarden:index:TopicSet"
+DOMAIN_TYPE = "topicwarden:index:Domain"
 
 
-def exported(engine: Engine) -> dict[str, Deployed]:
-    """The topics of the state, by name, as everyone may read it; refuses a stack that Pulumi does not know."""
+def exported(engine: Engine) -> DeployedStack:
+    """Return the topics of the state; refuses a stack that Pulumi does not know."""
+    return read_by({resource["urn"]: resource for resource in engine.resources()})
+
+
+def read_by(resources: Mapping[str, Mapping[str, Any]]) -> DeployedStack:
+    """Return the topics among a stack's ``resources``, by URN, each with ``type`` and ``outputs``.
+
+    The shape is that of ``readStackResourceOutputs`` and of `pulumi stack export`. A resource that the engine is
+    still to delete counts as well: it holds a topic.
+    """
+    records = _Records(resources.values())
+    topics: dict[str, Deployed] = {}
+    duplicates: dict[str, list[str]] = {}
+    for urn, resource in resources.items():
+        outputs = resource.get("outputs") or {}
+        if resource["type"] != TOPIC_TYPE or not outputs.get("name"):
+            continue
+        name = str(outputs["name"])
+        if _registered(urn, name) and not resource.get("delete"):
+            topics[name] = records.deployed(name, outputs)
+        else:
+            duplicates.setdefault(name, []).append(urn)
+    return DeployedStack(topics, records.cluster_id, {name: tuple(urns) for name, urns in duplicates.items()})
+
+
+def recorded(topic: Topic, file: str | None) -> dict[str, Any]:
+    """Return what the state keeps of a topic's YAML: the file, and what it declares and allows."""
     return {
-        topic.name: topic
-        for resource in engine.resources()
-        if resource["type"] == TOPIC_TYPE and resource.get("outputs")
-        for topic in [_deployed(resource["outputs"], bool(resource.get("protect")))]
+        "file": file,
+        "partitions": topic.partitions,
+        "replicationFactor": topic.replication_factor,
+        "config": dict(sorted(topic.config.items())),
+        "allow": [
+            {"change": permit.change.value} | ({"until": permit.until.isoformat()} if permit.until else {})
+            for permit in sorted(topic.allow, key=lambda permit: permit.change.value)
+        ],
     }
 
 
-def read_by(resources: Iterable[Mapping[str, Any]]) -> dict[str, Deployed]:
-    """The topics among a stack's resources, each ``type`` and ``outputs``, as ``readStackResourceOutputs`` gives them.
+@dataclass
+class _Records:
+    """What the ``TopicSet`` of a state recorded beside its resources; nothing where there is none."""
 
-    The engine does not tell what is protected; the ``TopicSet`` says what was not when it was last deployed.
-    """
-    outputs: dict[str, list[Mapping[str, Any]]] = {}
-    for resource in resources:
-        outputs.setdefault(resource["type"], []).append(resource.get("outputs") or {})
-    unprotected = {name for held in outputs.get(SET_TYPE, ()) for name in held.get("unprotected") or ()}
-    topics = [held for held in outputs.get(TOPIC_TYPE, ()) if held.get("name")]
-    return {str(held["name"]): _deployed(held, held["name"] not in unprotected) for held in topics}
+    resources: Iterable[Mapping[str, Any]]
+    cluster_id: str | None = None
+    topics: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for resource in self.resources:
+            if resource["type"] == SET_TYPE:
+                outputs = resource.get("outputs") or {}
+                self.cluster_id = outputs.get("clusterId") or self.cluster_id
+                self.topics |= outputs.get("declared") or {}
+
+    def deployed(self, name: str, outputs: Mapping[str, Any]) -> Deployed:
+        record = self.topics.get(name)
+        return Deployed(
+            name=name,
+            partitions=int(outputs["partitions"]),
+            replication_factor=int(outputs["replicationFactor"]),
+            config={str(key): str(value) for key, value in sorted((outputs.get("config") or {}).items())},
+            declared=None if record is None else _topic(name, record),
+            file=None if record is None else record["file"],
+        )
 
 
-def _deployed(outputs: Mapping[str, Any], protected: bool) -> Deployed:
-    return Deployed(
-        name=str(outputs["name"]),
-        partitions=int(outputs["partitions"]),
-        replication_factor=int(outputs["replicationFactor"]),
-        config={str(name): str(value) for name, value in sorted((outputs.get("config") or {}).items())},
-        protected=protected,
+def _registered(urn: str, name: str) -> bool:
+    """Whether the program registers the topic under this URN."""
+    return urn.endswith(f"::{SET_TYPE}${DOMAIN_TYPE}${TOPIC_TYPE}::{name}")
+
+
+def _topic(name: str, record: Mapping[str, Any]) -> Topic:
+    return Topic(
+        name,
+        int(record["partitions"]),
+        int(record["replicationFactor"]),
+        {str(key): str(value) for key, value in record["config"].items()},
+        allow=frozenset(map(_permit, record["allow"])),
     )
+
+
+def _permit(record: Mapping[str, str]) -> Permit:
+    until = record.get("until")
+    return Permit(Allowance(record["change"]), None if until is None else date.fromisoformat(until))

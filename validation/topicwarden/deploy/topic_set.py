@@ -2,61 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.deploy.state import SET_TYPE
-from topicwarden.topic import Allowance, Topic
-
-_UNPROTECTED = frozenset({Allowance.DELETE, Allowance.RECREATE})
+from topicwarden.deploy.state import DOMAIN_TYPE, SET_TYPE, recorded
+from topicwarden.topic import Topic
 
 
 class Domain(pulumi.ComponentResource):
     """The topics of one folder under ``topics/``."""
 
     def __init__(self, name: str, opts: pulumi.ResourceOptions) -> None:
-        super().__init__("topicwarden:index:Domain", name, None, opts)
+        super().__init__(DOMAIN_TYPE, name, None, opts)
         self.register_outputs({})
+
+
+@dataclass(frozen=True)
+class Registration:
+    """How one declared topic is handed to the engine.
+
+    ``file`` is the YAML file that declares it. ``adopt``: the topic is on the cluster as declared and not in the state
+    yet. ``deletable`` and ``replaceable``: its YAML allows that today.
+    """
+
+    topic: Topic
+    file: str | None = None
+    adopt: bool = False
+    deletable: bool = False
+    replaceable: bool = False
 
 
 class TopicSet(pulumi.ComponentResource):
     """Every topic of a stack. Each is protected unless its YAML allows what protection prevents.
 
-    ``provider`` is the stack's default where None; ``adopted`` are names of topics that are on the cluster as
-    declared and not in the state yet. Replicas of a topic that is there are never touched: the provider would
-    move them blindly, ``topicwarden rebalance`` does not.
+    ``cluster_id`` is Kafka's id of the cluster that is deployed to; ``provider`` is the stack's default where None.
+    Replicas of a topic that exists are never touched: the provider would place them at random,
+    ``topicwarden rebalance`` does not.
     """
 
     topics: pulumi.Output[dict[str, dict[str, Any]]]
     """The topics as deployed, by name: ``partitions``, ``replicationFactor`` and ``config``."""
-    unprotected: pulumi.Output[list[str]]
-    """The names of those that a next deploy may delete or create again."""
+    declared: pulumi.Output[dict[str, dict[str, Any]]]
+    """What each topic's YAML declared and allowed, by topic name; see ``state.recorded``."""
+    cluster_id: pulumi.Output[str | None]
+    """Kafka's id of the cluster that was deployed to."""
 
     def __init__(
         self,
         name: str,
-        topics: Iterable[Topic],
+        topics: Iterable[Registration],
+        cluster_id: str | None = None,
         provider: kafka.Provider | None = None,
-        adopted: Collection[str] = (),
     ) -> None:
         super().__init__(SET_TYPE, name)
-        held = sorted(topics, key=lambda topic: (topic.domain, topic.name))
+        ordered = sorted(topics, key=lambda each: (each.topic.domain, each.topic.name))
         deployed = [
-            self._topic(topic, domain, provider, topic.name in adopted)
-            for folder, members in groupby(held, key=lambda topic: topic.domain)
+            self._topic(registration, domain, provider)
+            for folder, members in groupby(ordered, key=lambda each: each.topic.domain)
             for domain in [Domain(f"{name}/{folder or 'topics'}", pulumi.ResourceOptions(parent=self))]
-            for topic in members
+            for registration in members
         ]
         self.topics = pulumi.Output.all(*map(_as_deployed, deployed)).apply(_by_name)
-        self.unprotected = pulumi.Output.from_input(sorted(topic.name for topic in held if _may_go(topic)))
-        self.register_outputs({"topics": self.topics, "unprotected": self.unprotected})
+        self.declared = pulumi.Output.from_input({each.topic.name: recorded(each.topic, each.file) for each in ordered})
+        self.cluster_id = pulumi.Output.from_input(cluster_id)
+        self.register_outputs({"topics": self.topics, "declared": self.declared, "clusterId": self.cluster_id})
 
     @staticmethod
-    def _topic(topic: Topic, domain: Domain, provider: kafka.Provider | None, adopted: bool) -> kafka.Topic:
+    def _topic(registration: Registration, domain: Domain, provider: kafka.Provider | None) -> kafka.Topic:
+        topic = registration.topic
         # The explicit name keeps Pulumi from adding a random suffix to it.
         return kafka.Topic(
             topic.name,
@@ -67,15 +85,11 @@ class TopicSet(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(
                 parent=domain,
                 provider=provider,
-                protect=not _may_go(topic),
-                import_=topic.name if adopted else None,
+                protect=not (registration.deletable or registration.replaceable),
+                import_=topic.name if registration.adopt else None,
                 ignore_changes=["replicationFactor"],
             ),
         )
-
-
-def _may_go(topic: Topic) -> bool:
-    return not _UNPROTECTED.isdisjoint(topic.allow)
 
 
 def _as_deployed(topic: kafka.Topic) -> pulumi.Output[dict[str, Any]]:

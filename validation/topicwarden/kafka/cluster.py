@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import UnsupportedVersionError
+from kafka.errors import TopicAuthorizationFailedError, UnsupportedVersionError
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
 from topicwarden.kafka.batches import batch_starts, largest_batches
@@ -31,15 +31,17 @@ class Cluster:
         self._admin = admin
         self.connection = connection
 
-    def snapshot(self, topics: Collection[str] | None = None) -> Snapshot:
+    def snapshot(self, topics: Collection[str] | None = None, expected: Collection[str] = ()) -> Snapshot:
         """Everything about ``topics`` (default: all) at this moment; unknown names are left out.
 
-        Requests: one for metadata, one for configurations, one for a broker's, and five a broker for
-        offsets and sizes, whatever the number of topics.
-        """
-        return patiently(lambda: self._snapshot(topics))
+        Of ``expected`` names, ``hidden`` has those that this user may not describe.
 
-    def _snapshot(self, topics: Collection[str] | None) -> Snapshot:
+        Requests: one for metadata, one for configurations, and six a broker for its
+        settings, offsets and sizes, whatever the number of topics.
+        """
+        return patiently(lambda: self._snapshot(topics, expected))
+
+    def _snapshot(self, topics: Collection[str] | None, expected: Collection[str]) -> Snapshot:
         cluster = self._admin.describe_cluster()
         # A broker that is lost stays registered, fenced (KIP-1073).
         alive = [broker for broker in cluster["brokers"] if not broker.get("is_fenced")]
@@ -56,7 +58,7 @@ class Cluster:
             cluster_id=cluster["cluster_id"],
             taken_at=int(time.time() * 1000),
             racks=racks,
-            broker_config=self._broker_settings(min(racks)),
+            broker_configs=self._broker_settings(racks),
             topics={
                 topic["name"]: LiveTopic(
                     topic=_live(topic["name"], replicas[topic["name"]], settings.get(topic["name"], {})),
@@ -67,7 +69,14 @@ class Cluster:
                 )
                 for topic in sorted(described, key=lambda topic: str(topic["name"]))
             },
+            hidden=self._hidden({*expected} - replicas.keys()),
         )
+
+    def _hidden(self, names: Collection[str]) -> frozenset[str]:
+        """Those of ``names`` that Kafka answers with TOPIC_AUTHORIZATION_FAILED, whether they exist or not."""
+        described = self._admin.describe_topics(sorted(names)) if names else []
+        code = TopicAuthorizationFailedError.errno
+        return frozenset(str(topic["name"]) for topic in described if topic["error_code"] == code)
 
     def log_starts(self, places: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """For each (topic, partition): the first offset that can be read at this moment."""
@@ -124,11 +133,14 @@ class Cluster:
         described = self._admin.describe_configs(resources, config_filter="all") if resources else {}
         return dict(described.get("topic", {}))
 
-    def _broker_settings(self, broker: int) -> dict[str, str]:
-        resource = ConfigResource(ConfigResourceType.BROKER, str(broker))
-        described = self._admin.describe_configs([resource], config_filter="all")
-        entries = described.get("broker", {}).get(str(broker), {})
-        return {name: entry["value"] for name, entry in entries.items() if entry["value"] is not None}
+    def _broker_settings(self, brokers: Iterable[int]) -> dict[int, dict[str, str]]:
+        resources = [ConfigResource(ConfigResourceType.BROKER, str(broker)) for broker in brokers]
+        described = self._admin.describe_configs(resources, config_filter="all")
+        return {
+            int(broker): {name: entry["value"] for name, entry in entries.items() if entry["value"] is not None}
+            for broker, entries in described.get("broker", {}).items()
+            if entries
+        }
 
     def _offsets(
         self, specs: Mapping[TopicPartition, Any], isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED

@@ -62,7 +62,7 @@ class Reassignment:
         }
 
     def start(self, targets: Mapping[Place, tuple[int, ...] | None]) -> dict[Place, str]:
-        """Asks for new replicas by partition, the first being the preferred leader; None takes one under way back.
+        """Needs for new replicas by partition, the first being the preferred leader; None takes one under way back.
 
         Gives what was refused, and why; what is not in progress any more cannot be taken back, and is no error.
         """

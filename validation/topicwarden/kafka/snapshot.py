@@ -62,13 +62,24 @@ class LiveTopic:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What the brokers said; ``taken_at`` is this machine's clock, in milliseconds."""
+    """What the brokers said; ``taken_at`` is this machine's clock, in milliseconds.
+
+    ``broker_configs`` has the settings in force by broker; it lacks brokers that are lost, and is empty where
+    DescribeConfigs on the Cluster resource is not granted.
+    """
 
     cluster_id: str | None
     taken_at: int
     racks: Mapping[int, str | None]
-    broker_config: Mapping[str, str]
+    broker_configs: Mapping[int, Mapping[str, str]]
     topics: Mapping[str, LiveTopic]
+    hidden: frozenset[str] = frozenset()
+    """Of the names that were asked for: those of which the brokers do not tell whether they exist."""
+
+    @property
+    def broker_config(self) -> Mapping[str, str]:
+        """Return the settings of the broker with the lowest id; empty where no broker's may be seen."""
+        return self.broker_configs[min(self.broker_configs)] if self.broker_configs else {}
 
     @property
     def unseen(self) -> tuple[str, ...]:

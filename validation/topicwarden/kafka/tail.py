@@ -23,15 +23,26 @@ _MANY = 1_000
 
 @dataclass(frozen=True)
 class Tail:
-    """Newest records of a topic; ``whole`` where they are all that it holds.
+    """The newest records of a topic; ``whole`` if they are all that it holds.
 
-    ``keys`` has the distinct keys and the partition of the newest record of each.
+    ``keys`` has the distinct keys and the partition of the newest record of each. ``kept`` counts the records that no
+    compaction removes: the newest of each key and partition, unless it is a tombstone, of partitions that were read to
+    their end. ``tombstones`` are records with a key and without a value.
     """
 
     records: int
     keyless: int
     keys: Mapping[bytes, int]
     whole: bool
+    kept: int = 0
+    tombstones: int = 0
+
+
+@dataclass(frozen=True)
+class _Record:
+    partition: int
+    key: bytes | None
+    tombstone: bool
 
 
 def read_tails(connection: Connection, topics: Mapping[str, LiveTopic]) -> dict[str, Tail]:
@@ -45,7 +56,7 @@ def read_tails(connection: Connection, topics: Mapping[str, LiveTopic]) -> dict[
         for partition, extent in live.extents.items()
     }
     open_ranges = {place: bounds for place, bounds in wanted.items() if bounds[0] < bounds[1]}
-    read: dict[str, list[tuple[int, bytes | None]]] = {name: [] for name in topics}
+    read: dict[str, list[_Record]] = {name: [] for name in topics}
     unread = _read(connection, open_ranges, read) if open_ranges else set()
     return {
         name: _tail(
@@ -53,7 +64,9 @@ def read_tails(connection: Connection, topics: Mapping[str, LiveTopic]) -> dict[
             whole=all(
                 wanted[name, partition][0] == extent.start and (name, partition) not in unread
                 for partition, extent in live.extents.items()
-            ),
+            )
+            and len(live.extents) == len(live.replicas),
+            unread={partition for topic, partition in unread if topic == name},
         )
         for name, live in topics.items()
         if read[name] or not any(place[0] == name for place in open_ranges)
@@ -63,7 +76,7 @@ def read_tails(connection: Connection, topics: Mapping[str, LiveTopic]) -> dict[
 def _read(
     connection: Connection,
     ranges: Mapping[tuple[str, int], tuple[int, int]],
-    into: dict[str, list[tuple[int, bytes | None]]],
+    into: dict[str, list[_Record]],
 ) -> set[tuple[str, int]]:
     """Fills ``into`` with partition and key of each record; gives the partitions that were not read to their end."""
     consumer = Consumer(
@@ -90,7 +103,7 @@ def _read(
                         unread.discard(place)
                     continue
                 if offset < ranges[place][1]:
-                    into[place[0]].append((place[1], message.key()))
+                    into[place[0]].append(_Record(place[1], message.key(), message.value() is None))
                 if offset >= ranges[place][1] - 1:
                     unread.discard(place)
     finally:
@@ -98,6 +111,14 @@ def _read(
     return unread
 
 
-def _tail(records: list[tuple[int, bytes | None]], whole: bool) -> Tail:
-    keys = {key: partition for partition, key in records if key is not None}
-    return Tail(len(records), sum(key is None for _, key in records), keys, whole)
+def _tail(records: list[_Record], whole: bool, unread: set[int]) -> Tail:
+    keys = {record.key: record.partition for record in records if record.key is not None}
+    newest = {(record.partition, record.key): record for record in records if record.key is not None}
+    return Tail(
+        records=len(records),
+        keyless=sum(record.key is None for record in records),
+        keys=keys,
+        whole=whole,
+        kept=sum(record.partition not in unread and not record.tombstone for record in newest.values()),
+        tombstones=sum(record.key is not None and record.tombstone for record in records),
+    )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from topicwarden.change import Action, Setting
 from topicwarden.finding import Place
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
 from topicwarden.kafka.throttle import REPLICAS
-from topicwarden.plan.defaults import default_in_force
-from topicwarden.plan.deployed import Deployed
+from topicwarden.plan.defaults import defaults_in_force
+from topicwarden.plan.deployed import Deployed, DeployedStack
+from topicwarden.plan.effects import riskiest, safest
 from topicwarden.problem import Location
 from topicwarden.specs.resolve import Declaration
 from topicwarden.topic import Allowance, Topic
@@ -20,8 +22,11 @@ from topicwarden.topic import Allowance, Topic
 class Change:
     """One topic that is not the same everywhere.
 
-    ``before`` is the topic in force, ``after`` the topic as a deploy would leave it, with every setting in force;
-    each is None where there is no such topic. ``place`` is where the YAML asks for it.
+    ``before`` is the topic with the settings in force, ``after`` the topic as a deploy would leave it; each is None
+    where there is no such topic, and where the brokers do not tell the settings in force. Where a change leaves a
+    setting to the brokers, or takes it from them, and brokers differ, the two differ the most. ``permitted`` are the
+    destructive changes that are allowed today, ``duplicates`` the URNs of further resources of the topic, and
+    ``edited`` tells whether the YAML has changed since the last deploy.
     """
 
     name: str
@@ -29,43 +34,56 @@ class Change:
     declaration: Declaration | None
     deployed: Deployed | None
     live: LiveTopic | None
+    before: Topic | None
     after: Topic | None
-    settings: tuple[Setting, ...]
+    settings: tuple[Setting, ...] = ()
+    permitted: frozenset[Allowance] = frozenset()
+    duplicates: tuple[str, ...] = ()
+    edited: bool = True
 
-    @property
-    def before(self) -> Topic | None:
-        """None also where the brokers do not tell the settings in force: then nothing is said of them."""
-        return self.live.topic if self.live and self.live.sources else None
-
-    def allows(self, allowance: Allowance) -> bool:
-        return self.declaration is not None and allowance in self.declaration.topic.allow
+    def permits(self, allowance: Allowance) -> bool:
+        return allowance in self.permitted
 
     def at(self, *path: str) -> Place | None:
-        """The line of YAML that says what stands at ``path``; None where no YAML declares the topic."""
-        return place_of(self.declaration.places.at(path)) if self.declaration else None
+        """Return the line of YAML that has ``path``; the last known file of a topic that no YAML declares any more."""
+        if self.declaration is not None:
+            return place_of(self.declaration.places.at(path))
+        if self.deployed is not None and self.deployed.file is not None:
+            return Place(file=self.deployed.file, line=1, column=1)
+        return None
 
 
 def place_of(location: Location) -> Place:
     return Place(file=location.file, line=location.line, column=location.column)
 
 
-def changes(
-    declarations: Iterable[Declaration], deployed: Mapping[str, Deployed], snapshot: Snapshot
-) -> tuple[Change, ...]:
-    """What differs, sorted by name; topics that nobody declares and nobody deployed are none of ours."""
+def changes(declarations: Iterable[Declaration], deployed: DeployedStack, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Return what differs, sorted by name; topics that are neither declared nor deployed are left out."""
     declared = {held.topic.name: held for held in declarations}
-    found = (_change(name, declared.get(name), deployed.get(name), snapshot) for name in sorted({*declared, *deployed}))
+    names = sorted({*declared, *deployed.topics, *deployed.duplicates})
+    found = (_change(name, declared.get(name), deployed, snapshot) for name in names)
     return tuple(change for change in found if change is not None)
 
 
-def _change(name: str, held: Declaration | None, deployed: Deployed | None, snapshot: Snapshot) -> Change | None:
-    live = snapshot.topics.get(name)
+def _change(name: str, held: Declaration | None, stack: DeployedStack, snapshot: Snapshot) -> Change | None:
+    live, deployed, duplicates = snapshot.topics.get(name), stack.topics.get(name), stack.duplicates.get(name, ())
+    today = datetime.fromtimestamp(snapshot.taken_at / 1000, UTC).date()
     if held is None:
-        return Change(name, Action.DELETE, None, deployed, live, None, ())
+        permitted = deployed.declared.allowed(today) if deployed and deployed.declared else frozenset()
+        before = live.topic if live and live.sources else None
+        return Change(name, Action.DELETE, None, deployed, live, before, None, (), permitted, duplicates)
     settings = tuple(_settings(held, deployed, live))
-    action = _action(held.topic, deployed, live, settings)
-    after = _after(held.topic, live, snapshot) if live else held.topic
-    return None if action is None else Change(name, action, held, deployed, live, after, settings)
+    action = Action.DELETE if duplicates else _action(held.topic, deployed, live, settings)
+    if action is None:
+        return None
+    before, after = _in_force(held.topic, live, snapshot) if live else (None, held.topic)
+    permitted = held.topic.allowed(today)
+    edited = deployed is None or _shape(deployed.declared or deployed) != _shape(held.topic)
+    return Change(name, action, held, deployed, live, before, after, settings, permitted, duplicates, edited)
+
+
+def _shape(topic: Topic | Deployed) -> tuple[int, dict[str, str]]:
+    return topic.partitions, dict(topic.config)
 
 
 def _action(
@@ -123,8 +141,20 @@ def _on_topic(live: LiveTopic) -> dict[str, str]:
     return _columns(live.topic.partitions, live.topic.replication_factor, own)
 
 
-def _after(declared: Topic, live: LiveTopic, snapshot: Snapshot) -> Topic:
-    """The topic with every setting that will be in force: declared, else what holds without the topic's own."""
-    dropped = {name: default_in_force(snapshot, name) for name in live.own_config if name not in declared.config}
-    config = {name: value for name, value in ({**live.topic.config, **dropped}).items() if value is not None}
-    return replace(declared, config={**config, **declared.config})
+def _in_force(declared: Topic, live: LiveTopic, snapshot: Snapshot) -> tuple[Topic | None, Topic | None]:
+    """Return the topic with every setting in force, now and after a deploy; None where the brokers do not tell."""
+    if not live.sources:
+        return None, None
+    own, now, then = live.own_config, dict[str, str](), dict[str, str]()
+    for name in {*live.topic.config, *declared.config}:
+        shown = {live.topic.config[name]} if name in live.topic.config and name not in own else set()
+        known = defaults_in_force(snapshot, name) or shown
+        had, gets = own.get(name), declared.config.get(name)
+        if had is None and gets is None:
+            now[name] = then[name] = riskiest(name, known)
+            continue
+        if had is not None or known:
+            now[name] = had if had is not None else safest(name, known)
+        if gets is not None or known:
+            then[name] = gets if gets is not None else riskiest(name, known)
+    return replace(live.topic, config=dict(sorted(now.items()))), replace(declared, config=dict(sorted(then.items())))

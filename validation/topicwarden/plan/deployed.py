@@ -1,17 +1,38 @@
-"""A topic in Pulumi's state: what was last deployed."""
+"""What Pulumi's state says was last deployed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from topicwarden.topic import Topic
 
 
 @dataclass(frozen=True)
 class Deployed:
-    """The inputs of a topic as last deployed; ``protected`` where the engine refuses to delete or replace it."""
+    """A topic in Pulumi's state.
+
+    ``partitions``, ``replication_factor`` and ``config`` are the resource's, which a refresh overwrites with live
+    values. ``declared`` is the topic as the YAML declared it at the last deploy, with what that YAML allowed, and
+    ``file`` that YAML file; None in states that do not record it.
+    """
 
     name: str
     partitions: int
     replication_factor: int
     config: Mapping[str, str]
-    protected: bool
+    declared: Topic | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class DeployedStack:
+    """A stack's topics by name, the id of the cluster they were deployed to, and duplicates.
+
+    ``duplicates`` has, by topic name, the URNs of topic resources that the program does not register under their
+    URN, such as one made by `pulumi import`: the engine deletes the topic of each.
+    """
+
+    topics: Mapping[str, Deployed] = field(default_factory=dict)
+    cluster_id: str | None = None
+    duplicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -20,7 +20,7 @@ FIRST = 0
 
 
 @dataclass(frozen=True)
-class Asks:
+class Needs:
     """What one consequence needs to see of a change: the first records stamped at or after some times (ms since the
     epoch), the consumer groups, the newest records, or the newest batches.
     """
@@ -30,8 +30,8 @@ class Asks:
     tail: bool = False
     batches: bool = False
 
-    def __or__(self, other: Asks) -> Asks:
-        return Asks(
+    def __or__(self, other: Needs) -> Needs:
+        return Needs(
             self.times | other.times,
             self.groups or other.groups,
             self.tail or other.tail,
@@ -70,7 +70,7 @@ class Evidence:
         }
 
 
-def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, Asks]) -> dict[str, Evidence]:
+def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, Needs]) -> dict[str, Evidence]:
     """The evidence for each topic of ``asked``: a bounded number of requests, however many topics there are."""
     live = {name: snapshot.topics[name] for name in asked if name in snapshot.topics}
     first_at = _first_at(cluster, live, asked)
@@ -94,7 +94,7 @@ def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, Asks]) -> d
 
 
 def _first_at(
-    cluster: Cluster, live: Mapping[str, LiveTopic], asked: Mapping[str, Asks]
+    cluster: Cluster, live: Mapping[str, LiveTopic], asked: Mapping[str, Needs]
 ) -> dict[str, dict[int, dict[int, tuple[int, int]]]]:
     """By topic, time and partition. A request carries one time a partition, so that a round asks one of each topic."""
     queues = {name: sorted(asked[name].times) for name in live}
@@ -116,10 +116,10 @@ def filled(live: LiveTopic) -> dict[int, Extent]:
     return {partition: extent for partition, extent in live.extents.items() if extent.start < extent.end}
 
 
-def merged(asks: Iterable[Asks]) -> Asks:
-    """Everything that any of ``asks`` needs."""
-    total = Asks()
-    for one in asks:
+def merged(needs: Iterable[Needs]) -> Needs:
+    """Everything that any of ``needs`` needs."""
+    total = Needs()
+    for one in needs:
         total |= one
     return total
 

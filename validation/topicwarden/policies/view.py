@@ -62,7 +62,7 @@ def view(topic: Topic, brokers: Brokers, needed: Needs) -> dict[str, Any]:
         },
         "declared": list(topic.config),
         "contents": _contents(topic.contents) if needed.contents else {},
-        "allow": sorted(each.value for each in topic.allow),
+        "allow": sorted(each.change.value for each in topic.allow),
     }
 
 

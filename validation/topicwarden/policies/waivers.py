@@ -6,29 +6,17 @@ one that hides nothing any more is a warning. Waived problems are counted, not s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import Field
 
 from topicwarden.policies.scope import Patterns, Scope
 from topicwarden.problem import Level, Location, Problem
-from topicwarden.specs.model import Text
-from topicwarden.specs.settings import custom_error
-from topicwarden.specs.words import seen
+from topicwarden.specs.model import Day, Text
 from topicwarden.topic import Topic
-
-
-def _day(value: Any) -> date:
-    try:
-        if isinstance(value, str) and re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value, re.ASCII):
-            return date.fromisoformat(value)
-    except ValueError:
-        pass
-    raise custom_error("value", f"expected a day of the calendar such as 2027-01-31, seen {seen(value)}")
 
 
 class Waiver(Scope):
@@ -36,9 +24,7 @@ class Waiver(Scope):
 
     rule: Text = Field(description="The rule's or the expression's id.")
     topics: Patterns = Field(description="Patterns of the topics it lets off: `legacy.*`.")
-    until: Annotated[date, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date"})] = Field(
-        description="The last day it holds, as 2027-01-31 (in UTC)."
-    )
+    until: Day = Field(description="The last day it holds, as 2027-01-31 (in UTC).")
     reason: Text = Field(description="Why the rule is broken, and what ends it.")
     by: Text = Field(description="Who answers for it.")
 

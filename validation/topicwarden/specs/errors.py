@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from topicwarden.problem import Problem
 from topicwarden.specs import configs
-from topicwarden.specs.model import Settings
+from topicwarden.specs.model import OwnSettings, Settings
 from topicwarden.specs.nodes import Document, KeyPath
 from topicwarden.specs.words import guess, plainly, quoted, seen
 
@@ -52,10 +52,14 @@ def _problem(error: ErrorDetails, document: Document, shape: type[BaseModel]) ->
 
 
 def _written(path: KeyPath, value: Any) -> KeyPath:
-    """``path`` as the document has it: without the index where one thing was written for a list of one."""
+    """``path`` as the document has it: without the index where one thing was written for a list of one, and without
+    the key where one word was written for a mapping.
+    """
     written: list[str | int] = []
     for part in path:
         if isinstance(part, int) and not isinstance(value, list):
+            continue
+        if isinstance(part, str) and value is not None and not isinstance(value, (dict, list)):
             continue
         written.append(part)
         if isinstance(part, int):
@@ -111,6 +115,8 @@ def _unknown_key(path: KeyPath, shape: type[BaseModel]) -> str:
     if key == "topic" and issubclass(shape, Settings):
         where = "stacks" if path[0] == "stacks" else "a _defaults.yaml"
         return f"{where} cannot name a topic; delete the key topic"
+    if key == "allow" and issubclass(shape, Settings):
+        return "a _defaults.yaml cannot allow a destructive change; write allow into each topic's own file"
     if issubclass(shape, Settings) and configs.definition(key):
         return f"unknown key {quoted(key)}; it is a configuration of Kafka's: write it under config"
     homes = [name for name, field in fields_at(path[:-1], shape).items() if key in _keys_in(field.annotation)]
@@ -128,7 +134,7 @@ def known_keys(path: KeyPath, shape: type[BaseModel]) -> list[str]:
 def fields_at(path: KeyPath, shape: type[BaseModel]) -> dict[str, FieldInfo]:
     """The fields of the mapping at ``path`` of a document that is to be ``shape``."""
     if path[:1] == ("stacks",):
-        path, shape = path[2:], Settings
+        path, shape = path[2:], OwnSettings if issubclass(shape, OwnSettings) else Settings
     for key in path:
         if isinstance(key, str):
             held: Any = shape.model_fields[key].annotation

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from topicwarden.problem import Level, Location, Problem
 from topicwarden.specs.files import DEFAULTS, SpecFile, read_files
-from topicwarden.specs.model import Defaults, Spec
+from topicwarden.specs.model import Defaults, Settings, Spec
 from topicwarden.specs.names import metric_name, name_problem
 from topicwarden.specs.nodes import Document, read_documents
 from topicwarden.specs.sheet import Sheet, validate
@@ -90,7 +90,7 @@ class _Loading:
         if name is not None and self._first(name, document) and sheet is not None:
             self.topics.append(LoadedTopic(name, spec.folder, sheet))
 
-    def _sheet(self, document: Document, shape: type[Defaults]) -> Sheet | None:
+    def _sheet(self, document: Document, shape: type[Settings]) -> Sheet | None:
         sheet, problems = validate(document, shape, self.stacks)
         self.problems += problems
         return sheet

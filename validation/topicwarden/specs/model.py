@@ -6,7 +6,9 @@ inherited, except where a mapping stands: there it says nothing, as all beneath 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from datetime import date
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
@@ -35,6 +37,15 @@ def _number_of(unit: Unit) -> Callable[[Any], Any]:
     return number
 
 
+def _day(value: Any) -> date:
+    try:
+        if isinstance(value, str) and re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value, re.ASCII):
+            return date.fromisoformat(value)
+    except ValueError:
+        pass
+    raise custom_error("value", f"expected a day of the calendar such as 2027-01-31, seen {seen(value)}")
+
+
 def _legal_name(value: str) -> str:
     if problem := name_problem(value):
         raise custom_error("topic-name", problem)
@@ -46,6 +57,13 @@ class _OrNull:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"anyOf": [handler(schema), {"type": "null"}]}
+
+
+class _OrWord:
+    """Tells the JSON Schema that the name of the change alone may stand where a mapping does."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"enum": [each.value for each in Allowance]}, handler(schema)]}
 
 
 def _written(unit: Unit, minimum: int) -> WithJsonSchema:
@@ -62,6 +80,7 @@ Ratio = Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)]
 Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
 Duration = Annotated[int, BeforeValidator(_number_of(DURATION)), Field(ge=0), _written(DURATION, 0)]
 Size = Annotated[int, BeforeValidator(_number_of(SIZE)), Field(ge=1), _written(SIZE, 1)]
+Day = Annotated[date, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
 TopicName = Annotated[
     str,
     Field(strict=True, json_schema_extra={"pattern": rf"^[a-zA-Z0-9._-]{{1,{MAX_LENGTH}}}$"}),
@@ -188,7 +207,28 @@ class Settings(Part):
     replication_factor: ReplicationFactor | None = Field(default=None, description="How many brokers hold each.")
     config: Config = Field(default={}, description="Kafka's topic configurations; else the broker's hold.")
     contents: Nullable[ContentsSpec] = ContentsSpec()
-    allow: list[Allowance] | None = Field(default=None, description="Destructive changes that were thought over.")
+
+
+class Permitted(Part):
+    """One destructive change that is allowed, until a day."""
+
+    change: Allowance = Field(description="The change that is allowed.")
+    until: Day | None = Field(default=None, description="The last day on which it is allowed, as 2027-01-31 (in UTC).")
+
+
+Permission = Annotated[
+    Permitted, BeforeValidator(lambda value: value if isinstance(value, dict) else {"change": value}), _OrWord()
+]
+
+
+class OwnSettings(Settings):
+    """What a topic's own document may say: everything, and which destructive changes it allows."""
+
+    allow: list[Permission] | None = Field(
+        default=None,
+        description="Destructive changes that are allowed, each by name: [delete], "
+        "[{change: shrink-retention, until: 2027-01-31}].",
+    )
 
 
 class Defaults(Settings):
@@ -197,7 +237,8 @@ class Defaults(Settings):
     stacks: Nullable[dict[str, Nullable[Settings]]] = Field(default={}, description="What differs by stack.")
 
 
-class Spec(Defaults):
+class Spec(OwnSettings):
     """One topic."""
 
+    stacks: Nullable[dict[str, Nullable[OwnSettings]]] = Field(default={}, description="What differs by stack.")
     topic: TopicName | None = Field(default=None, description="The topic's name; without it, the file's.")

@@ -15,7 +15,7 @@ from topicwarden.problem import Problem
 from topicwarden.specs.load import Loaded, LoadedTopic
 from topicwarden.specs.nodes import Document, KeyPath
 from topicwarden.specs.sheet import Leaves, Places, Sheet
-from topicwarden.topic import Contents, Requirement, Topic
+from topicwarden.topic import Contents, Permit, Requirement, Topic
 
 _CONTENTS: Final[Mapping[KeyPath, str]] = {
     ("contents", "key", "required"): "key_required",
@@ -153,7 +153,7 @@ def _topic(topic: LoadedTopic, leaves: Leaves) -> Topic:
         owner=leaves.get(("owner",)),
         description=leaves.get(("description",)),
         contents=Contents(**contents) if contents else _NOTHING,
-        allow=frozenset(leaves.get(("allow",), ())),
+        allow=frozenset(Permit(**permitted) for permitted in leaves.get(("allow",), ())),
     )
 
 

@@ -16,7 +16,7 @@ def spec_schema() -> dict[str, Any]:
     settings = schema["properties"]["config"]["properties"]
     for definition in definitions().values():
         settings[definition.name]["description"] += f"\n\n{_facts(definition)}"
-    schema["$defs"]["Settings"]["properties"]["config"] = {"$ref": "#/properties/config"}
+    schema["$defs"]["OwnSettings"]["properties"]["config"] = {"$ref": "#/properties/config"}
     return schema
 
 

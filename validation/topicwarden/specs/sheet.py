@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from topicwarden.problem import Location, Problem
 from topicwarden.specs.errors import problems_of
-from topicwarden.specs.model import Defaults
+from topicwarden.specs.model import Settings
 from topicwarden.specs.nodes import Document, KeyPath
 from topicwarden.specs.words import guess, quoted
 
@@ -51,7 +51,7 @@ class Places:
         return self.own.at(())
 
 
-def validate(document: Document, shape: type[Defaults], stacks: Sequence[str]) -> tuple[Sheet | None, list[Problem]]:
+def validate(document: Document, shape: type[Settings], stacks: Sequence[str]) -> tuple[Sheet | None, list[Problem]]:
     """The document as ``shape`` reads it, or None, and all that is wrong with it; ``stacks`` are those that exist."""
     problems = list(document.problems)
     if document.value is None:

@@ -27,7 +27,8 @@ def judge(subject: Subject) -> Iterable[Judgement]:
     before = subject.past.recreated_from
     if before is None:
         return
-    allowed = subject.declared is not None and Allowance.RECREATE in subject.declared.allow
+    permits = subject.declared.allow if subject.declared else frozenset()
+    allowed = any(permit.change is Allowance.RECREATE for permit in permits)
     yield Judgement(
         Verdict.PASS if allowed else Verdict.FAIL,
         f"was deleted and created again since the last audit: its id was {before}, and is {subject.live.id}",

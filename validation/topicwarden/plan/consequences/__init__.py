@@ -1,30 +1,44 @@
 """Every consequence, by a name of its own. A new one is a new file and a new line here."""
 
 from topicwarden.plan.consequences import (
+    broker_defaults,
     compaction,
     destroyed,
     drift,
+    duplicate,
+    earlier_roll,
+    flush,
     foreign,
-    keyless,
     max_message,
     min_insync,
     more_partitions,
     replication,
     retention_cut,
+    tiered_storage_off,
+    timestamps,
+    tombstones,
+    unclean_election,
     unseen,
 )
-from topicwarden.plan.consequences.consequence import Foreteller
+from topicwarden.plan.consequences.rule import ConsequenceRule
 
-CONSEQUENCES: dict[str, Foreteller] = {
+CONSEQUENCES: dict[str, ConsequenceRule] = {
     "destroyed": destroyed,
+    "duplicate": duplicate,
     "foreign": foreign,
     "retention-cut": retention_cut,
-    "keyless": keyless,
-    "more-partitions": more_partitions,
-    "min-insync": min_insync,
-    "max-message": max_message,
+    "earlier-roll": earlier_roll,
     "compaction": compaction,
+    "tombstones": tombstones,
+    "tiered-storage-off": tiered_storage_off,
+    "more-partitions": more_partitions,
     "replication": replication,
+    "min-insync": min_insync,
+    "unclean-election": unclean_election,
+    "flush": flush,
+    "max-message": max_message,
+    "timestamps": timestamps,
+    "broker-defaults": broker_defaults,
     "drift": drift,
     "unseen": unseen,
 }

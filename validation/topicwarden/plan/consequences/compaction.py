@@ -1,20 +1,23 @@
-"""What the cleaner may take, and when: the settings of a compacted topic.
+"""The log cleaner may remove more, or sooner: the cleanup policy becomes `compact`, or a setting lets it come earlier.
 
-`delete.retention.ms` counts from the first cleaning that meets a tombstone (KIP-534); a reader that is
-further behind than that never learns of the deletion. `segment.ms` and `max.compaction.lag.ms` bound how
-long a record stays in the active segment, `min.compaction.lag.ms` how long it is safe from the cleaner,
-`min.cleanable.dirty.ratio` how much must be dirty before it comes.
+Of each key and partition the cleaner keeps the newest record; it drops superseded records and, without a word,
+records without a key (``LogCleaner``, ``Cleaner.shouldRetainRecord``). What it can remove is bounded by counting
+what it must keep: the keys seen among the newest records, as far as these were read. When it comes is not predicted.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.change import Consequence, Weight
 from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.said import group_effects, listed, times
-from topicwarden.plan.evidence import Asks, Evidence, changed, filled
+from topicwarden.plan.consequences.earlier_roll import sooner
+from topicwarden.plan.consequences.guard import remedy_of, unseen, unseen_partitions, weight_of
+from topicwarden.plan.consequences.wording import at_most, count, goes, records_of
+from topicwarden.plan.effects import EFFECTS, lowered
+from topicwarden.plan.evidence import Evidence, Needs, changed
+from topicwarden.topic import Allowance
 
-_TOMBSTONES = "delete.retention.ms"
-_SAID = {
+_LOWER = tuple(name for name, effect in EFFECTS.items() if effect.consequence == "compaction")
+_MEANING = {
     "min.cleanable.dirty.ratio": "the share of a log that must be dirty before the cleaner takes it",
     "min.compaction.lag.ms": "how long a record is safe from the cleaner",
     "max.compaction.lag.ms": "after how long the cleaner must come, once something is appended",
@@ -23,68 +26,86 @@ _SAID = {
 }
 
 
-def asks(change: Change, now: int) -> Asks | None:
-    if change.before is None or change.after is None or not change.after.compacted:
+def needs(change: Change, now: int) -> Needs | None:
+    if change.live is None or change.before is None or change.after is None or not change.after.compacted:
         return None
-    if _shorter(change):
-        return Asks(times=frozenset({_horizon(change, now)}), groups=True)
-    return Asks() if any(changed(change, name) for name in _SAID) else None
+    if _becomes(change) or _earlier(change):
+        return Needs(tail=True)
+    return Needs() if any(changed(change, name) for name in _MEANING) else None
 
 
-def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     assert change.before and change.after
-    if _shorter(change):
-        yield _tombstones(change, evidence)
-    for name, meaning in _SAID.items():
-        if changed(change, name):
-            before, after = change.before.config.get(name), change.after.config.get(name)
+    earlier = _earlier(change)
+    if _becomes(change) or earlier:
+        yield _removed(change, evidence, earlier)
+    for name, meaning in _MEANING.items():
+        if change.before.compacted and name not in earlier and changed(change, name):
             yield Consequence(
                 kind="compaction",
                 weight=Weight.NOTE,
-                message=f"{name} goes from {_spelled(name, before)} to {_spelled(name, after)}: {meaning}",
+                message=f"{goes([name], change.before, change.after)}: {meaning}",
                 place=change.at("config", name),
             )
 
 
-def _tombstones(change: Change, evidence: Evidence) -> Consequence:
-    assert change.live and change.before and change.after
-    horizon = _horizon(change, evidence.now)
-    old = evidence.below(change.live, horizon)
-    going = {partition: (extent.start, old[partition]) for partition, extent in filled(change.live).items()}
-    behind = group_effects(evidence.groups, change.name, going)
-    names = sorted({effect.group for effect in behind})
+def _removed(change: Change, evidence: Evidence, earlier: list[str]) -> Consequence:
+    live, tail = change.live, evidence.tail
+    assert live and change.before and change.after
+    total, hidden = records_of(live), unseen_partitions(live)
+    most = total - tail.kept if tail else total
+    loses = bool(most or hidden)
+    names = ["cleanup.policy"] if _becomes(change) else earlier
+    because = list(unseen(live))
+    if tail and tail.keyless and _becomes(change):
+        exact = "" if tail.whole else f" of the newest {tail.records:,}"
+        because.append(
+            f"{count(tail.keyless, 'record')}{exact} without a key: the first cleaning drops them, and producers that "
+            "send such are refused from now on"
+        )
+    elif _becomes(change):
+        because.append("records without a key are dropped by the first cleaning, and refused from now on")
+    because.append("of each key only the newest record is kept; the active segment is not cleaned")
     return Consequence(
-        kind="tombstones",
-        weight=Weight.DANGER if behind else Weight.NOTE,
-        message=f"{_TOMBSTONES} goes from {times(change.before.number(_TOMBSTONES))} to "
-        f"{times(change.after.number(_TOMBSTONES))}: "
-        + (
-            f"{listed(names)} lag further behind than that, and may never learn of deletions"
-            if behind
-            else "no group that has committed offsets is further behind than that"
-        ),
-        because=["a tombstone goes that long after the cleaning that first met it"],
-        measured="committed offsets against the offset that was written before the new time; tombstones among those "
-        "records are not counted",
-        remedy="let the groups catch up first, or let them read the topic from its start afterwards" if behind else "",
-        evidence={"groups_behind": len(names)},
-        groups=behind,
-        place=change.at("config", _TOMBSTONES),
+        kind="compaction",
+        weight=weight_of(change, Allowance.COMPACT) if loses else Weight.NOTE,
+        message=f"{_what(change, names)}: the log cleaner removes {at_most(most, 'record')} of {total:,}",
+        because=because,
+        measured=_measured(tail.records if tail else None, bool(tail and tail.whole)),
+        remedy=remedy_of(change, Allowance.COMPACT, "leave the setting as it is") if loses else "",
+        evidence={
+            "records": most,
+            "records in all": total,
+            "keyless": tail.keyless if tail else None,
+            "records_read": tail.records if tail else 0,
+            "partitions not seen": len(hidden),
+        },
+        place=change.at("config", names[0]),
     )
 
 
-def _shorter(change: Change) -> bool:
+def _becomes(change: Change) -> bool:
     assert change.before and change.after
-    before, after = change.before.number(_TOMBSTONES), change.after.number(_TOMBSTONES)
-    return change.before.compacted and before is not None and after is not None and after < before
+    return change.after.compacted and not change.before.compacted
 
 
-def _horizon(change: Change, now: int) -> int:
-    assert change.after
-    return now - (change.after.number(_TOMBSTONES) or 0)
+def _earlier(change: Change) -> list[str]:
+    """Return the settings of which the change lets the cleaner come sooner, of a topic that stays compacted."""
+    assert change.before and change.after
+    if not change.before.compacted:
+        return []
+    before, after = change.before.config, change.after.config
+    return [*(name for name in _LOWER if lowered(name, before.get(name), after.get(name))), *sooner(change)]
 
 
-def _spelled(name: str, value: str | None) -> str:
-    if value is None:
-        return "nothing"
-    return times(int(value)) if name.endswith(".ms") else value
+def _what(change: Change, names: list[str]) -> str:
+    assert change.before and change.after
+    if _becomes(change):
+        return "the topic becomes compacted"
+    return goes(names, change.before, change.after)
+
+
+def _measured(read: int | None, whole: bool) -> str:
+    if read is None:
+        return "the records could not be read (Read on the topic), so that all of them may go"
+    return f"{'all' if whole else 'the newest'} {count(read, 'record')} were read; at most, as further keys may be kept"

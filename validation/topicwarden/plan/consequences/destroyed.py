@@ -1,41 +1,46 @@
 """A topic that is deleted, or created again: everything in it is gone.
 
 Kafka cannot take partitions away and cannot rename a topic, so that fewer partitions are a deletion and a
-creation, and a new name is one too. A deletion takes two merges: `allow: [delete]` is deployed first, which
-lifts Pulumi's protection, and only then the YAML may go.
+creation, and a new name is one too. A deletion takes two merges: `allow: [delete]` is deployed first, and only then
+the YAML may be removed; Pulumi's state records what the last deployed YAML allowed.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.change import Action, Consequence, PartitionEffect, Weight
 from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.said import bytes_of, count, group_effects, listed, loss, records_of
-from topicwarden.plan.evidence import Asks, Evidence, filled
+from topicwarden.plan.consequences.guard import unseen, unseen_partitions
+from topicwarden.plan.consequences.wording import bytes_of, count, group_effects, listed, loss, records_of
+from topicwarden.plan.evidence import Evidence, Needs, filled
 from topicwarden.topic import Allowance
 
 
-def asks(change: Change, now: int) -> Asks | None:
-    if change.live is None or change.action not in {Action.DELETE, Action.RECREATE}:
+def needs(change: Change, now: int) -> Needs | None:
+    if change.live is None or change.action not in {Action.DELETE, Action.RECREATE} or change.duplicates:
         return None
-    return Asks(groups=True)
+    return Needs(groups=True)
 
 
-def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     live = change.live
     assert live
     everything = {partition: (extent.start, extent.end) for partition, extent in filled(live).items()}
     active = [group for group in evidence.groups if group.members]
     recreated = change.action is Action.RECREATE
-    protected = change.deployed is not None and change.deployed.protected
-    refused = not change.allows(Allowance.RECREATE) if recreated else protected
+    refused = not change.permits(Allowance.RECREATE if recreated else Allowance.DELETE)
     yield Consequence(
         kind="destroyed",
         weight=Weight.REFUSED if refused else Weight.DANGER,
         message=(_lowered(change) if recreated else "the topic would be deleted; ") + f"{loss(live)} would be lost",
-        because=list(_because(change, evidence, [group.name for group in active])),
-        measured="offsets and log sizes of the leaders; where the topic is compacted or transactional, fewer records",
+        because=[*unseen(live), *_because(change, evidence, [group.name for group in active])],
+        measured="offsets and log sizes of the leaders; at most, as compaction and transactions leave gaps",
         remedy=_remedy(change, refused),
-        evidence={"records": records_of(live), "bytes": bytes_of(live), "active_groups": len(active)},
+        evidence={
+            "records": records_of(live),
+            "bytes": bytes_of(live),
+            "active_groups": len(active),
+            "partitions not seen": len(unseen_partitions(live)),
+        },
         partitions=[
             PartitionEffect(
                 partition=partition,
@@ -65,7 +70,7 @@ def _because(change: Change, evidence: Evidence, active: list[str]) -> Iterable[
         names = [group.name for group in evidence.groups]
         yield f"{count(len(names), 'consumer group')} read it: {listed(names)}"
     if active:
-        yield f"of these with members at this moment: {listed(active)}"
+        yield f"of these with active members: {listed(active)}"
     if change.action is Action.DELETE and evidence.created:
         yield (
             f"the same deploy creates {listed(evidence.created)}; if that is its new name: Kafka renames no topic, "

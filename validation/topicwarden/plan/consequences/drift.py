@@ -9,23 +9,25 @@ from collections.abc import Iterable
 from topicwarden.change import Action, Consequence, Setting, Weight
 from topicwarden.kafka.snapshot import SET_ON_TOPIC
 from topicwarden.plan.change import Change
-from topicwarden.plan.evidence import Asks, Evidence
+from topicwarden.plan.evidence import Evidence, Needs
 
 _BY_REBALANCE = "replication_factor"
 
 
-def asks(change: Change, now: int) -> Asks | None:
-    return Asks() if change.deployed is not None and change.action is not Action.DELETE else None
+def needs(change: Change, now: int) -> Needs | None:
+    return Needs() if change.deployed is not None and change.action is not Action.DELETE else None
 
 
-def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+    if change.name in evidence.snapshot.hidden:
+        return
     if change.live is None:
         yield Consequence(
             kind="missing",
             weight=Weight.DANGER,
-            message="the topic was deployed, and is not on the cluster: deleted by hand, or hidden from this user",
+            message="the topic was deployed, and is not on the cluster: somebody deleted it",
             because=["Pulumi believes in its state, so that a deploy changes nothing"],
-            remedy="grant Describe on it, or find out who deleted it; `pulumi up --refresh` creates it again, empty",
+            remedy="find out who deleted it; `pulumi up --refresh` creates it again, empty",
             place=change.at(),
         )
         return

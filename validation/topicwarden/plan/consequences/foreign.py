@@ -8,15 +8,15 @@ from collections.abc import Iterable
 
 from topicwarden.change import Action, Consequence, Weight
 from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.said import listed
-from topicwarden.plan.evidence import Asks, Evidence
+from topicwarden.plan.consequences.wording import listed
+from topicwarden.plan.evidence import Evidence, Needs
 
 
-def asks(change: Change, now: int) -> Asks | None:
-    return Asks() if change.action is Action.ADOPT else None
+def needs(change: Change, now: int) -> Needs | None:
+    return Needs() if change.action is Action.ADOPT else None
 
 
-def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     differing = [setting for setting in change.settings if setting.declared != setting.live]
     if not differing:
         yield Consequence(

@@ -9,20 +9,20 @@ from collections.abc import Iterable
 from topicwarden.change import Consequence, PartitionEffect, Weight
 from topicwarden.kafka.batches import NEWEST
 from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.said import count, size
-from topicwarden.plan.evidence import Asks, Evidence
+from topicwarden.plan.consequences.wording import count, size
+from topicwarden.plan.evidence import Evidence, Needs
 
 _SETTING = "max.message.bytes"
 
 
-def asks(change: Change, now: int) -> Asks | None:
+def needs(change: Change, now: int) -> Needs | None:
     if change.before is None or change.after is None:
         return None
     before, after = change.before.number(_SETTING), change.after.number(_SETTING)
-    return Asks(batches=True) if before is not None and after is not None and after < before else None
+    return Needs(batches=True) if before is not None and after is not None and after < before else None
 
 
-def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     assert change.after
     limit = change.after.number(_SETTING) or 0
     over = {partition: found for partition, found in sorted(evidence.largest_batches.items()) if found > limit}

@@ -9,15 +9,17 @@ from collections.abc import Iterable
 
 from topicwarden.change import Consequence, PartitionEffect, Weight
 from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.said import count
-from topicwarden.plan.evidence import Asks, Evidence, changed
+from topicwarden.plan.consequences.guard import remedy_of, weight_of
+from topicwarden.plan.consequences.wording import count
+from topicwarden.plan.evidence import Evidence, Needs, changed
+from topicwarden.topic import Allowance
 
 
-def asks(change: Change, now: int) -> Asks | None:
-    return Asks() if changed(change, "min.insync.replicas") else None
+def needs(change: Change, now: int) -> Needs | None:
+    return Needs() if changed(change, "min.insync.replicas") else None
 
 
-def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     assert change.live and change.before and change.after
     before, after = change.before.number("min.insync.replicas") or 1, change.after.number("min.insync.replicas") or 1
     stopped = [state for state in change.live.replicas if len(state.in_sync) < min(after, len(state.replicas))]
@@ -49,11 +51,22 @@ def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
             place=change.at("config", "min.insync.replicas"),
         )
     elif after < before:
+        replicas = min(len(state.replicas) for state in change.live.replicas)
+        survived, survives = min(before, replicas) - 1, min(after, replicas) - 1
+        weaker = survives < survived
         yield Consequence(
             kind="min-insync",
-            weight=Weight.NOTE,
-            message=f"min.insync.replicas goes from {before} to {after}: an acknowledged write may lie on "
-            f"{count(after, 'broker')} only, and is lost with it",
-            evidence={"before": before, "after": after},
+            weight=weight_of(change, Allowance.LOWER_MIN_INSYNC) if weaker else Weight.NOTE,
+            message=f"min.insync.replicas goes from {before} to {after}: a write that is acknowledged from now on "
+            f"survives the loss of {count(survives, 'broker')}, so far {survived}",
+            because=["an acknowledged write is for sure on as many replicas as min.insync.replicas says"],
+            measured="the replicas of every partition when the cluster was read",
+            remedy=remedy_of(change, Allowance.LOWER_MIN_INSYNC, f"keep {before}") if weaker else "",
+            evidence={
+                "before": before,
+                "after": after,
+                "losses_survived_before": survived,
+                "losses_survived_after": survives,
+            },
             place=change.at("config", "min.insync.replicas"),
         )

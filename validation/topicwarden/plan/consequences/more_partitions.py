@@ -12,19 +12,19 @@ from math import lcm
 from topicwarden.change import Consequence, Weight
 from topicwarden.kafka.partitioners import PARTITIONERS
 from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.said import count, listed
-from topicwarden.plan.evidence import Asks, Evidence
+from topicwarden.plan.consequences.wording import count, listed
+from topicwarden.plan.evidence import Evidence, Needs
 
 _DEFAULT = "murmur2"
 
 
-def asks(change: Change, now: int) -> Asks | None:
+def needs(change: Change, now: int) -> Needs | None:
     if change.live is None or change.after is None or change.after.partitions <= change.live.topic.partitions:
         return None
-    return Asks(groups=True, tail=True)
+    return Needs(groups=True, tail=True)
 
 
-def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     assert change.live and change.after and change.declaration
     before, after = change.live.topic.partitions, change.after.partitions
     contents = change.declaration.topic.contents

@@ -8,22 +8,24 @@ from collections.abc import Iterable
 
 from topicwarden.change import Consequence, PartitionEffect, Weight
 from topicwarden.plan.change import Change, place_of
-from topicwarden.plan.consequences.said import count
+from topicwarden.plan.consequences.guard import remedy_of, weight_of
+from topicwarden.plan.consequences.wording import count
 from topicwarden.plan.durability import Durability, durability_after, durability_now, received, seconds
-from topicwarden.plan.evidence import Asks, Evidence
+from topicwarden.plan.evidence import Evidence, Needs
 from topicwarden.plan.placement import Move
+from topicwarden.topic import Allowance
 
 THROTTLE = 50 << 20
 """Bytes a second into and out of each broker: what `topicwarden rebalance` takes where it is told nothing else."""
 
 
-def asks(change: Change, now: int) -> Asks | None:
+def needs(change: Change, now: int) -> Needs | None:
     if change.live is None or change.declaration is None:
         return None
-    return Asks() if change.declaration.topic.replication_factor != change.live.topic.replication_factor else None
+    return Needs() if change.declaration.topic.replication_factor != change.live.topic.replication_factor else None
 
 
-def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     assert change.live and change.declaration
     declared, live = change.declaration.topic, change.live
     for problem in evidence.placement.problems:
@@ -41,14 +43,23 @@ def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         durability_after(declared, live, moves, evidence.snapshot),
     )
     copied = sum(received(moves).values())
+    fewer = declared.replication_factor < max(len(state.replicas) for state in live.replicas)
+    weight = (
+        weight_of(change, Allowance.REDUCE_REPLICAS)
+        if fewer
+        else Weight.DANGER
+        if then.losses_writing < 0
+        else Weight.NOTE
+    )
     yield Consequence(
         kind="replication-factor",
-        weight=Weight.DANGER if then.losses_writing < 0 else Weight.NOTE,
+        weight=weight,
         message=f"replication factor {live.topic.replication_factor} to {declared.replication_factor}: "
         f"`pulumi up` leaves the replicas where they are; `topicwarden rebalance` {_work(moves, copied)}",
         because=[f"{_survives('now', now)}; {_survives('then', then)}"],
         measured=f"the leaders' log sizes, at {THROTTLE >> 20} MiB/s into and out of each broker (--throttle)",
-        remedy="run `topicwarden rebalance` after the deploy",
+        remedy=(fewer and remedy_of(change, Allowance.REDUCE_REPLICAS, "keep the replicas"))
+        or "run `topicwarden rebalance` after the deploy",
         evidence={
             "bytes": copied,
             "seconds_at_least": round(seconds(moves, THROTTLE), 1),

@@ -1,165 +1,204 @@
-"""Less is kept: by time, by size, or because a compacted topic will delete by time.
+"""Less is kept: by time, by size, or because a compacted topic is to delete as well.
 
-By time it is exact: the first record that the new ``retention.ms`` still protects is asked of the broker
-(ListOffsets by time), all before it have expired, and all of those go, as soon as the segment that they
-lie in holds nothing younger; so never more than is foretold. By size Kafka deletes oldest segments as long
-as the log stays larger than ``retention.bytes`` without them: the bytes are what is above the new limit,
-the records are in proportion. Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``,
+Counts are upper bounds. By time, all records before the first one that the new ``retention.ms`` protects
+(ListOffsets by time) have expired; Kafka deletes a segment when its newest record has expired. By size, Kafka
+deletes the oldest segment as long as the log is not smaller than ``retention.bytes`` without it: never more bytes
+than are above the limit. Source: ``UnifiedLog.deleteRetentionMsBreachedSegments`` and
 ``deleteRetentionSizeBreachedSegments``.
+
+Every cut is refused that shortens the life of records, also if none of them expires today.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from topicwarden.change import Consequence, PartitionEffect, Weight
 from topicwarden.kafka.snapshot import Extent, LiveTopic
-from topicwarden.moment import utc
 from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.said import count, group_effects, readers_said, size, times
-from topicwarden.plan.evidence import FIRST, Asks, Evidence, filled
+from topicwarden.plan.consequences.guard import remedy_of, unseen, unseen_partitions, weight_of
+from topicwarden.plan.consequences.wording import at_most, count, group_effects, readers, records_of, size, times
+from topicwarden.plan.evidence import FIRST, Evidence, Needs, filled
 from topicwarden.topic import Allowance, Topic
 
+_DAY_MS = 86_400_000
+_HORIZONS = {"at once": 0, "within a day": _DAY_MS, "within a week": 7 * _DAY_MS}
 
-def asks(change: Change, now: int) -> Asks | None:
-    if change.before is None or change.after is None:
+Bounds = dict[int, tuple[int, int]]
+"""By partition: the first offset that goes, and the first one that stays."""
+
+
+def needs(change: Change, now: int) -> Needs | None:
+    if change.before is None or change.after is None or change.live is None:
         return None
-    cuts = _cutoffs(change, now)
-    if not cuts and not _smaller(change):
+    by_time, by_size = _shorter(change.before, change.after), smaller(change.before, change.after)
+    if not by_time and by_size is None:
         return None
-    return Asks(times=frozenset({FIRST, *cuts}), groups=True)
+    cutoffs = (
+        [cutoff for horizon in _HORIZONS.values() for cutoff in _cutoffs(change, now + horizon)] if by_time else []
+    )
+    return Needs(times=frozenset({FIRST, *cutoffs}), groups=True)
 
 
-def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
-    yield from _by_time(change, evidence)
-    yield from _by_size(change, evidence)
+def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+    assert change.before and change.after
+    if _shorter(change.before, change.after):
+        yield _by_time(change, evidence)
+    limit = smaller(change.before, change.after)
+    if limit is not None:
+        yield _by_size(change, evidence, limit)
 
 
-def _by_time(change: Change, evidence: Evidence) -> Iterable[Consequence]:
-    live, cuts = change.live, _cutoffs(change, evidence.now)
-    if not cuts:
-        return
+def _by_time(change: Change, evidence: Evidence) -> Consequence:
+    live = change.live
     assert live and change.before and change.after
-    new, *old = cuts
-    expired = evidence.below(live, new)
-    already = evidence.below(live, old[0]) if old else {}
-    going = {
-        partition: (max(extent.start, already.get(partition, 0)), expired[partition])
-        for partition, extent in filled(live).items()
-        if expired[partition] > max(extent.start, already.get(partition, 0))
-    }
-    if not going:
-        return
-    partitions = [_effect(live, partition, bounds, evidence, new) for partition, bounds in going.items()]
-    records = sum(end - start for start, end in going.values())
+    expiring = {name: _expiring(change, evidence, horizon) for name, horizon in _HORIZONS.items()}
+    records = {name: _records(bounds) for name, bounds in expiring.items()}
+    going = next((bounds for bounds in expiring.values() if bounds), _all_of(live))
+    total, hidden = records_of(live), unseen_partitions(live)
     groups = group_effects(evidence.groups, change.name, going)
     before, after = change.before.retention_time, change.after.retention_time
-    yield Consequence(
+    empty = not total and not hidden
+    return Consequence(
         kind="retention-cut",
-        weight=_weight(change),
-        message=f"{_was(before)} and will be {times(after)}: {count(records, 'record')} in "
-        f"{count(len(going), 'partition')} expire{_span(partitions)}",
+        weight=Weight.NOTE if empty else weight_of(change, Allowance.SHRINK_RETENTION),
+        message=f"{_was(before)} and will be {times(after)}: "
+        + (
+            "the topic is empty"
+            if empty
+            else f"{at_most(records['at once'], 'record')} of {total:,} in {count(live.topic.partitions, 'partition')} "
+            f"expire at once, {records['within a day']:,} within a day, {records['within a week']:,} within a week"
+        ),
         because=[
-            "Kafka deletes whole segments: the last of these records go when their segment holds nothing younger",
-            *readers_said(evidence.groups, groups, change.name),
+            *unseen(live),
+            *(["every record that is there now expires earlier than it would have"] if not empty else []),
+            "at most: Kafka deletes whole segments, each when its newest record has expired",
+            *readers(evidence.groups, groups),
         ],
-        measured="offsets asked of the brokers by time: never more than these; bytes in proportion of the offsets",
-        remedy=_remedy(change),
+        measured="offsets asked of the brokers by time",
+        remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the retention") if not empty else "",
         evidence={
-            "records": records,
-            "bytes": sum(effect.bytes or 0 for effect in partitions),
+            "records": records["at once"],
+            "records within a day": records["within a day"],
+            "records within a week": records["within a week"],
+            "records in all": total,
+            "partitions not seen": len(hidden),
+            "bytes": sum(_share(live.extents[number], end - start) or 0 for number, (start, end) in going.items()),
             "retention.ms before": before,
             "retention.ms after": after,
         },
-        partitions=partitions,
+        partitions=[_effect(live, number, bounds, evidence) for number, bounds in sorted(going.items())],
         groups=groups,
         place=change.at("config", "retention.ms"),
     )
 
 
-def _by_size(change: Change, evidence: Evidence) -> Iterable[Consequence]:
-    live, limit = change.live, _smaller(change)
-    if limit is None or live is None:
-        return
-    over = {
-        partition: (extent, extent.log_bytes - limit)
-        for partition, extent in filled(live).items()
-        if extent.log_bytes is not None and extent.log_bytes > limit
-    }
-    if not over:
-        return
-    going = {
-        partition: (extent.start, extent.start + (extent.end - extent.start) * above // (extent.log_bytes or 1))
-        for partition, (extent, above) in over.items()
-    }
-    partitions = [
-        PartitionEffect(
-            partition=partition,
-            records=end - start,
-            bytes=over[partition][1],
-            first_offset=start,
-            last_offset=max(start, end - 1),
-        )
-        for partition, (start, end) in going.items()
-    ]
-    bytes_over = sum(above for _, above in over.values())
-    groups = group_effects(evidence.groups, change.name, going)
-    yield Consequence(
+def _by_size(change: Change, evidence: Evidence, limit: int) -> Consequence:
+    live = change.live
+    assert live
+    over = bytes_over(live, limit)
+    going = {number: _oldest(live.extents[number], above) for number, above in over.items()}
+    unknown = [number for number, extent in filled(live).items() if extent.log_bytes is None]
+    groups = group_effects(evidence.groups, change.name, _all_of(live) if over or unknown else {})
+    total, hidden = records_of(live), unseen_partitions(live)
+    empty = not total and not hidden
+    return Consequence(
         kind="retention-cut",
-        weight=_weight(change),
-        message=f"a partition will keep {size(limit)}: up to {size(bytes_over)}, about "
-        f"{count(sum(end - start for start, end in going.values()), 'record')}, of "
-        f"{count(len(going), 'partition')} go, the oldest first",
+        weight=Weight.NOTE if empty else weight_of(change, Allowance.SHRINK_RETENTION),
+        message=f"a partition will keep {size(limit)}: "
+        + ("the topic is empty" if empty else f"at most {size(sum(over.values()))} of {_partitions(over)} go at once")
+        + (", the oldest first" if over else ""),
         because=[
-            "Kafka deletes the oldest segment as long as the log is no smaller than retention.bytes without it, "
-            "so that up to segment.bytes more than the limit stay",
-            *readers_said(evidence.groups, groups, change.name),
+            *unseen(live),
+            *([f"the size of {_partitions(unknown)} could not be seen (Describe on Cluster)"] * bool(unknown)),
+            *(["every partition keeps less than it would have"] if not empty else []),
+            *([f"by its bytes, about {_records(going):,} of {count(total, 'record')}; at most all"] * bool(over)),
+            "at most: Kafka deletes the oldest segment only if the log is no smaller than retention.bytes without it",
+            *readers(evidence.groups, groups),
         ],
-        measured="bytes of the leaders' logs; records in proportion of the offsets: an estimate",
-        remedy=_remedy(change),
-        evidence={"bytes": bytes_over, "retention.bytes": limit},
-        partitions=partitions,
+        measured="bytes of the leaders' logs",
+        remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the size") if not empty else "",
+        evidence={
+            "bytes": sum(over.values()),
+            "records": total if over or unknown else 0,
+            "retention.bytes": limit,
+            "partitions not seen": len(hidden) + len(unknown),
+        },
+        partitions=[
+            PartitionEffect(partition=number, bytes=above, first_offset=live.extents[number].start)
+            for number, above in sorted(over.items())
+        ],
         groups=groups,
         place=change.at("config", "retention.bytes"),
     )
 
 
-def _cutoffs(change: Change, now: int) -> list[int]:
-    """The moment before which records will have expired, and the one before which they have by now; none where no
-    less is kept.
-    """
-    assert change.before and change.after
-    before, after = change.before.retention_time, change.after.retention_time
-    if after is None or (before is not None and after >= before):
-        return []
-    return [now - after, *([] if before is None else [now - before])]
+def smaller(before: Topic, after: Topic) -> int | None:
+    """Return the new ``retention.bytes`` if it is lower than the one in force; None if not."""
+    held, limit = size_limit(before), size_limit(after)
+    return limit if limit is not None and (held is None or limit < held) else None
 
 
-def _smaller(change: Change) -> int | None:
-    """The new ``retention.bytes`` where it is lower than what holds."""
-    assert change.before and change.after
-    before, after = (_limit(topic) for topic in (change.before, change.after))
-    return after if after is not None and (before is None or after < before) else None
-
-
-def _limit(topic: Topic) -> int | None:
+def size_limit(topic: Topic) -> int | None:
+    """Return the bytes that a partition keeps at least; None without a limit."""
     most = topic.number("retention.bytes")
     return most if "delete" in (topic.cleanup_policies or ()) and most is not None and most >= 0 else None
 
 
-def _effect(
-    live: LiveTopic, partition: int, bounds: tuple[int, int], evidence: Evidence, cutoff: int
-) -> PartitionEffect:
+def bytes_over(live: LiveTopic, limit: int) -> dict[int, int]:
+    """Return by partition how many bytes its log is larger than ``limit``."""
+    return {
+        number: extent.log_bytes - limit
+        for number, extent in filled(live).items()
+        if extent.log_bytes is not None and extent.log_bytes > limit
+    }
+
+
+def _shorter(before: Topic, after: Topic) -> bool:
+    held, kept = before.retention_time, after.retention_time
+    return kept is not None and (held is None or kept < held)
+
+
+def _cutoffs(change: Change, now: int) -> list[int]:
+    """Return the times before which records have expired at ``now``: by the new retention, then by the old one."""
+    assert change.before and change.after
+    kept = [change.after.retention_time, change.before.retention_time]
+    return [now - each for each in kept if each is not None]
+
+
+def _expiring(change: Change, evidence: Evidence, horizon: int) -> Bounds:
+    """Return what expires within ``horizon`` milliseconds by the new retention, and would not by the old one."""
+    assert change.live
+    new, *old = _cutoffs(change, evidence.now + horizon)
+    expired = evidence.below(change.live, new)
+    anyway = evidence.below(change.live, old[0]) if old else {}
+    bounds = {
+        number: (max(extent.start, anyway.get(number, 0)), expired[number])
+        for number, extent in filled(change.live).items()
+    }
+    return {number: (start, end) for number, (start, end) in bounds.items() if start < end}
+
+
+def _all_of(live: LiveTopic) -> Bounds:
+    return {number: (extent.start, extent.end) for number, extent in filled(live).items()}
+
+
+def _records(bounds: Bounds) -> int:
+    return sum(end - start for start, end in bounds.values())
+
+
+def _oldest(extent: Extent, above: int) -> tuple[int, int]:
+    return extent.start, extent.start + (extent.end - extent.start) * above // (extent.log_bytes or 1)
+
+
+def _effect(live: LiveTopic, number: int, bounds: tuple[int, int], evidence: Evidence) -> PartitionEffect:
     start, end = bounds
-    extent = live.extents[partition]
-    first = evidence.first_at.get(FIRST, {}).get(partition)
-    latest = extent.latest_timestamp
+    first = evidence.first_at.get(FIRST, {}).get(number)
     return PartitionEffect(
-        partition=partition,
+        partition=number,
         records=end - start,
-        bytes=_share(extent, end - start),
+        bytes=_share(live.extents[number], end - start),
         first_offset=start,
         last_offset=end - 1,
         first_timestamp=first[1] if first and first[0] == start else None,
-        last_timestamp=latest if latest is not None and latest < cutoff else cutoff - 1,
     )
 
 
@@ -167,22 +206,9 @@ def _share(extent: Extent, records: int) -> int | None:
     return None if extent.log_bytes is None else extent.log_bytes * records // (extent.end - extent.start)
 
 
-def _weight(change: Change) -> Weight:
-    return Weight.DANGER if change.allows(Allowance.SHRINK_RETENTION) else Weight.REFUSED
-
-
-def _remedy(change: Change) -> str:
-    if change.allows(Allowance.SHRINK_RETENTION):
-        return ""
-    return "keep the retention, or write `allow: [shrink-retention]` into the YAML if the loss was thought over"
+def _partitions(numbers: Collection[int]) -> str:
+    return count(len(numbers), "partition")
 
 
 def _was(before: int | None) -> str:
     return "nothing expires now; retention.ms counts" if before is None else f"retention.ms is {times(before)}"
-
-
-def _span(partitions: Iterable[PartitionEffect]) -> str:
-    listed = list(partitions)
-    first = [effect.first_timestamp for effect in listed if effect.first_timestamp is not None]
-    last = [effect.last_timestamp for effect in listed if effect.last_timestamp is not None]
-    return f", written {utc(min(first))} to {utc(max(last))}" if first and last else ""

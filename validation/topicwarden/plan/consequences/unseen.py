@@ -1,22 +1,57 @@
-"""A topic whose configuration the brokers do not tell this user: nothing can be foretold of a change to it."""
+"""What this user may not see: nothing is predicted of it, and so nothing is changed.
+
+Kafka answers TOPIC_AUTHORIZATION_FAILED for a topic that is hidden and for one that does not exist alike: neither may
+be concluded. Without DescribeConfigs, neither the settings in force nor the brokers' defaults are known.
+"""
 
 from collections.abc import Iterable
 
 from topicwarden.change import Action, Consequence, Weight
 from topicwarden.plan.change import Change
-from topicwarden.plan.evidence import Asks, Evidence
+from topicwarden.plan.consequences.wording import listed
+from topicwarden.plan.effects import EFFECTS, Risk
+from topicwarden.plan.evidence import Evidence, Needs
+
+_WRITES = frozenset({Action.CREATE, Action.ADOPT, Action.UPDATE, Action.RECREATE})
 
 
-def asks(change: Change, now: int) -> Asks | None:
-    hidden = change.live is not None and not change.live.sources
-    return Asks() if hidden and change.action is not Action.DELETE else None
+def needs(change: Change, now: int) -> Needs | None:
+    return Needs() if change.declaration is not None else None
 
 
-def foretell(change: Change, evidence: Evidence) -> Iterable[Consequence]:
-    yield Consequence(
-        kind="unseen",
-        weight=Weight.DANGER,
-        message="the topic's configuration may not be seen, so that nothing is foretold of what this does to its data",
-        remedy="grant DescribeConfigs on the topic, and plan again",
-        place=change.at("config"),
-    )
+def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+    weight = Weight.REFUSED if change.action in _WRITES else Weight.DANGER
+    if change.name in evidence.snapshot.hidden:
+        yield Consequence(
+            kind="unseen",
+            weight=weight,
+            message="the brokers do not tell whether the topic exists, so that nothing is known of what is in it",
+            because=["Kafka answers alike for a topic that is hidden from this user and for one that does not exist"],
+            remedy="grant Describe on the topic (or on its name), and plan again",
+            place=change.at(),
+        )
+    elif change.live is not None and not change.live.sources:
+        yield Consequence(
+            kind="unseen",
+            weight=weight,
+            message="the topic's configuration may not be read, so that the effect on its data is not known",
+            remedy="grant DescribeConfigs on the topic, and plan again",
+            place=change.at("config"),
+        )
+    elif names := _unknown_defaults(change):
+        yield Consequence(
+            kind="unseen",
+            weight=weight,
+            message=f"the deploy leaves {listed(names)} to the brokers, whose settings may not be read: what will "
+            "be in force is not known",
+            remedy="declare them, or grant DescribeConfigs on the Cluster resource, and plan again",
+            place=change.at("config"),
+        )
+
+
+def _unknown_defaults(change: Change) -> list[str]:
+    """Return the settings that can do harm, that the deploy unsets, and of which no broker tells its default."""
+    if change.live is None or change.after is None or change.declaration is None:
+        return []
+    unset = change.live.own_config.keys() - change.declaration.topic.config.keys() - change.after.config.keys()
+    return sorted(name for name in unset if name in EFFECTS and EFFECTS[name].risk is not Risk.NONE)

@@ -9,7 +9,7 @@ from topicwarden.specs.fix.keys import misspelt_keys
 from topicwarden.specs.fix.order import key_order
 from topicwarden.specs.fix.parts import Part, parts
 from topicwarden.specs.fix.units import unit_spelling
-from topicwarden.specs.model import Defaults, Spec
+from topicwarden.specs.model import Defaults, Settings, Spec
 from topicwarden.specs.nodes import Document, read_documents
 
 Step: TypeAlias = Callable[[str, list[Part]], str]
@@ -38,7 +38,7 @@ def fixed(data: bytes, defaults: bool) -> bytes:
     return mark + text.encode("utf-8")
 
 
-def _stepped(step: Step, text: str, documents: list[Document], shape: type[Defaults]) -> tuple[str, list[Document]]:
+def _stepped(step: Step, text: str, documents: list[Document], shape: type[Settings]) -> tuple[str, list[Document]]:
     changed = step(text, parts(text, documents, shape))
     after = None if changed == text else _read(changed.encode("utf-8"))
     # The edits are of text; whatever they should make of it, it must stay YAML of as many documents.

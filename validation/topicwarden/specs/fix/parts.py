@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from topicwarden.specs.core import compose
-from topicwarden.specs.model import Defaults
+from topicwarden.specs.model import Settings
 from topicwarden.specs.nodes import Document, KeyPath
 
 
@@ -18,7 +18,7 @@ class Part:
     """A document that is a mapping: its plain value, its root, and the nodes of each key and its value by path."""
 
     value: Mapping[str, Any]
-    shape: type[Defaults]
+    shape: type[Settings]
     root: yaml.MappingNode
     nodes: Mapping[KeyPath, tuple[yaml.ScalarNode, yaml.Node]]
 
@@ -32,7 +32,7 @@ class Edit:
     new: str
 
 
-def parts(text: str, documents: Iterable[Document], shape: type[Defaults]) -> list[Part]:
+def parts(text: str, documents: Iterable[Document], shape: type[Settings]) -> list[Part]:
     """The mappings among the documents of ``text``, which ``documents`` were read from without a problem."""
     values = [document.value for document in documents if isinstance(document.value, dict)]
     roots = [root for root in compose(text) if isinstance(root, yaml.MappingNode)]

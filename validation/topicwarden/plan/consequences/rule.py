@@ -7,14 +7,14 @@ from typing import Protocol
 
 from topicwarden.change import Consequence
 from topicwarden.plan.change import Change
-from topicwarden.plan.evidence import Asks, Evidence
+from topicwarden.plan.evidence import Evidence, Needs
 
 
-class Foreteller(Protocol):
+class ConsequenceRule(Protocol):
     """A module with these two functions; its docstring says what it foretells, from what, and how exactly."""
 
-    def asks(self, change: Change, now: int) -> Asks | None:
+    def needs(self, change: Change, now: int) -> Needs | None:
         """What it needs to see (``now`` in milliseconds); None where the change is none of its business."""
 
-    def foretell(self, change: Change, evidence: Evidence) -> Iterable[Consequence]:
-        """What follows; called only where ``asks`` gave something."""
+    def evaluate(self, change: Change, evidence: Evidence) -> Iterable[Consequence]:
+        """What follows; called only where ``needs`` gave something."""

@@ -9,8 +9,11 @@ from topicwarden.kafka.groups import Group
 from topicwarden.kafka.snapshot import LiveTopic
 from topicwarden.moment import utc
 from topicwarden.specs.units import DURATION, SIZE
+from topicwarden.topic import Topic
 
 _MOST_NAMES = 5
+_ENDLESS = 2**63 - 1
+"""Kafka's default for some times: the largest number there is."""
 
 
 def count(number: int, noun: str) -> str:
@@ -19,7 +22,24 @@ def count(number: int, noun: str) -> str:
 
 
 def times(milliseconds: int | None) -> str:
-    return "for ever" if milliseconds is None or milliseconds < 0 else DURATION.spelled(milliseconds)
+    if milliseconds is None or milliseconds < 0 or milliseconds == _ENDLESS:
+        return "for ever"
+    return DURATION.spelled(milliseconds)
+
+
+def spelled(setting: str, value: str | None) -> str:
+    """Return a setting's value as people write it: a time in its unit, no value as ``nothing``."""
+    if value is None:
+        return "nothing"
+    return times(int(value)) if setting.endswith(".ms") else value
+
+
+def goes(names: Iterable[str], before: Topic, after: Topic) -> str:
+    """``segment.ms goes from 7d to 1h``, for each of ``names``."""
+    return ", ".join(
+        f"{name} goes from {spelled(name, before.config.get(name))} to {spelled(name, after.config.get(name))}"
+        for name in names
+    )
 
 
 def size(number: int | None) -> str:
@@ -46,29 +66,44 @@ def group_effects(groups: Iterable[Group], topic: str, going: Mapping[int, tuple
     ]
 
 
-def readers_said(groups: Sequence[Group], unread: Sequence[GroupEffect], topic: str) -> Iterable[str]:
-    """Who reads the topic, and who has not read what goes."""
+def readers(groups: Sequence[Group], unread: Sequence[GroupEffect]) -> Iterable[str]:
+    """Yield which consumer groups read the topic, and which of them have not read what goes."""
     if not groups:
-        yield "no consumer group that may be seen has committed offsets on it"
+        yield "no visible consumer group reads the topic or has committed offsets for it"
         return
+    names = listed([group.name for group in groups])
     if not unread:
-        yield f"{count(len(groups), 'consumer group')} of the topic ({listed([g.name for g in groups])}) read all of it"
-        return
-    lacking: dict[str, int] = {}
-    for effect in unread:
-        lacking[effect.group] = lacking.get(effect.group, 0) + effect.records
-    shown = [f"{name} ({count(records, 'record')})" for name, records in sorted(lacking.items())]
-    yield f"not read yet by {listed(shown)}"
+        yield f"{count(len(groups), 'consumer group')} of the topic ({names}) read all of it"
+    else:
+        lacking: dict[str, int] = {}
+        for effect in unread:
+            lacking[effect.group] = lacking.get(effect.group, 0) + effect.records
+        shown = [f"{name} ({count(records, 'record')})" for name, records in sorted(lacking.items())]
+        yield f"not read yet by {listed(shown)}"
+    if silent := [group.name for group in groups if not group.offsets and group.members]:
+        yield f"with active members and without committed offsets: {listed(silent)}"
+
+
+def at_most(number: int, noun: str) -> str:
+    """``at most 2,000 records``; ``no record``."""
+    return f"at most {count(number, noun)}" if number else f"no {noun}"
 
 
 def loss(live: LiveTopic) -> str:
-    """All that a topic holds. Offsets count an upper bound of the records: compaction and transactions leave gaps."""
+    """All that a topic holds, as far as it can be seen.
+
+    Offsets count an upper bound of the records: compaction and transactions leave gaps.
+    """
     extents = live.extents.values()
+    hidden = len(live.replicas) - len(extents)
+    if hidden:
+        seen = f"{at_most(records_of(live), 'record')} in {count(len(extents), 'partition')}"
+        return f"{seen}, and what {count(hidden, 'partition')} without a leader hold, which could not be seen,"
     if not records_of(live):
         return "nothing, as the topic is empty,"
     sizes = [extent.log_bytes for extent in extents if extent.log_bytes is not None]
     written = max((extent.latest_timestamp for extent in extents if extent.latest_timestamp is not None), default=None)
-    records = f"up to {count(records_of(live), 'record')}"
+    records = at_most(records_of(live), "record")
     known = [records, f"{sum(sizes):,} bytes on the leaders' disks" if sizes else ""]
     newest = f" (the newest of {utc(written)})" if written is not None else ""
     return " in ".join(part for part in known if part) + newest

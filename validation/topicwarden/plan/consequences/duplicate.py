@@ -1,0 +1,28 @@
+"""Pulumi's state holds a topic twice: the engine deletes the topic of the resource that no program registers.
+
+`pulumi import` makes such a resource, and so does a rename of the project's components.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.change import Consequence, Weight
+from topicwarden.plan.change import Change
+from topicwarden.plan.consequences.wording import loss
+from topicwarden.plan.evidence import Evidence, Needs
+
+
+def needs(change: Change, now: int) -> Needs | None:
+    return Needs() if change.duplicates else None
+
+
+def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+    for urn in change.duplicates:
+        yield Consequence(
+            kind="duplicate",
+            weight=Weight.REFUSED,
+            message=f"Pulumi's state holds the topic under another URN, {urn}, which no program registers: `pulumi up` "
+            "would delete the topic itself" + (f"; {loss(change.live)} would be lost" if change.live else ""),
+            remedy=f"`pulumi state delete --force '{urn}'` forgets that resource and leaves the topic alone",
+            evidence={"urn": urn},
+            place=change.at(),
+        )

@@ -1,0 +1,41 @@
+"""Tiered storage is turned off: everything that is only in remote storage is deleted.
+
+Kafka refuses to turn it off unless ``remote.log.delete.on.disable`` is true, and then deletes all remote segments
+(KIP-950).
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.change import Consequence
+from topicwarden.plan.change import Change
+from topicwarden.plan.consequences.guard import remedy_of, unseen, weight_of
+from topicwarden.plan.consequences.wording import at_most, records_of
+from topicwarden.plan.effects import lowered
+from topicwarden.plan.evidence import Evidence, Needs
+from topicwarden.topic import Allowance
+
+SETTING = "remote.storage.enable"
+
+
+def needs(change: Change, now: int) -> Needs | None:
+    if change.before is None or change.after is None:
+        return None
+    return Needs() if lowered(SETTING, change.before.config.get(SETTING), change.after.config.get(SETTING)) else None
+
+
+def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+    assert change.live
+    yield Consequence(
+        kind="tiered-storage-off",
+        weight=weight_of(change, Allowance.SHRINK_RETENTION),
+        message=f"{SETTING} becomes false: {at_most(records_of(change.live), 'record')} that are only in remote "
+        "storage are deleted",
+        because=[*unseen(change.live), "at most: how many are on the brokers' own disks as well cannot be asked"],
+        remedy=remedy_of(
+            change,
+            Allowance.SHRINK_RETENTION,
+            "set remote.log.copy.disable: true instead, which keeps remote segments readable",
+        ),
+        evidence={"records": records_of(change.live)},
+        place=change.at("config", SETTING),
+    )

@@ -1,0 +1,55 @@
+"""Other timestamps are taken: producers are refused, or new records expire by another clock.
+
+A record outside ``message.timestamp.before.max.ms`` and ``message.timestamp.after.max.ms`` is refused with
+INVALID_TIMESTAMP (KIP-937). Retention by time counts from the records' timestamps: with CreateTime these are the
+producers', so that a record that is stamped in the past expires sooner. Records that are there are not changed.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.change import Consequence, Weight
+from topicwarden.plan.change import Change
+from topicwarden.plan.consequences.wording import goes
+from topicwarden.plan.effects import EFFECTS, lowered
+from topicwarden.plan.evidence import Evidence, Needs, changed
+
+TYPE = "message.timestamp.type"
+LIMITS = tuple(name for name, effect in EFFECTS.items() if effect.consequence == "timestamp-limit")
+
+
+def needs(change: Change, now: int) -> Needs | None:
+    return Needs() if changed(change, TYPE) or _stricter(change) else None
+
+
+def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+    assert change.before and change.after
+    for name in _stricter(change):
+        yield Consequence(
+            kind="timestamp-limit",
+            weight=Weight.DANGER,
+            message=f"{goes([name], change.before, change.after)}: producers that send records outside of it "
+            " are refused with INVALID_TIMESTAMP",
+            place=change.at("config", name),
+        )
+    if changed(change, TYPE):
+        after = change.after.config.get(TYPE)
+        expires = after == "CreateTime" and change.after.retention_time is not None
+        yield Consequence(
+            kind="timestamp-type",
+            weight=Weight.DANGER if expires else Weight.NOTE,
+            message=f"{TYPE} goes from {change.before.config.get(TYPE)} to {after}: "
+            + (
+                "new records expire by the producers' clocks; one that is stamped in the past expires sooner"
+                if expires
+                else "new records have other timestamps than the producers or consumers may expect"
+            ),
+            because=["records that are there keep their timestamps"],
+            place=change.at("config", TYPE),
+        )
+
+
+def _stricter(change: Change) -> list[str]:
+    if change.before is None or change.after is None:
+        return []
+    before, after = change.before.config, change.after.config
+    return [name for name in LIMITS if lowered(name, before.get(name), after.get(name))]

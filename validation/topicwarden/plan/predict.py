@@ -1,0 +1,118 @@
+"""What follows from every change, computed from the live cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from topicwarden.change import BY_WEIGHT, Action, Consequence, TopicPlan, Weight
+from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.plan.change import Change, changes
+from topicwarden.plan.consequences import CONSEQUENCES
+from topicwarden.plan.deployed import DeployedStack
+from topicwarden.plan.evidence import Evidence, gather, merged
+from topicwarden.plan.placement import place
+from topicwarden.problem import Location, Problem
+from topicwarden.specs.resolve import Declaration
+
+
+def predict(
+    cluster: Cluster,
+    snapshot: Snapshot,
+    declarations: Sequence[Declaration],
+    deployed: DeployedStack,
+) -> tuple[TopicPlan, ...]:
+    """Return every topic that is to change, with what follows, sorted by name.
+
+    ``snapshot`` holds at least the topics declared and deployed; ``deployed`` is Pulumi's state.
+    """
+    found = changes(declarations, deployed, snapshot)
+    needed = {
+        change.name: {
+            name: needs
+            for name, rule in CONSEQUENCES.items()
+            if (needs := rule.needs(change, snapshot.taken_at)) is not None
+        }
+        for change in found
+    }
+    evidence = gather(cluster, snapshot, {name: merged(needs.values()) for name, needs in needed.items()})
+    placement = place((change.declaration for change in found if change.declaration), snapshot)
+    created = tuple(change.name for change in found if change.action is Action.CREATE)
+    return tuple(
+        _plan(change, needed[change.name], replace(evidence[change.name], placement=placement, created=created))
+        for change in found
+    )
+
+
+def _plan(change: Change, rules: Iterable[str], evidence: Evidence) -> TopicPlan:
+    consequences = [one for name in rules for one in CONSEQUENCES[name].evaluate(change, evidence)]
+    held = _held(change, consequences)
+    return TopicPlan(
+        topic=change.name,
+        domain=change.declaration.topic.domain if change.declaration else "",
+        action=Action.DRIFT if held else change.action,
+        settings=list(change.settings),
+        consequences=sorted(
+            [_as_held(one) for one in consequences] if held else consequences,
+            key=lambda one: BY_WEIGHT.index(one.weight),
+        ),
+        held=held,
+        place=change.at(),
+    )
+
+
+def _held(change: Change, consequences: Iterable[Consequence]) -> bool:
+    """Return whether the deploy leaves what was changed by hand.
+
+    The YAML is as last deployed, so that all that would change is put back; and to put it back would lose something
+    that the YAML does not allow to lose.
+    """
+    if change.edited or change.live is None or change.action not in _PUTS_BACK:
+        return False
+    return any(one.weight is Weight.REFUSED and one.kind in _BY_CONFIG for one in consequences)
+
+
+def _as_held(consequence: Consequence) -> Consequence:
+    if consequence.weight is not Weight.REFUSED or consequence.kind not in _BY_CONFIG:
+        return consequence
+    return consequence.model_copy(
+        update={
+            "weight": Weight.DANGER,
+            "message": f"it was changed by hand and is left so, as putting back what is declared would lose data: "
+            f"{consequence.message}",
+            "remedy": "declare it as it is now, or allow the loss by name: "
+            + (consequence.remedy.rpartition("write ")[2] or "see the consequence"),
+        }
+    )
+
+
+_PUTS_BACK = frozenset({Action.UPDATE, Action.DRIFT, Action.RECREATE})
+_BY_CONFIG = frozenset(
+    {
+        *("destroyed", "retention-cut", "earlier-roll", "compaction", "tombstones", "tiered-storage-off"),
+        *("min-insync", "unclean-election", "flush"),
+    }
+)
+"""Kinds of consequences that do not come about if the deploy leaves the live settings and partitions."""
+
+
+def refusals(plans: Iterable[TopicPlan]) -> list[Problem]:
+    """Return what may not be done, each at the line that asks for it: the guard of preview and deploy."""
+    return [
+        Problem(_location(plan, consequence), _message(plan.topic, consequence), rule=consequence.kind)
+        for plan in plans
+        for consequence in plan.consequences
+        if consequence.weight is Weight.REFUSED
+    ]
+
+
+def _location(plan: TopicPlan, consequence: Consequence) -> Location:
+    found = consequence.place or plan.place
+    return Location(found.file, found.line, found.column) if found else Location("Pulumi's state")
+
+
+def _message(topic: str, consequence: Consequence) -> str:
+    because = "".join(f"; {reason}" for reason in consequence.because)
+    remedy = f". {consequence.remedy[0].upper()}{consequence.remedy[1:]}" if consequence.remedy else ""
+    return f"{topic}: {consequence.message}{because}{remedy}"
