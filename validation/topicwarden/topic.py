@@ -12,21 +12,26 @@ class Allowance(StrEnum):
     """One destructive change that a topic's own YAML may allow by name; each word permits nothing else."""
 
     DELETE = "delete"
-    """The topic is deleted when its YAML is removed."""
     RECREATE = "recreate"
-    """The topic is deleted and created again, with fewer partitions."""
     SHRINK_RETENTION = "shrink-retention"
-    """Records are kept for less time, or fewer bytes of them."""
     COMPACT = "compact"
-    """The log cleaner removes records that it would not remove, or not yet."""
     REDUCE_REPLICAS = "reduce-replicas"
-    """Partitions lose replicas."""
     LOWER_MIN_INSYNC = "lower-min-insync"
-    """A write is acknowledged by fewer replicas."""
     UNCLEAN_ELECTION = "unclean-election"
-    """A replica that lacks acknowledged records may become leader."""
     RELAX_FLUSH = "relax-flush"
-    """Records are forced to disk less often."""
+
+
+PERMITS = {
+    Allowance.DELETE: "The topic is deleted when its YAML is removed.",
+    Allowance.RECREATE: "The topic is deleted and created again, with fewer partitions.",
+    Allowance.SHRINK_RETENTION: "Records are kept for less time, or fewer bytes of them.",
+    Allowance.COMPACT: "The log cleaner removes records that it would not remove, or not yet.",
+    Allowance.REDUCE_REPLICAS: "Partitions lose replicas.",
+    Allowance.LOWER_MIN_INSYNC: "A write is acknowledged by fewer replicas.",
+    Allowance.UNCLEAN_ELECTION: "A replica that lacks acknowledged records may become leader.",
+    Allowance.RELAX_FLUSH: "Records are forced to disk less often.",
+}
+"""What each word permits."""
 
 
 @dataclass(frozen=True, order=True)

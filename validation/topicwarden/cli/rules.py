@@ -8,6 +8,7 @@ from typing import Final
 
 from topicwarden.audit.checks import CHECKS
 from topicwarden.cli import output
+from topicwarden.plan import page as guards
 from topicwarden.policies.page import page
 from topicwarden.problem import Refusal
 
@@ -46,5 +47,5 @@ What `topicwarden audit` judges on the cluster and its records. A check gives on
 Each check says what holds where it passes, when it may say **fail**, an example, what to do, and where
 the rule comes from."""
 
-PAGES: Final[Mapping[str, Callable[[], str]]] = {"rules": page, "checks": checks_page}
-"""What the YAML is judged by, and what the cluster is; each is a page of ``docs/``."""
+PAGES: Final[Mapping[str, Callable[[], str]]] = {"rules": page, "checks": checks_page, "guards": guards.page}
+"""What the YAML is judged by, what the cluster is, and what a change may do; each is a page of ``docs/``."""

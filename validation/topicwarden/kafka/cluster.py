@@ -121,8 +121,8 @@ class Cluster:
         return largest_batches(self._admin, logs, {place: leader for place, (_, leader) in places.items()})
 
     def groups(self, topics: Collection[str]) -> tuple[Group, ...]:
-        """The consumer groups that have committed offsets in ``topics``; see ``groups``."""
-        return read_groups(self._admin, topics)
+        """The consumer groups that have committed offsets in ``topics``, or read them now; see ``groups``."""
+        return read_groups(self._admin, self.connection, topics)
 
     def tails(self, topics: Mapping[str, LiveTopic]) -> dict[str, Tail]:
         """The newest records of each topic; see ``tail``."""

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._group import ConsumerGroupDescription
 from kafka import KafkaAdminClient
 from kafka.errors import GroupAuthorizationFailedError
 
+from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.patience import patiently
+
+_TIMEOUT_S = 20.0
+_WITHOUT_MEMBERS = ("Empty", "Dead")
 
 _CONSUMERS = ("consumer", "streams", "")
 """Protocol types of groups that commit how far they read topics; Connect's workers and share groups do not."""
@@ -27,9 +34,9 @@ _STREAMS_METADATA = {1: 9, 2: 9}
 class Group:
     """A consumer group: its state, its members at the moment, and the next offset to read by topic and partition.
 
-    ``assigned`` are the partitions that its members read at the moment. Members and what they read are known of
-    groups of the classic protocol only, not of KIP-848's. ``streams`` tells that it is an application of Kafka
-    Streams, and its name the application's id.
+    ``assigned`` are the partitions that its members read at the moment. ``streams`` tells that it is an application
+    of Kafka Streams, and its name the application's id. ``hidden`` tells that this user may not see more than its name
+    (Describe on the group).
     """
 
     name: str
@@ -39,38 +46,61 @@ class Group:
     assigned: frozenset[tuple[str, int]] = frozenset()
     streams: bool = False
     hidden: bool = False
-    """Whether all but its name may not be seen (Describe on the group)."""
 
     @property
     def topics(self) -> frozenset[str]:
-        return frozenset(topic for topic, _ in self.offsets)
+        """Return the topics that it has committed offsets for, or reads at the moment."""
+        return frozenset(topic for topic, _ in (*self.offsets, *self.assigned))
 
 
-def read_groups(admin: KafkaAdminClient, topics: Collection[str]) -> tuple[Group, ...]:
-    """The groups that have committed an offset in any of ``topics``, sorted by name, with all their offsets.
+def read_groups(admin: KafkaAdminClient, connection: Connection, topics: Collection[str]) -> tuple[Group, ...]:
+    """Return the groups that have committed an offset in any of ``topics``, or read one now, with all their offsets.
 
-    One request a broker to list them, then two a coordinator. Groups that are hidden from this user come last;
-    without Describe on the cluster, Kafka itself leaves them out without a word.
+    They are sorted by name; hidden groups come last. One request a broker to list them, then two a coordinator.
+    Without Describe on the cluster, Kafka itself leaves groups out without an error.
     """
     listed = {str(group["group_id"]): group for group in patiently(admin.list_groups)}
     names = sorted(name for name, group in listed.items() if group["protocol_type"] in _CONSUMERS)
     committed = _committed(admin, names) if names else {}
-    readers = [name for name, held in sorted(committed.items()) if any(topic in topics for topic, _ in held)]
-    described = _described(admin, readers) if readers else {}
-    seen = tuple(
-        Group(
-            name,
-            state=str(listed[name].get("group_state") or described.get(name, {}).get("group_state", "")),
-            members=len(described.get(name, {}).get("members", ())),
-            offsets={place: offset for place, (offset, _) in committed[name].items()},
-            assigned=frozenset(_assigned(described.get(name, {}).get("members", ()))),
-            streams=listed[name]["protocol_type"] == "streams"
-            or described.get(name, {}).get("protocol_data") == _STREAMS
-            or any(_of_streams(metadata) for _, metadata in committed[name].values()),
-        )
-        for name in readers
+    readers = {name for name, held in committed.items() if any(topic in topics for topic, _ in held)}
+    active = {name for name in committed if str(listed[name].get("group_state") or "") not in _WITHOUT_MEMBERS}
+    described = _described(connection, readers | active)
+    groups = (
+        _group(name, str(listed[name]["protocol_type"]), committed[name], described.get(name))
+        for name in sorted(committed)
+        if name in readers or name in active
     )
-    return (*seen, *(Group(name, "", 0, hidden=True) for name in names if name not in committed))
+    found = tuple(group for group in groups if not group.topics.isdisjoint(topics))
+    return (*found, *(Group(name, "", 0, hidden=True) for name in names if name not in committed))
+
+
+def _group(
+    name: str,
+    protocol: str,
+    committed: Mapping[tuple[str, int], tuple[int, str]],
+    described: ConsumerGroupDescription | None,
+) -> Group:
+    members = described.members if described else []
+    return Group(
+        name,
+        state=_state(described) if described else "",
+        members=len(members),
+        offsets={place: offset for place, (offset, _) in committed.items()},
+        assigned=frozenset(
+            (place.topic, place.partition)
+            for member in members
+            if member.assignment
+            for place in member.assignment.topic_partitions
+        ),
+        streams=protocol == "streams"
+        or (described is not None and described.partition_assignor == _STREAMS)
+        or any(_of_streams(metadata) for _, metadata in committed.values()),
+    )
+
+
+def _state(described: ConsumerGroupDescription) -> str:
+    """Return Kafka's own name of a state, such as ``PreparingRebalance``."""
+    return "".join(word.capitalize() for word in described.state.name.split("_"))
 
 
 def _committed(admin: KafkaAdminClient, names: list[str]) -> dict[str, dict[tuple[str, int], tuple[int, str]]]:
@@ -91,18 +121,18 @@ def _committed(admin: KafkaAdminClient, names: list[str]) -> dict[str, dict[tupl
     }
 
 
-def _described(admin: KafkaAdminClient, names: list[str]) -> Mapping[str, Any]:
-    try:
-        return dict(patiently(lambda: admin.describe_groups(names)))
-    except ValueError:  # this client decodes what members say of themselves, and some say what is none of Kafka's
+def _described(connection: Connection, names: Collection[str]) -> dict[str, ConsumerGroupDescription]:
+    """Return members and state of groups of the classic protocol and of KIP-848's; hidden ones are left out."""
+    if not names:
         return {}
-
-
-def _assigned(members: Iterable[Any]) -> Iterable[tuple[str, int]]:
-    for member in members:
-        assignment = member.get("member_assignment")
-        for topic in assignment.get("assigned_partitions", ()) if isinstance(assignment, Mapping) else ():
-            yield from ((str(topic["topic"]), int(partition)) for partition in topic["partitions"])
+    futures = AdminClient({**connection.for_librdkafka()}).describe_consumer_groups(
+        sorted(names), request_timeout=_TIMEOUT_S
+    )
+    found: dict[str, ConsumerGroupDescription] = {}
+    for name, future in futures.items():
+        with suppress(KafkaException):  # not visible to this user, or of another kind, such as KIP-1071's
+            found[name] = future.result()
+    return found
 
 
 def _of_streams(metadata: str) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from kafka.admin import NewTopic
 
+from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.groups import read_groups
 from topicwarden.sandbox.stories.admin import connected
 from topicwarden.sandbox.stories.application import Application
@@ -39,6 +40,6 @@ def counting(servers: Sequence[str], application: Application) -> Iterator[None]
 
 def _counted(servers: Sequence[str]) -> bool:
     with connected(servers) as admin:
-        groups = read_groups(admin, [REPARTITION])
+        groups = read_groups(admin, Connection(tuple(servers), tls=False), [REPARTITION])
     committed = next((group.offsets for group in groups if group.name == APPLICATION), {})
     return {place[0] for place, offset in committed.items() if offset == _RECORDS} == {WORDS, REPARTITION}
