@@ -207,3 +207,20 @@ def test_keys_in_several_partitions_fail_and_the_cause_is_told() -> None:
     assert "over 4, then 6 partitions" in judgement.because[0]
     assert verdicts(judged("key-in-several-partitions", placed(Kind.ONE, None, "murmur2"))) == [Verdict.PASS]
     assert judged("key-in-several-partitions", replace(placed(Kind.GROWN, None, several=3), placement=None)) == []
+
+
+def test_brokers_with_different_defaults_fail_where_the_topic_leaves_it_to_them() -> None:
+    brokers = {
+        1: {"log.retention.hours": "1440"},
+        2: {"log.retention.hours": "1440"},
+        3: {"log.retention.ms": "3600000"},
+    }
+    of = subject()
+    of = replace(of, snapshot=replace(of.snapshot, broker_configs=brokers))
+    (failed,) = judged("broker-defaults", of)
+    assert failed.verdict is Verdict.FAIL
+    assert failed.message == "retention.ms is not declared, and differs by broker: 60d on 1, 2; 1h on 3"
+    assert of.declared
+    declared = replace(of, declared=replace(of.declared, config={"retention.ms": "60000"}))
+    assert judged("broker-defaults", declared) == []
+    assert judged("broker-defaults", subject()) == []

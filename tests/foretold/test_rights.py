@@ -61,6 +61,7 @@ def test_what_is_hidden_is_named(project: Project, cluster: Cluster) -> None:
     assert set(snapshot.topics) == {"mute.v1", "sealed.v1"}
     assert snapshot.unseen == (
         "the configuration of 1 topic (DescribeConfigs on it): mute.v1",
+        "the brokers' own settings (DescribeConfigs on the Cluster resource)",
         "the sizes of the logs (Describe on the Cluster resource)",
     )
 

@@ -162,7 +162,9 @@ _ORACLES: Final[dict[str, Callable[[Finding, Scene, Truth], Denial]]] = {
     "retention-time": _each(_undeleted),
     "retention-size": _each(_undeleted),
     "retention-blocked": _each(_blocked),
-    **dict.fromkeys(("internal-policy", "internal-replication", "internal-size", "group-lag"), _never),
+    **dict.fromkeys(
+        ("internal-policy", "internal-replication", "internal-size", "group-lag", "broker-defaults"), _never
+    ),
     **contents.ORACLES,
 }
 

@@ -92,6 +92,8 @@ class Snapshot:
                 "1 topic (DescribeConfigs on it)" if len(mute) == 1 else f"{len(mute)} topics (DescribeConfigs on them)"
             )
             said.append(f"the configuration of {topics}: {', '.join(mute[:5])}")
+        if not self.broker_configs:
+            said.append("the brokers' own settings (DescribeConfigs on the Cluster resource)")
         if held and all(extent.log_bytes is None for extent in held):
             said.append("the sizes of the logs (Describe on the Cluster resource)")
         return tuple(said)

@@ -1,6 +1,7 @@
 """Every check, by its id. A new one is a new file and a new line here."""
 
 from topicwarden.audit.checks import (
+    broker_defaults,
     compaction_gap,
     compaction_lag,
     compaction_ratio,
@@ -47,6 +48,7 @@ CHECKS: dict[str, Check] = {
     "topic-recreated": topic_recreated,
     "log-truncated": log_truncated,
     "config-drift": config_drift,
+    "broker-defaults": broker_defaults,
     "partition-count": partition_count,
     "replication-factor": replication_factor,
     "under-replicated": under_replicated,

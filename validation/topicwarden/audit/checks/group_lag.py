@@ -7,8 +7,7 @@ decides: what lay between is lost to it, and with ``latest`` everything is that 
 begins: the records between are gone, and are not committed. **suspect**, each with the group, the partitions and
 the number of offsets:
 
-- the same of a group of which no member is known to read it now: it may be abandoned, not be back yet, or be one of
-  KIP-848, whose members are not told;
+- the same of a group of which no member is known to read it now: it may be abandoned, or not be back yet;
 - the committed offset lies behind the log's end: the topic was truncated, or created again under its name;
 - the next records to read expire within a tenth of ``retention.ms``, or lie in the oldest tenth of a log that has
   reached ``retention.bytes``;

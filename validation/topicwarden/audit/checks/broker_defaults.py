@@ -1,0 +1,45 @@
+"""Every broker has the same default for what the topic leaves to its brokers.
+
+Each broker applies its own configuration to the replicas that it has, so that the topic behaves otherwise after an
+election. Looked at are the settings that can cost records, durability or availability (docs/guards.md).
+
+**fail**: two living brokers have different values for a setting that the YAML does not declare. A broker that is lost
+is not asked; where no broker's configuration may be read (DescribeConfigs on the Cluster resource), nothing is judged.
+
+Example: ``log.retention.hours`` is 1440 on two brokers and 1 on the third; ``retention.ms is not declared, and differs
+by broker: 60d on 1, 2; 1h on 3``.
+
+Remedy: declare the setting, or give all brokers the same value.
+
+Source: ``KafkaConfig.extractLogConfigMap``, ``LogConfig.fromProps``.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.plan.consequences.wording import spelled
+from topicwarden.plan.defaults import differing_defaults
+from topicwarden.plan.effects import EFFECTS, Risk
+from topicwarden.verdict import Verdict
+
+_SETTINGS = tuple(name for name, effect in EFFECTS.items() if effect.risk is not Risk.NONE)
+
+
+def applies(subject: Subject) -> bool:
+    return subject.declared is not None and subject.live is not None and bool(subject.snapshot.broker_configs)
+
+
+def judge(subject: Subject) -> Iterable[Judgement]:
+    assert subject.declared
+    for name in _SETTINGS:
+        brokers = {} if name in subject.declared.config else differing_defaults(subject.snapshot, name)
+        if brokers:
+            shown = "; ".join(f"{spelled(name, value)} on {', '.join(map(str, ids))}" for value, ids in brokers.items())
+            yield Judgement(
+                Verdict.FAIL,
+                f"{name} is not declared, and differs by broker: {shown}",
+                path=("config",),
+                because=("each broker applies its own value to the replicas that it has",),
+                remedy=f"declare {name}, or give all brokers the same value",
+                evidence={f"brokers with {value}": len(ids) for value, ids in brokers.items()},
+            )
