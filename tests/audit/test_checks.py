@@ -224,3 +224,10 @@ def test_brokers_with_different_defaults_fail_where_the_topic_leaves_it_to_them(
     declared = replace(of, declared=replace(of.declared, config={"retention.ms": "60000"}))
     assert judged("broker-defaults", declared) == []
     assert judged("broker-defaults", subject()) == []
+
+
+def test_a_topic_that_may_be_hidden_is_not_missing() -> None:
+    of = replace(subject(), live=None)
+    assert verdicts(judged("topic-missing", of)) == [Verdict.FAIL]
+    hidden = replace(of, snapshot=replace(of.snapshot, hidden=frozenset({"t"})))
+    assert verdicts(judged("topic-missing", hidden)) == [Verdict.UNDECIDABLE]

@@ -61,7 +61,7 @@ class Evidence:
 def gather(spark: SparkSession, request: Request, progress: Progress, history: History) -> Evidence:
     """Refuses where the cluster or Spark gives up; a history that is not to be had is only noted."""
     with open_cluster(request.connection) as cluster:
-        snapshot = cluster.snapshot()
+        snapshot = cluster.snapshot(expected=[declared.topic.name for declared in request.declarations])
         chosen = {name: topic for name, topic in snapshot.topics.items() if request.wants(name)}
         around = surroundings(cluster, snapshot, chosen)
         wanted = [topic for name, topic in chosen.items() if name not in around.unreadable]

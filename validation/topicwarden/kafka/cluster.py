@@ -9,7 +9,7 @@ from typing import Any
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import TopicAuthorizationFailedError, UnsupportedVersionError
+from kafka.errors import UnknownTopicOrPartitionError, UnsupportedVersionError
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
 from topicwarden.kafka.batches import batch_starts, largest_batches
@@ -73,10 +73,13 @@ class Cluster:
         )
 
     def _hidden(self, names: Collection[str]) -> frozenset[str]:
-        """Those of ``names`` that Kafka answers with TOPIC_AUTHORIZATION_FAILED, whether they exist or not."""
+        """Those of ``names`` of which Kafka does not say that they do not exist.
+
+        It answers TOPIC_AUTHORIZATION_FAILED alike for a topic that is hidden and for one that does not exist.
+        """
         described = self._admin.describe_topics(sorted(names)) if names else []
-        code = TopicAuthorizationFailedError.errno
-        return frozenset(str(topic["name"]) for topic in described if topic["error_code"] == code)
+        missing = UnknownTopicOrPartitionError.errno
+        return frozenset(str(topic["name"]) for topic in described if topic["error_code"] != missing)
 
     def log_starts(self, places: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """For each (topic, partition): the first offset that can be read at this moment."""

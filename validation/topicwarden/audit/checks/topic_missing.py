@@ -1,7 +1,8 @@
 """Every declared topic is on the cluster.
 
 **fail**: it is not, at the moment of the snapshot. Producers that find no topic fail, or make one with the brokers'
-defaults where ``auto.create.topics.enable`` lets them.
+defaults where ``auto.create.topics.enable`` lets them. **undecidable**: this user may not describe a topic of that name
+(Describe); Kafka answers TOPIC_AUTHORIZATION_FAILED whether it exists or not.
 
 Example: ``orders.placed.v1: is declared, and not on the cluster``; the YAML was merged, and nobody deployed it.
 
@@ -21,7 +22,14 @@ def applies(subject: Subject) -> bool:
 
 
 def judge(subject: Subject) -> Iterable[Judgement]:
-    if subject.live is None:
+    assert subject.declared
+    if subject.declared.name in subject.snapshot.hidden:
+        yield Judgement(
+            Verdict.UNDECIDABLE,
+            "is declared; whether it exists is not known, as the brokers do not tell this user",
+            remedy="grant Describe on the topic, then audit again; nothing is known of it, so change nothing",
+        )
+    elif subject.live is None:
         yield Judgement(
             Verdict.FAIL,
             "is declared, and not on the cluster",
