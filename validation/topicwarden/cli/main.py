@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from topicwarden import __version__
+from topicwarden.cli.failure import CODE, line_for
 from topicwarden.problem import Refusal
 from topicwarden.verdict import FailOn, Reading
 
@@ -353,6 +354,6 @@ def run() -> None:
     """The entry point."""
     try:
         app()
-    except Refusal as refusal:
-        print(f"topicwarden: {refusal}", file=sys.stderr)
-        sys.exit(2)
+    except Exception as error:  # noqa: BLE001 -- the one place where every error becomes a line and an exit code
+        print(f"topicwarden: {line_for(error)}", file=sys.stderr)
+        sys.exit(CODE)

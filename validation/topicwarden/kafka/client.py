@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -19,7 +20,7 @@ _TIMEOUT_MS = 20_000
 @contextmanager
 def open_admin(connection: Connection) -> Iterator[KafkaAdminClient]:
     """Connects, and closes again. Whatever Kafka refuses on the way becomes one ``Refusal``; so does the
-    ``RuntimeError`` with which the client's own event loop may end.
+    ``RuntimeError`` with which the client's own event loop may end, but not one of the code that uses the client.
     """
     servers = ",".join(connection.bootstrap_servers)
     try:
@@ -29,6 +30,8 @@ def open_admin(connection: Connection) -> Iterator[KafkaAdminClient]:
     try:
         yield admin
     except (KafkaError, RuntimeError) as error:
+        if not isinstance(error, KafkaError) and not _of_client(error):
+            raise
         raise Refusal(f"the Kafka cluster at {servers} stopped answering, or refused: {_said(error)}") from error
     finally:
         with suppress(KafkaError, OSError, RuntimeError):  # all that was asked for is there
@@ -56,6 +59,12 @@ def _client_settings(connection: Connection) -> dict[str, Any]:
             "sasl_plain_password": connection.password,
         }
     return settings
+
+
+def _of_client(error: BaseException) -> bool:
+    """Return whether the client itself raised ``error``."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    return bool(frames) and str(frames[-1][0].f_globals.get("__name__", "")).partition(".")[0] in ("kafka", "asyncio")
 
 
 def _said(error: BaseException) -> str:
