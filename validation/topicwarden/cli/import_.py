@@ -48,24 +48,25 @@ def import_(
 
 
 def _from_files(desk: Desk, sources: Sequence[Path], form: str | None, dry_run: bool) -> int:
-    found, problems = read_all([_source(desk.project, path) for path in sources], form)
-    topics = {one.topic.name: one.topic for one in found}
+    imported = read_all([_source(desk.project, path) for path in sources], form)
+    topics = {one.topic.name: one.topic for one in imported.topics}
     chosen = {name: topics[name] for name in desk.chosen(topics)}
-    draft = desk.drafted(chosen.values(), None)
-    places = {one.topic.name: one.place for one in found}
-    problems += [Problem(places[name], f"{name}: {why}", "value") for name, why in draft.refused.items()]
-    if problems:
-        desk.show(sorted(problems))
+    draft = desk.drafted(chosen.values(), None, {one.topic.name: one.comments for one in imported.topics})
+    places = {one.topic.name: one.place for one in imported.topics}
+    refused = [Problem(places[name], f"{name}: {why}", "value") for name, why in draft.refused.items()]
+    for note in imported.notes:
+        say(str(note))
+    if problems := sorted([*imported.problems, *refused]):
+        desk.show(problems)
         say(f"nothing was imported: {many(len(problems), 'error')}")
         return 1
     desk.write(draft.files, dry_run)
     differing = desk.differences(chosen, "in the file")
     _skipped(len(chosen) - sum(file.topic is not None for file in draft.files), 0, {})
     desk.show(differing)
-    if dry_run:
-        return 1 if differing else 0
-    wrong = desk.judged(draft.files)
-    say(f"next: `topicwarden import --stack {desk.stack}` adopts those that are on the cluster exactly so")
+    wrong = desk.judged(draft.files, dry_run)
+    if not dry_run:
+        say(f"next: `topicwarden import --stack {desk.stack}` adopts those that are on the cluster exactly so")
     return 1 if wrong or differing else 0
 
 
@@ -86,7 +87,7 @@ def _from_cluster(desk: Desk, dry_run: bool, files_only: bool) -> int:
         unadopted = {name: one for name, one in chosen.items() if name not in {*deployed, *draft.refused}}
         differing = {name: found for name, one in unadopted.items() if (found := desk.differences({name: one}, _HERE))}
         desk.show([problem for found in differing.values() for problem in found])
-        wrong = not dry_run and desk.judged(draft.files)
+        wrong = desk.judged(draft.files, dry_run)
         if engine and unadopted.keys() - differing:
             _adopt(engine, cluster, before)
         elif engine:

@@ -14,6 +14,7 @@ from topicwarden.policies.policy import Policy
 from topicwarden.policies.waivers import HeldWaiver
 from topicwarden.problem import Level, Problem, Refusal
 from topicwarden.project import Project
+from topicwarden.specs.files import SpecFile
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import Declaration, resolve
 
@@ -35,13 +36,20 @@ class Checked:
         return tuple(problem for problem in self.problems if problem.level is Level.ERROR)
 
 
-def check(project: Project, stacks: Sequence[str], today: date | None = None, paths: Sequence[Path] = ()) -> Checked:
+def check(
+    project: Project,
+    stacks: Sequence[str],
+    today: date | None = None,
+    paths: Sequence[Path] = (),
+    unwritten: Sequence[SpecFile] = (),
+) -> Checked:
     """Judges the project for ``stacks``; refuses a project that declares nothing, as an apply would delete all.
 
     ``today`` is the day by which waivers run out, by default the day it is. With ``paths``, files and folders below
-    ``topics/``, only their topics are read, and the defaults that hold there.
+    ``topics/``, only their topics are read, and the defaults that hold there. ``unwritten`` are files below
+    ``topics/`` that are judged as if they were on disk.
     """
-    loaded = load(project.topics, project.root, project.stack_names(), paths)
+    loaded = load(project.topics, project.root, project.stack_names(), paths, unwritten)
     if not loaded.topics and not loaded.problems and not paths:
         raise Refusal("topics/ declares no topic: write topics/<domain>/<topic>.yaml, see README.md")
     policy = load_policy(project, today)

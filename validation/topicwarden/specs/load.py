@@ -37,14 +37,21 @@ class Loaded:
     problems: tuple[Problem, ...]
 
 
-def load(topics_dir: Path, root: Path, stacks: Sequence[str], paths: Sequence[Path] = ()) -> Loaded:
+def load(
+    topics_dir: Path,
+    root: Path,
+    stacks: Sequence[str],
+    paths: Sequence[Path] = (),
+    unwritten: Sequence[SpecFile] = (),
+) -> Loaded:
     """Read every YAML file below ``topics_dir``; ``stacks`` are the stacks that exist.
 
-    With ``paths``, only these files and folders are read, and the ``_defaults.yaml`` that hold there.
+    With ``paths``, only these files and folders are read, and the ``_defaults.yaml`` that hold there. ``unwritten``
+    are files to read as if they were on disk.
     Locations are relative to ``root``. What is wrong is in ``problems``, all of it; nothing is raised.
     """
     loading = _Loading(tuple(stacks))
-    for found in read_files(topics_dir, root, paths):
+    for found in (*read_files(topics_dir, root, paths), *unwritten):
         if isinstance(found, Problem):
             loading.problems.append(found)
         else:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 
 from topicwarden.cli import output
 from topicwarden.cli.importing.place import place
@@ -16,6 +19,7 @@ from topicwarden.problem import Level, Problem, Refusal
 from topicwarden.project import Project
 from topicwarden.report.problems import text
 from topicwarden.report.problems.page import Page, many
+from topicwarden.specs.files import SpecFile
 from topicwarden.specs.load import Loaded, load
 from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.words import guess
@@ -51,12 +55,18 @@ class Desk:
             raise Refusal(f"none of {many(len(known), 'topic')} is like {' '.join(self.patterns)}{meant}")
         return found
 
-    def drafted(self, topics: Iterable[Topic], stack: str | None) -> Draft:
-        """Files for those topics that are not declared yet; ``stack`` is where they are so, None for everywhere."""
+    def drafted(
+        self, topics: Iterable[Topic], stack: str | None, comments: Mapping[str, Sequence[str]] = MappingProxyType({})
+    ) -> Draft:
+        """Files for those topics that are not declared yet; ``stack`` is where they are so, None for everywhere.
+
+        ``comments`` are lines to keep in a topic's file, by name.
+        """
         home = self.project.topics
         taken = [path.relative_to(home).as_posix().lower() for path in home.rglob("*")]
         schema = _SCHEMA if (self.project.root / _SCHEMA).is_file() else None
-        return draft([one for one in topics if one.name not in self.declared], self.loaded, stack, taken, schema)
+        new = [one for one in topics if one.name not in self.declared]
+        return draft(new, self.loaded, stack, taken, schema, comments=comments)
 
     def write(self, files: Sequence[NewFile], dry_run: bool) -> None:
         """Puts the files into place, or only shows them as a diff, and says so."""
@@ -85,12 +95,14 @@ class Desk:
                     found.append(Problem(declaration.places.at(path), message, "import"))
         return found
 
-    def judged(self, files: Collection[NewFile]) -> bool:
-        """Prints what specs and policies say of the new files; whether one of the problems is an error."""
+    def judged(self, files: Collection[NewFile], dry_run: bool) -> bool:
+        """Print what specs and policies say of the new files, written or not; return whether there is an error."""
         if not files:
             return False
+        unwritten = [_unwritten(file) for file in files] if dry_run else []
         new = {f"topics/{file.path}" for file in files}
-        problems = [one for one in check(self.project, [self.stack]).problems if one.location.file in new]
+        checked = check(self.project, [self.stack], unwritten=unwritten)
+        problems = [one for one in checked.problems if one.location.file in new]
         self.show(problems)
         errors = sum(problem.level is Level.ERROR for problem in problems)
         if problems:
@@ -116,8 +128,16 @@ def open_desk(project: Project, stack: str | None, patterns: Sequence[str]) -> D
 
 
 def say(line: str) -> None:
-    """To people, beside what is for programs."""
+    """Print a line to people, beside what is for programs; on a terminal, wrapped between words."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        line = textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     print(line, file=sys.stderr, flush=True)
+
+
+def _unwritten(file: NewFile) -> SpecFile:
+    *folder, name = file.path.split("/")
+    return SpecFile(f"topics/{file.path}", tuple(folder), name.removesuffix(".yaml"), file.text.encode())
 
 
 def _fits(name: str, patterns: Iterable[str]) -> bool:

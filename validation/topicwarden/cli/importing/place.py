@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -15,15 +16,17 @@ from topicwarden.specs.write import NewFile
 
 _STAGE: Final = ".importing"
 """Below ``topics/``: where files are made; the loader passes over names that begin with a dot."""
+_NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
+"""Why ``link`` fails on file systems without hard links, and between two of them."""
 
 
 def place(topics: Path, files: Sequence[NewFile]) -> None:
-    """Writes ``files`` below ``topics``, in their order, each whole or not at all; on a failure, none of them stays.
+    """Write ``files`` below ``topics``, in their order, never over another file; if one fails, none of them stays.
 
     A process that is killed leaves some of them, of which the next import takes what it finds for declared.
     """
     stage = topics / _STAGE
-    placed: list[Path] = []
+    placed: dict[Path, os.stat_result] = {}
     made: list[Path] = []
     with _alone(topics):
         try:
@@ -33,27 +36,66 @@ def place(topics: Path, files: Sequence[NewFile]) -> None:
                 (stage / str(number)).write_text(file.text, encoding="utf-8")
             for number, file in enumerate(files):
                 target = topics / file.path
-                made += [folder for folder in reversed(target.parents) if topics in folder.parents and _make(folder)]
-                if os.path.lexists(target):
-                    raise FileExistsError(0, "a file of this name came into being just now", str(target))
-                (stage / str(number)).rename(target)
-                placed.append(target)
+                for folder in reversed(target.parents):
+                    if topics in folder.parents:
+                        _make(folder, made)
+                placed[target] = _appear(stage / str(number), target)
         except OSError as error:
-            for target in placed:
-                target.unlink(missing_ok=True)
-            for folder in reversed(made):
-                folder.rmdir()
-            where = error.filename2 or error.filename or topics
+            _undo(placed, made)
+            where = error.filename or topics
             raise Refusal(f"nothing was imported, as {where} cannot be written: {error.strerror}") from error
         finally:
             shutil.rmtree(stage, ignore_errors=True)
 
 
-def _make(folder: Path) -> bool:
-    if folder.is_dir():
-        return False
-    folder.mkdir()
-    return True
+def _appear(staged: Path, target: Path) -> os.stat_result:
+    """Give a finished file the name ``target`` and return its identity; ``FileExistsError`` if the name is taken.
+
+    The system decides in one step, so that a file which appears meanwhile is never overwritten (``link(2)``).
+    """
+    try:
+        try:
+            os.link(staged, target, follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            _write(target, staged.read_bytes())
+    except FileExistsError as error:
+        message = "a file of this name appeared just now; import again"
+        raise FileExistsError(errno.EEXIST, message, str(target)) from error
+    return target.lstat()
+
+
+def _write(target: Path, data: bytes) -> None:
+    with target.open("xb") as stream:
+        try:
+            stream.write(data)
+            stream.flush()
+        except OSError:
+            target.unlink()
+            raise
+
+
+def _undo(placed: dict[Path, os.stat_result], made: Sequence[Path]) -> None:
+    """Remove what was written, but nothing that someone else has put in its place."""
+    for target, written in placed.items():
+        with suppress(OSError):
+            if os.path.samestat(target.lstat(), written):
+                target.unlink()
+    for folder in reversed(made):
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def _make(folder: Path, made: list[Path]) -> None:
+    """Make a folder and add it to ``made``; do neither if there is one."""
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        if not folder.is_dir():
+            raise
+    else:
+        made.append(folder)
 
 
 @contextmanager

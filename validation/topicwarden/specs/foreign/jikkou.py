@@ -2,56 +2,96 @@
 
 from __future__ import annotations
 
-from topicwarden.specs.foreign.kubernetes import Resource, resources
-from topicwarden.specs.foreign.reading import Reading, Settings, Values, settings, unknown_keys
-from topicwarden.specs.foreign.source import Source, at
+from typing import Final
+
+from topicwarden.specs.foreign.accounting import Fields
+from topicwarden.specs.foreign.kubernetes import Resource, resources, topics
+from topicwarden.specs.foreign.reading import Reading, Settings, Values, count, settings, unknown_keys
+from topicwarden.specs.foreign.source import Source
 from topicwarden.specs.words import guess, quoted, seen
 
-_GROUP = "kafka.jikkou.io/"
-_CORE = "core.jikkou.io/"
-_TOPIC = ("apiVersion", "kind", "metadata", "spec", "status")
-_SPEC = ("partitions", "replicas", "configs", "configMapRefs", "replicasAssignments")
+_GROUP: Final = "kafka.jikkou.io/"
+_CORE: Final = "core.jikkou.io/"
+_TOPIC: Final = ("apiVersion", "kind", "metadata", "spec", "status")
+_SPEC: Final = ("partitions", "replicas", "configs", "configMapRefs", "replicasAssignments")
+_LEFT_OUT: Final = {
+    "jikkou.io/delete": "marked for deletion (jikkou.io/delete), so not imported",
+    "jikkou.io/ignore": "ignored by Jikkou (jikkou.io/ignore), so not imported",
+}
+"""By the annotation (``CoreAnnotations``); Jikkou reads its value with ``Boolean.parseBoolean``."""
 
 
 def recognises(source: Source) -> bool:
-    return any(one.group(_GROUP) and one.kind.startswith("KafkaTopic") for one in resources(source))
+    documents = [Fields(source, document) for document in source.documents]
+    return any(one.group(_GROUP) and one.kind.startswith("KafkaTopic") for one in resources(documents))
 
 
-def read(source: Source) -> Reading:
-    reading = Reading(problems=list(source.problems))
-    maps = {
-        str(at(one.document, (*one.path, "metadata", "name"))[0]): settings(one.document, (*one.path, "data"), reading)
-        for one in resources(source)
-        if one.group(_CORE) and one.kind == "ConfigMap"
-    }
-    for one in resources(source):
-        if one.group(_GROUP) and one.kind == "KafkaTopic":
-            _topic(one, maps, reading)
-    return reading
-
-
-def _topic(one: Resource, maps: dict[str, Settings], reading: Reading) -> None:
-    document, spec = one.document, (*one.path, "spec")
-    unknown_keys(document, one.path, _TOPIC, reading)
-    unknown_keys(document, spec, _SPEC, reading)
-    inherited: Settings = {}
-    refs, place = at(document, (*spec, "configMapRefs"))
-    if refs is not None and not isinstance(refs, list):
-        reading.wrong(place, f"configMapRefs: expected a list of names, seen {seen(refs)}", "type")
-    for index, name in enumerate(refs if isinstance(refs, list) else ()):
-        if name in maps:
-            inherited |= maps[name]
+def read(reading: Reading) -> None:
+    documents = reading.documents()
+    maps = _ConfigMaps(documents, reading)
+    for one in topics(documents, reading, _GROUP, "Jikkou", ("ConfigMap",)):
+        annotations = one.annotations()
+        if why := next((why for mark, why in _LEFT_OUT.items() if annotations.get(mark) == "true"), None):
+            one.leave(reading, why)
         else:
-            meant = guess(str(name), maps) or "; put it into this file"
-            message = f"this file has no ConfigMap {quoted(str(name))}{meant}"
-            reading.wrong(document.at((*spec, "configMapRefs", index)), message, "value")
+            _topic(one, maps, reading)
+    maps.note_unused()
+
+
+def _topic(one: Resource, maps: _ConfigMaps, reading: Reading) -> None:
+    fields, spec = one.fields, (*one.path, "spec")
+    unknown_keys(fields, one.path, _TOPIC, reading)
+    unknown_keys(fields, spec, _SPEC, reading)
+    inherited = _inherited(one, maps, reading)
     reading.topic(
         Values(
-            named=at(document, (*one.path, "metadata", "name")),
+            named=fields.take((*one.path, "metadata", "name")),
             counts={
-                "partitions": at(document, (*spec, "partitions")),
-                "replication factor": at(document, (*spec, "replicas")),
+                "partitions": count(fields, (*spec, "partitions"), reading),
+                "replication factor": count(fields, (*spec, "replicas"), reading),
             },
-            config={**inherited, **settings(document, (*spec, "configs"), reading)},
-        )
+            config={**inherited, **settings(fields, (*spec, "configs"), reading)},
+        ),
+        [*one.comments(), *fields.keep((*spec, "replicasAssignments"), len(one.path))],
     )
+
+
+def _inherited(one: Resource, maps: _ConfigMaps, reading: Reading) -> Settings:
+    """The settings of the ConfigMaps that the topic refers to; a later one wins."""
+    path = (*one.path, "spec", "configMapRefs")
+    refs, place = one.fields.take(path)
+    if refs is not None and not isinstance(refs, list):
+        reading.wrong(place, f"configMapRefs: expected a list of names, seen {seen(refs)}", "type")
+    inherited: Settings = {}
+    for index, name in enumerate(refs if isinstance(refs, list) else ()):
+        if name in maps.names:
+            inherited |= maps.settings(name)
+        else:
+            meant = guess(str(name), maps.names) or "; put it into this file"
+            message = f"this file has no ConfigMap {quoted(str(name))}{meant}"
+            reading.wrong(one.fields.document.at((*path, index)), message, "value")
+    return inherited
+
+
+class _ConfigMaps:
+    """The ConfigMaps of a file, and which of them a topic refers to."""
+
+    def __init__(self, documents: list[Fields], reading: Reading) -> None:
+        self._reading = reading
+        self._unused = [one for one in resources(documents) if one.group(_CORE) and one.kind == "ConfigMap"]
+        self.names = {str(one.name): one for one in self._unused}
+        self._read: dict[str, Settings] = {}
+
+    def settings(self, name: str) -> Settings:
+        if name not in self._read:
+            one = self.names[name]
+            self._unused.remove(one)
+            for key in (("apiVersion",), ("kind",), ("metadata", "name")):
+                one.fields.take((*one.path, *key))
+            self._read[name] = settings(one.fields, (*one.path, "data"), self._reading)
+        return self._read[name]
+
+    def note_unused(self) -> None:
+        for one in self._unused:
+            _, place = one.fields.take(one.path)
+            self._reading.note(place, f"ConfigMap {one.name}", "no topic of this file refers to it, so not imported")

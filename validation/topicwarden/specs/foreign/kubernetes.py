@@ -2,42 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from topicwarden.specs.foreign.source import Source
-from topicwarden.specs.nodes import Document, KeyPath
+from topicwarden.specs.foreign.accounting import Fields
+from topicwarden.specs.foreign.reading import Reading
+from topicwarden.specs.nodes import KeyPath
+
+TOPIC: Final = "KafkaTopic"
+_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""What ``kubectl apply`` was given, as JSON in an annotation: the whole resource again."""
 
 
 @dataclass(frozen=True)
 class Resource:
-    """One resource, at ``path`` of a document."""
+    """One resource, at ``path`` of a document; ``lists`` are the paths of the lists that hold it."""
 
-    document: Document
+    fields: Fields
     path: KeyPath
     api: str
     kind: str
+    lists: tuple[KeyPath, ...] = ()
 
     def group(self, prefix: str) -> bool:
         return self.api.startswith(prefix)
 
+    @property
+    def name(self) -> Any:
+        return self.fields.at((*self.path, "metadata", "name"))[0]
 
-def resources(source: Source) -> Iterator[Resource]:
-    """Every resource of a file; the items of a ``List`` and of a ``KafkaTopicList`` each as one of its own."""
-    for document in source.documents:
-        value = document.value
-        if not isinstance(value, dict):
-            continue
-        api, kind = _text(value.get("apiVersion")), _text(value.get("kind"))
-        items = value.get("items")
-        if not kind.endswith("List") or not isinstance(items, list):
-            yield Resource(document, (), api, kind)
-            continue
-        for index, item in enumerate(items):
-            own = item if isinstance(item, dict) else {}
-            inner = kind.removesuffix("List")
-            yield Resource(document, ("items", index), _text(own.get("apiVersion", api)), _text(own.get("kind", inner)))
+    def annotations(self) -> dict[str, str]:
+        """Return the annotations of the resource and of its lists, as text in lower case."""
+        found: dict[str, str] = {}
+        for path in (*self.lists, self.path):
+            value, _ = self.fields.at((*path, "metadata", "annotations"))
+            found |= {key: str(text).lower() for key, text in value.items()} if isinstance(value, dict) else {}
+        return found
+
+    def comments(self) -> Iterator[str]:
+        """Account for the labels and annotations, and yield them as lines of a comment."""
+        for path in (*self.lists, self.path):
+            for key in ("labels", "annotations"):
+                value, _ = self.fields.at((*path, "metadata", key))
+                for name in value if isinstance(value, dict) else ():
+                    if name != _APPLIED:
+                        yield from self.fields.keep((*path, "metadata", key, name), len(path))
+
+    def leave(self, reading: Reading, reason: str) -> None:
+        """Leave the topic out with the reason, and account for all of it."""
+        _, place = self.fields.take(self.path)
+        reading.leave(place, self.name, reason)
+
+
+def resources(fields: Iterable[Fields]) -> Iterator[Resource]:
+    """Yield every resource; the items of a ``List`` and of a ``KafkaTopicList`` each as one of its own."""
+    for each in fields:
+        yield from _below(each, (), "", "", ())
+
+
+def topics(
+    documents: Iterable[Fields], reading: Reading, group: str, tool: str, others: tuple[str, ...] = ()
+) -> Iterator[Resource]:
+    """Yield the ``KafkaTopic`` resources of ``group`` that are not being deleted; name all other resources in notes.
+
+    ``others`` are kinds that the caller reads itself.
+    """
+    for one in resources(documents):
+        named = f"{one.kind} {one.name}"
+        if one.group(group) and one.kind == TOPIC:
+            one.fields.take((*one.path, "apiVersion"))
+            one.fields.take((*one.path, "kind"))
+            if one.fields.at((*one.path, "metadata", "deletionTimestamp"))[0] is not None:
+                one.leave(reading, "being deleted (metadata.deletionTimestamp), so not imported")
+            else:
+                yield one
+        elif one.kind == TOPIC:
+            _, place = one.fields.take(one.path)
+            reading.note(place, f"{named} ({one.api})", f"not of {tool} (see --from-format), so not imported")
+        elif one.kind and one.kind not in others:
+            _, place = one.fields.take(one.path)
+            reading.note(place, named, "not a topic, so not imported")
+
+
+def _below(fields: Fields, path: KeyPath, api: str, kind: str, lists: tuple[KeyPath, ...]) -> Iterator[Resource]:
+    value, _ = fields.at(path)
+    if not isinstance(value, dict):
+        return
+    api, kind = _text(value.get("apiVersion", api)), _text(value.get("kind", kind))
+    items = value.get("items")
+    if not kind.endswith("List") or not isinstance(items, list):
+        yield Resource(fields, path, api, kind, lists)
+        return
+    fields.take((*path, "apiVersion"))
+    fields.take((*path, "kind"))
+    for index in range(len(items)):
+        yield from _below(fields, (*path, "items", index), api, kind.removesuffix("List"), (*lists, path))
 
 
 def _text(value: Any) -> str:

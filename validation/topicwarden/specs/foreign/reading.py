@@ -2,46 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from topicwarden.problem import Location, Problem
+from topicwarden.problem import Level, Location, Problem
 from topicwarden.specs import configs
-from topicwarden.specs.foreign.source import at
+from topicwarden.specs.foreign.accounting import Fields, Text
+from topicwarden.specs.foreign.source import Source
 from topicwarden.specs.names import name_problem
-from topicwarden.specs.nodes import Document, KeyPath
+from topicwarden.specs.nodes import KeyPath
 from topicwarden.specs.words import guess, quoted, seen
 from topicwarden.topic import INTERNAL_TOPICS, Topic
 
 Settings: TypeAlias = dict[str, tuple[Any, Location, Location]]
 """By name, a setting's value, and the places of its key and of its value."""
 
+NOT_READ: Final = "not imported, because a topic's YAML has no place for it"
+COMMENTED: Final = "commented out, so not imported"
 _MOST: Final = {"partitions": 2**31 - 1, "replication factor": 2**15 - 1}
+_THROTTLE: Final = ".replication.throttled.replicas"
 
 
 @dataclass(frozen=True)
 class Found:
-    """A topic of a foreign file, and where it stands."""
+    """A topic of a foreign file, where it stands, and what is kept of it as comments."""
 
     topic: Topic
     place: Location
+    comments: tuple[str, ...] = ()
 
 
 @dataclass
 class Reading:
-    """What was read so far."""
+    """What was read so far, and what of the file is accounted for.
 
+    ``left_out`` counts the topics that the file itself excludes, such as those marked for deletion.
+    """
+
+    source: Source
     topics: list[Found] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    left_out: int = 0
+    _accounts: list[Fields | Text] = field(default_factory=list)
+    _notes: dict[str, list[tuple[Location, str]]] = field(default_factory=dict)
+
+    def documents(self) -> list[Fields]:
+        """Return the documents of the file. Each field that the reader does not account for is named in a note."""
+        fields = [Fields(self.source, document) for document in self.source.documents]
+        self._accounts += fields
+        self.problems += self.source.problems
+        for offset, comment in self.source.comments:
+            line = comment.partition("KAFKA_CREATE_TOPICS")
+            reason = COMMENTED if line[1] else "comments are not imported"
+            place = self.source.location(offset)
+            self.note(place, line[1] or f"line {place.line}", reason)
+        return fields
+
+    def text(self, *, shown: bool) -> Text:
+        """Return the text of the file. Text that the reader does not account for is named in a note.
+
+        ``shown`` quotes that text, which must not hold secrets.
+        """
+        text = Text(self.source, shown=shown)
+        self._accounts.append(text)
+        return text
 
     def wrong(self, place: Location, message: str, rule: str) -> None:
         self.problems.append(Problem(place, message, rule))
 
-    def topic(self, values: Values) -> None:
-        """Takes a topic, or what is wrong with it; Kafka's own topics are passed over."""
+    def note(self, place: Location, what: str, reason: str) -> None:
+        """Name something that is not converted; notes with the same reason become one."""
+        self._notes.setdefault(reason, []).append((place, what))
+
+    def leave(self, place: Location, name: Any, reason: str) -> None:
+        """Leave out a topic that the file itself excludes, with the reason."""
+        self.left_out += 1
+        self.note(place, str(name), reason)
+
+    def notes(self) -> list[Problem]:
+        """Return one warning for each reason: what is not converted, at the place of the first."""
+        notes = {reason: list(named) for reason, named in self._notes.items()}
+        for account in self._accounts:
+            for leftover in account.leftovers():
+                notes.setdefault(NOT_READ, []).append(leftover)
+        return [_note(reason, named) for reason, named in notes.items() if named]
+
+    def topic(self, values: Values, comments: Iterable[str] = ()) -> None:
+        """Take a topic, or what is wrong with it. Kafka's own topics are named in a note."""
+        kept = tuple(comments)
         name, place = values.name(self)
         if name in INTERNAL_TOPICS:
+            self.note(place, str(name), "Kafka's own topics, so not imported")
             return
         before = len(self.problems)
         if name is not None and (problem := name_problem(name)):
@@ -51,9 +104,9 @@ class Reading:
         config = {key: self._setting(key, value, places) for key, (value, *places) in values.config.items()}
         if name is None or partitions is None or replicas is None or len(self.problems) > before:
             return
-        kept = {key: value for key, value in config.items() if value is not None}
-        topic = Topic(name, partitions, replicas, dict(sorted(kept.items())), description=values.description)
-        self.topics.append(Found(topic, place))
+        settings_ = {key: value for key, value in config.items() if value is not None}
+        topic = Topic(name, partitions, replicas, dict(sorted(settings_.items())), description=values.description)
+        self.topics.append(Found(topic, place, kept))
 
     def _count(self, values: Values, what: str) -> int | None:
         value, place = values.counts[what]
@@ -77,7 +130,11 @@ class Reading:
             message = f"Kafka {configs.kafka_version()} has no topic configuration {quoted(name)}"
             self.wrong(places[0], message + (f"; did you mean {meant}?" if meant else ""), "config-unknown")
             return None
+        if name.endswith(_THROTTLE):
+            self.note(places[0], name, "a throttle of a replica move, so not imported")
+            return None
         if value is None:
+            self.note(places[0], name, "has no value, so not imported")
             return None
         if isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
             self.wrong(places[-1], f"{name}: expected {definition.expected}, seen {seen(value)}", "config-value")
@@ -109,25 +166,51 @@ class Values:
         return None, place
 
 
-def settings(document: Document, path: KeyPath, reading: Reading) -> Settings:
-    """The mapping of settings at ``path``; empty where there is none."""
-    value, place = at(document, path)
+def count(fields: Fields, path: KeyPath, reading: Reading) -> tuple[Any, Location]:
+    """Take the number at ``path``; report one that YAML 1.1 and YAML 1.2 read differently."""
+    _octal(fields, path, reading)
+    return fields.take(path)
+
+
+def settings(fields: Fields, path: KeyPath, reading: Reading) -> Settings:
+    """Take the mapping of settings at ``path``; empty where there is none."""
+    value, place = fields.take(path)
     if value is None:
         return {}
     if not isinstance(value, dict):
         reading.wrong(place, f"{path[-1]}: expected a mapping of settings, seen {seen(value)}", "type")
         return {}
     below = [(name, held, (*path, name)) for name, held in value.items()]
-    return {name: (held, document.at_key(where), document.at(where)) for name, held, where in below}
+    for _, _, where in below:
+        _octal(fields, where, reading)
+    at_key, at_value = fields.document.at_key, fields.document.at
+    return {name: (held, at_key(where), at_value(where)) for name, held, where in below}
 
 
-def unknown_keys(document: Document, path: KeyPath, known: tuple[str, ...], reading: Reading) -> None:
-    """Reports keys at ``path`` that the format does not have: what they say would be passed over."""
-    value, _ = at(document, path)
+def unknown_keys(fields: Fields, path: KeyPath, known: tuple[str, ...], reading: Reading) -> None:
+    """Report keys at ``path`` that the format does not have: a misspelt key must not lose its value."""
+    value, _ = fields.at(path)
     for name in value if isinstance(value, dict) else ():
         if name not in known:
+            fields.take((*path, name))
             message = f"unknown key {quoted(name)}{guess(name, known) or '; expected one of ' + ', '.join(known)}"
-            reading.wrong(document.at_key((*path, name)), message, "unknown-key")
+            reading.wrong(fields.document.at_key((*path, name)), message, "unknown-key")
+
+
+def _octal(fields: Fields, path: KeyPath, reading: Reading) -> None:
+    value, place = fields.at(path)
+    written = fields.octal(path) if isinstance(value, str) else None
+    if written:
+        digits = written.replace("_", "")
+        octal = int(digits, 8) if set(digits) <= set("-+01234567") else "text"
+        message = f"expected no leading zero, seen {written}: YAML 1.1 reads {octal}, YAML 1.2 reads {int(digits)}"
+        reading.wrong(place, f"{message}; write the number that is meant", "value")
+
+
+def _note(reason: str, named: list[tuple[Location, str]]) -> Problem:
+    times = Counter(what for _, what in named)
+    listed = ", ".join(what if number == 1 else f"{what} ({number:,} times)" for what, number in times.items())
+    return Problem(min(place for place, _ in named), f"{reason}: {listed}", "not-imported", Level.WARNING)
 
 
 def _whole(value: Any) -> int | None:

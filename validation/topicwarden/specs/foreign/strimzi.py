@@ -2,34 +2,57 @@
 
 from __future__ import annotations
 
-from topicwarden.specs.foreign.kubernetes import resources
-from topicwarden.specs.foreign.reading import Reading, Values, settings, unknown_keys
-from topicwarden.specs.foreign.source import Source, at
+from collections.abc import Iterator
+from typing import Final
 
-_GROUP = "kafka.strimzi.io/"
-_SPEC = ("partitions", "replicas", "config", "topicName")
+from topicwarden.specs.foreign.accounting import Fields
+from topicwarden.specs.foreign.kubernetes import Resource, resources, topics
+from topicwarden.specs.foreign.reading import Reading, Values, count, settings, unknown_keys
+from topicwarden.specs.foreign.source import Source
+
+_GROUP: Final = "kafka.strimzi.io/"
+_SPEC: Final = ("partitions", "replicas", "config", "topicName")
+_NOT_APPLIED: Final = "imported as written but not applied by Strimzi, so compare with the cluster"
+_UNMANAGED: Final = ("strimzi.io/managed", "false")
+_PAUSED: Final = ("strimzi.io/pause-reconciliation", "true")
 
 
 def recognises(source: Source) -> bool:
-    return any(one.group(_GROUP) and one.kind.startswith("KafkaTopic") for one in resources(source))
+    documents = [Fields(source, document) for document in source.documents]
+    return any(one.group(_GROUP) and one.kind.startswith("KafkaTopic") for one in resources(documents))
 
 
-def read(source: Source) -> Reading:
-    reading = Reading(problems=list(source.problems))
-    for one in resources(source):
-        if not one.group(_GROUP) or one.kind != "KafkaTopic":
-            continue
-        document, spec = one.document, (*one.path, "spec")
-        unknown_keys(document, spec, _SPEC, reading)
-        name = at(document, (*spec, "topicName"))
+def read(reading: Reading) -> None:
+    for one in topics(reading.documents(), reading, _GROUP, "Strimzi"):
+        fields, spec, metadata = one.fields, (*one.path, "spec"), (*one.path, "metadata")
+        unknown_keys(fields, spec, _SPEC, reading)
+        name, comments = fields.take((*spec, "topicName")), list(one.comments())
+        if name[0] is None:
+            name = fields.take((*metadata, "name"))
+        else:
+            comments = [*fields.keep((*metadata, "name"), len(one.path)), *comments]
+        for reason in _not_applied(one):
+            reading.note(name[1], f"{name[0]} ({reason})", _NOT_APPLIED)
         reading.topic(
             Values(
-                named=name if name[0] is not None else at(document, (*one.path, "metadata", "name")),
+                named=name,
                 counts={
-                    "partitions": at(document, (*spec, "partitions")),
-                    "replication factor": at(document, (*spec, "replicas")),
+                    "partitions": count(fields, (*spec, "partitions"), reading),
+                    "replication factor": count(fields, (*spec, "replicas"), reading),
                 },
-                config=settings(document, (*spec, "config"), reading),
-            )
+                config=settings(fields, (*spec, "config"), reading),
+            ),
+            comments,
         )
-    return reading
+
+
+def _not_applied(one: Resource) -> Iterator[str]:
+    """Yield why the Topic Operator does not make the topic what the resource says."""
+    annotations = one.annotations()
+    for name, value in (_UNMANAGED, _PAUSED):
+        if annotations.get(name) == value:
+            yield f"{name}: {value}"
+    conditions, _ = one.fields.at((*one.path, "status", "conditions"))
+    for each in conditions if isinstance(conditions, list) else ():
+        if isinstance(each, dict) and each.get("type") == "Ready" and str(each.get("status")).lower() == "false":
+            yield "status: not ready"

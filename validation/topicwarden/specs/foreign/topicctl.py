@@ -2,53 +2,90 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
-from topicwarden.specs.foreign.reading import Reading, Values, settings, unknown_keys
-from topicwarden.specs.foreign.source import Source, at
-from topicwarden.specs.nodes import Document
+from topicwarden.specs.foreign.accounting import Fields
+from topicwarden.specs.foreign.reading import Reading, Settings, Values, count, settings, unknown_keys
+from topicwarden.specs.foreign.source import Source
 from topicwarden.specs.words import seen
 
 _SPEC: Final = ("partitions", "replicationFactor", "retentionMinutes", "settings", "placement", "migration")
+_OTHERS: Final = {
+    "bootstrapAddrs": "cluster",
+    "zkAddrs": "cluster",
+    "acls": "ACL",
+    "mechanism": "user",
+}
+"""By a key of its spec, topicctl's files that declare no topic."""
 _MINUTE_MS: Final = 60_000
 
 
 def recognises(source: Source) -> bool:
-    return any(_is_topic(document) for document in source.documents)
+    return any(_has_spec(document.value) for document in source.documents)
 
 
-def read(source: Source) -> Reading:
-    reading = Reading(problems=list(source.problems))
-    for document in source.documents:
-        if not _is_topic(document):
-            reading.wrong(document.at(()), "expected a topic of topicctl, with meta and spec; leave this out", "value")
-            continue
-        unknown_keys(document, ("spec",), _SPEC, reading)
-        config = settings(document, ("spec", "settings"), reading)
-        minutes, place = at(document, ("spec", "retentionMinutes"))
-        if minutes and "retention.ms" in config:
-            message = "retentionMinutes and the setting retention.ms are the same thing; keep one"
+def read(reading: Reading) -> None:
+    for fields in reading.documents():
+        value, place = fields.at(())
+        other = _other(value)
+        if not _has_spec(value) or other:
+            fields.take(())
+            message = "expected a topic of topicctl, with meta and spec; leave this out"
+            if other:
+                message = f"this is topicctl's {other} file, which declares no topic; give its topic files"
             reading.wrong(place, message, "value")
-        elif isinstance(minutes, int) and not isinstance(minutes, bool) and minutes >= 0:
-            # Zero is what topicctl takes for not set.
-            config |= {"retention.ms": (minutes * _MINUTE_MS, place, place)} if minutes else {}
-        elif minutes is not None:
-            reading.wrong(place, f"retentionMinutes: expected a whole number, seen {seen(minutes)}", "value")
-        description = at(document, ("meta", "description"))[0]
-        reading.topic(
-            Values(
-                named=at(document, ("meta", "name")),
-                counts={
-                    "partitions": at(document, ("spec", "partitions")),
-                    "replication factor": at(document, ("spec", "replicationFactor")),
-                },
-                config=config,
-                description=" ".join(description.split()) or None if isinstance(description, str) else None,
-            )
-        )
-    return reading
+        else:
+            _topic(fields, reading)
 
 
-def _is_topic(document: Document) -> bool:
-    value = document.value
+def _topic(fields: Fields, reading: Reading) -> None:
+    unknown_keys(fields, ("spec",), _SPEC, reading)
+    config = settings(fields, ("spec", "settings"), reading)
+    description = fields.at(("meta", "description"))[0]
+    if isinstance(description, str):
+        fields.take(("meta", "description"))
+    reading.topic(
+        Values(
+            named=fields.take(("meta", "name")),
+            counts={
+                "partitions": count(fields, ("spec", "partitions"), reading),
+                "replication factor": count(fields, ("spec", "replicationFactor"), reading),
+            },
+            config=config | _retention(fields, config, reading),
+            description=" ".join(description.split()) or None if isinstance(description, str) else None,
+        ),
+        _comments(fields),
+    )
+
+
+def _retention(fields: Fields, config: Settings, reading: Reading) -> Settings:
+    minutes, place = count(fields, ("spec", "retentionMinutes"), reading)
+    if minutes and "retention.ms" in config:
+        message = "retentionMinutes and the setting retention.ms are the same thing; keep one"
+        reading.wrong(place, message, "value")
+    elif isinstance(minutes, int) and not isinstance(minutes, bool) and minutes >= 0:
+        # Zero is what topicctl takes for not set.
+        return {"retention.ms": (minutes * _MINUTE_MS, place, place)} if minutes else {}
+    elif minutes is not None:
+        reading.wrong(place, f"retentionMinutes: expected a whole number, seen {seen(minutes)}", "value")
+    return {}
+
+
+def _comments(fields: Fields) -> Iterator[str]:
+    """Yield what a topic's YAML has no place for: the rest of meta, and how topicctl places and moves replicas."""
+    meta, _ = fields.at(("meta",))
+    for key in meta if isinstance(meta, dict) else ():
+        if key not in ("name", "description"):
+            yield from fields.keep(("meta", key))
+    for key in ("placement", "migration"):
+        yield from fields.keep(("spec", key))
+
+
+def _other(value: Any) -> str | None:
+    spec = value.get("spec") if isinstance(value, dict) else None
+    return next((what for key, what in _OTHERS.items() if isinstance(spec, dict) and key in spec), None)
+
+
+def _has_spec(value: Any) -> bool:
     return isinstance(value, dict) and "apiVersion" not in value and {"meta", "spec"} <= value.keys()

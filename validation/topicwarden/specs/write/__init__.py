@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from topicwarden.problem import Refusal
 from topicwarden.specs.files import DEFAULTS
@@ -40,7 +41,13 @@ class Draft:
 
 
 def draft(
-    topics: Sequence[Topic], loaded: Loaded, stack: str | None, taken: Collection[str], schema: str | None = None
+    topics: Sequence[Topic],
+    loaded: Loaded,
+    stack: str | None,
+    taken: Collection[str],
+    schema: str | None = None,
+    *,
+    comments: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> Draft:
     """Files that declare ``topics`` exactly as they are on ``stack``, beside what is ``loaded``, and change none of it.
 
@@ -65,7 +72,7 @@ def draft(
         about = {key: text for key, text in (("description", topic.description), ("owner", topic.owner)) if text}
         name = topic.name if named or not (own or on_stack or about) else None
         text = topic_text(name, about, own, {stack: on_stack} if stack and on_stack else {})
-        files.append(NewFile(path, _head(schema, folder) + text, topic.name))
+        files.append(NewFile(path, _head(schema, folder) + _comments(comments.get(topic.name, ())) + text, topic.name))
     _read_back(files, {topic.name: topic for topic in writable}, loaded, stack)
     return Draft(tuple(files), refused)
 
@@ -86,6 +93,10 @@ def _refused(topic: Topic, metrics: Mapping[str, str]) -> str | None:
 
 def _head(schema: str | None, folder: Folder) -> str:
     return f"# yaml-language-server: $schema={'../' * (len(folder) + 1)}{schema}\n" if schema else ""
+
+
+def _comments(lines: Sequence[str]) -> str:
+    return "".join(f"# {line}\n" for line in lines)
 
 
 def _above(folder: Folder, loaded: Loaded) -> list[Sheet]:
