@@ -38,11 +38,13 @@ class Fields:
 
     def keep(self, path: KeyPath, below: int = 0) -> Iterator[str]:
         """Account for a value, and yield it as lines of a comment; ``below`` shortens the path by its first keys."""
+        if path not in self.document.values:
+            return
         value, _ = self.take(path)
         if isinstance(value, dict) and value:
             for key in value:
                 yield from self.keep((*path, key), below)
-        elif value is not None:
+        else:
             yield f"{_path(path[below:])}: {_flow(value)}"
 
     def octal(self, path: KeyPath) -> str | None:
@@ -94,7 +96,7 @@ class Text:
 
     def _name(self, part: str, line: int) -> str:
         if self._shown:
-            return quoted(part)
+            return f"line {line} {quoted(part)}"
         variable = _VARIABLE.match(part)
         return variable[1] if variable else f"line {line}"
 

@@ -29,6 +29,7 @@ _VALUE: Final = re.compile(
 )
 """What a shell, a Dockerfile or a ``.env`` file assigns: in quotes, or a line and those that continue it."""
 _COMMENT: Final = re.compile(r"\s*#|.*\s#")
+_BLOCK: Final = re.compile(r"\s*(?:[|>][-+0-9]*)?\s*")
 _EXPORT: Final = re.compile(r"\s*(?:(?:export|ENV|ARG|-e|--env)\s+)?")
 _POLICY: Final = re.compile(r"\s*,\s*(compact|delete)(?![^\s,\"'])")
 _BARE: Final = re.compile(r"\s*[\w.-]+:[0-9]+:[0-9]+(:[\w]+)?\s*([,\n]|$)")
@@ -134,6 +135,9 @@ def _text(reading: Reading) -> None:
             quotes = 1 if value[0][:1] in ("'", '"') else 0
             start = value.start() + quotes
             written = source.text[start : value.end() - quotes]
+            if _BLOCK.fullmatch(written):
+                message = "expected the topics on this line; give a block of YAML as a file of its own"
+                reading.wrong(source.location(match.start()), message, "value")
             _topics(written, "", _shifted(source, start), reading)
 
 

@@ -18,6 +18,7 @@ from topicwarden.specs.foreign.source import Source
 _COUNTS: Final = {"partitions": "PartitionCount", "replication factor": "ReplicationFactor"}
 _HEADER: Final = ("Topic", *_COUNTS.values(), "Configs", "MarkedForDeletion")
 _SETTING: Final = re.compile(r"([A-Za-z][A-Za-z0-9._-]*)=")
+_BROKERS: Final = re.compile(r"[0-9,\s-]*|none|true|false|N/A", re.IGNORECASE)
 _RULE: Final = re.compile(r"[\s|+-]+")
 _PLACEMENT: Final = "not imported, because Kafka places the partitions"
 _IN_FORCE: Final = "all settings in force imported, the service's defaults too: delete what the topic should inherit"
@@ -32,7 +33,8 @@ def read(reading: Reading) -> None:
     text, replicas, table = reading.text(shown=True), _Replicas(reading), _Table(reading)
     for line in lines(reading.source.text):
         if "Topic" in line.labels and "Partition" in line.labels:
-            replicas.line(line)
+            if not replicas.line(line):
+                continue
         elif "Topic" in line.labels:
             table.topic = _Described(line, reading)
             described.append(table.topic)
@@ -67,7 +69,7 @@ class _Described:
             message = "expected Topic, PartitionCount and ReplicationFactor in this line; is it cut off?"
             reading.wrong(reading.source.location(line.start), message, "value")
             return
-        if line.labels.get("MarkedForDeletion", ("", 0))[0].lower() == "true":
+        if line.labels.get("MarkedForDeletion", ("false", 0))[0].lower() != "false":
             reading.leave(place, self.name, "being deleted (MarkedForDeletion), so not imported")
             return
         for label in line.labels:
@@ -98,11 +100,15 @@ class _Replicas:
         self._source = reading.source
         self._reading = reading
 
-    def line(self, line: Line) -> None:
-        """Read a partition's line; replicas that a reassignment adds do not count (``TopicCommand``)."""
+    def line(self, line: Line) -> bool:
+        """Read a partition's line, and return whether all of it is understood.
+
+        Replicas that a reassignment adds do not count (``TopicCommand``).
+        """
         values = {label: value for label, (value, _) in line.labels.items()}
         numbers = {label: len(re.findall(r"\d+", values.get(label, ""))) for label in ("Replicas", "AddingReplicas")}
         self.add(values["Topic"], numbers["Replicas"] - numbers["AddingReplicas"], list(values), line)
+        return all(_BROKERS.fullmatch(value) for label, value in values.items() if label != "Topic")
 
     def add(self, topic: str, replicas: int, labels: list[str], line: Line) -> None:
         """Record a partition with ``replicas`` replicas, and the labels of what is printed about it."""
@@ -129,7 +135,7 @@ class _Table:
         self._boxed = False
 
     def row(self, line: Line, replicas: _Replicas) -> bool:
-        """Read a line of a table; return whether it is one."""
+        """Read a line of a table; return whether all of it is understood."""
         topic = self.topic
         if line.text.strip() == "Configuration" or _RULE.fullmatch(line.text):
             return True
@@ -148,8 +154,10 @@ class _Table:
         elif "Partition" in self._columns:
             row = dict(zip(self._columns, cells, strict=False))
             replicas.add(row["Topic"], len(row.get("Replicas", "").split()), self._columns, line)
+            return len(cells) <= len(self._columns) and all(_BROKERS.fullmatch(cell.strip("[]")) for cell in cells[1:])
         elif "Value" in self._columns:
             self._setting(topic.settings, cells[0], cells[1], self._place(line))
+            return len(cells) <= len(self._columns)
         else:
             return False
         return True

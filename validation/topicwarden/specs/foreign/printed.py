@@ -12,8 +12,11 @@ _LABEL: Final = re.compile(
     r"(?:^|(?<=\s))(Partition Count|Replication Factor|Adding Replicas|Removing Replicas|[A-Z][A-Za-z]*): ?"
 )
 _TOPIC: Final = re.compile(r"\s*Topic:")
+_PARTITION: Final = re.compile(r".*\sPartition:")
 _WRAPPED: Final = re.compile(rf"(?!\s*(?:Topic:|Configuration\s*$))(?:\s*\S+\s*$|.*=|.*{_LABEL.pattern})")
 """What may go on a line that describes a topic: one word, a setting, or another label."""
+_WRAPPED_PARTITION: Final = re.compile(r"(?!\s*Topic:)(?:[0-9,\s]+$|.*[A-Za-z]:)")
+"""What may go on a line that describes a partition: numbers of brokers, or another label."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ def lines(text: str) -> Iterator[Line]:
     at = 0
     for raw in text.splitlines(keepends=True):
         written, start, at = raw.rstrip("\r\n"), at, at + len(raw)
-        if line and _TOPIC.match(line.text) and "|" not in written and _WRAPPED.match(written):
+        if line and "|" not in written and _goes_on(line.text, written):
             # A line that was wrapped before a label has lost the tab that was there.
             joined = line.text + ("\t" if _LABEL.match(written.lstrip()) else "")
             line = Line(joined + written, (*line.pieces, (len(joined), start)), at)
@@ -63,3 +66,10 @@ def lines(text: str) -> Iterator[Line]:
         line = Line(written, ((0, start),), at) if written.strip() else None
     if line:
         yield line
+
+
+def _goes_on(line: str, written: str) -> bool:
+    """Whether a line is the rest of the one before it."""
+    if not _TOPIC.match(line):
+        return False
+    return bool((_WRAPPED_PARTITION if _PARTITION.match(line) else _WRAPPED).match(written))
