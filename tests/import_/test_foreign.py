@@ -72,3 +72,10 @@ def test_a_topic_of_two_files_is_told_with_both_places() -> None:
         "systemd_logs is here twice, first at terraform.tfstate:22:21; keep one",
         "orders.placed is here twice, first at terraform.tfstate:44:21; keep one",
     ]
+
+
+def test_a_note_counts_comments_that_are_too_many_to_list() -> None:
+    strimzi = source(HERE / "good" / "strimzi")
+    commented = Source(strimzi.file, strimzi.data + b"# more\n" * 1000)
+    [note] = [note for note in read_all([commented]).notes if "comments" in note.message]
+    assert note.message.endswith(", and 980 more lines")

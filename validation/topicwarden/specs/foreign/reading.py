@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,9 @@ Settings: TypeAlias = dict[str, tuple[Any, Location, Location]]
 NOT_READ: Final = "not imported, because a topic's YAML has no place for it"
 COMMENTED: Final = "commented out, so not imported"
 _MOST: Final = {"partitions": 2**31 - 1, "replication factor": 2**15 - 1}
+_LINE: Final = re.compile(r"line [0-9]+")
+_MOST_LINES: Final = 20
+"""How many lines without a name, such as comments, a note lists before it counts the rest."""
 _THROTTLE: Final = ".replication.throttled.replicas"
 
 
@@ -209,7 +213,12 @@ def _octal(fields: Fields, path: KeyPath, reading: Reading) -> None:
 
 def _note(reason: str, named: list[tuple[Location, str]]) -> Problem:
     times = Counter(what for _, what in named)
+    lines = [what for what in times if _LINE.fullmatch(what)]
+    for what in lines[_MOST_LINES:]:
+        del times[what]
     listed = ", ".join(what if number == 1 else f"{what} ({number:,} times)" for what, number in times.items())
+    if len(lines) > _MOST_LINES:
+        listed += f", and {len(lines) - _MOST_LINES:,} more lines"
     return Problem(min(place for place, _ in named), f"{reason}: {listed}", "not-imported", Level.WARNING)
 
 
