@@ -91,6 +91,10 @@ def test_rules_are_told_and_stop_nothing(shell: Made, cluster: Cluster) -> None:
     project = shell()
     (project.folder / "policies").mkdir()
     (project.folder / "policies" / "rules.yaml").write_text("rules: {owner: {level: error}}\n")
+    shown = project.topicwarden("import", "--dry-run", "payments.*")
+    assert shown.returncode == 1, "a dry run ends as the real run"
+    assert "payments.fees.v2 has no owner" in shown.stdout
+    assert written(project) == {}
     done = project.topicwarden("import", "payments.*")
     assert done.returncode == 1
     assert "payments.fees.v2 has no owner" in done.stdout
