@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import ACLOperation, NewTopic, ResourceType
 
-from tests.cluster.projects import project_of
+from tests.cluster.projects import BIN, Shell, borrowing_cache, project_of
 from tests.guarded import AUTHORIZER, permit
 from topicwarden.change import Weight
 from topicwarden.kafka.cluster import Cluster, open_cluster
@@ -82,3 +83,19 @@ def test_nothing_is_foretold_of_what_was_not_seen(project: Project, cluster: Clu
     (hidden,) = [one for one in plans["hidden.v1"].consequences if one.kind == "unseen"]
     assert hidden.weight is Weight.REFUSED
     assert "do not tell whether the topic exists" in hidden.message
+
+
+def test_a_topic_that_may_not_be_read_stops_no_audit(project: Project, cluster: Cluster) -> None:
+    snapshot = cluster.snapshot()
+    assert cluster.unreadable(snapshot, snapshot.topics) == {"sealed.v1"}
+    shell = Shell(project.root, {"TOPICWARDEN_CACHE": str(borrowing_cache(project.root / ".cache"))})
+    done = shell.run(
+        BIN / "topicwarden", "audit", "--stack", "dev", "--history", "none", "--format", "json", timeout=400
+    )
+    assert done.returncode == 1, done.stderr
+    findings = {(each["topic"], each["check"]): each for each in json.loads(done.stdout)["findings"]}
+    sealed, mute = findings["sealed.v1", "retention-time"], findings["mute.v1", "config-drift"]
+    assert (sealed["verdict"], sealed["remedy"]) == ("undecidable", "grant Read on the topic")
+    assert mute["verdict"] == "undecidable"
+    assert findings["hidden.v1", "topic-missing"]["verdict"] == "undecidable"
+    assert "fail" not in {each["verdict"] for name, each in findings.items() if name[0] == "hidden.v1"}

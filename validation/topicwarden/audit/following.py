@@ -48,7 +48,7 @@ def surroundings(cluster: Cluster, snapshot: Snapshot, topics: Mapping[str, Live
     groups = cluster.groups(snapshot.topics)  # of all: an application tells by its group which changelogs are its own
     tails = cluster.tails(held) if (held := candidates(topics)) else {}
     internal = recognised(topics, groups, {name: tail.keys for name, tail in tails.items()})
-    return Surroundings(internal, _following(cluster, snapshot, topics, groups), _unreadable(cluster, snapshot, topics))
+    return Surroundings(internal, _following(cluster, snapshot, topics, groups), cluster.unreadable(snapshot, topics))
 
 
 def _following(
@@ -99,15 +99,3 @@ def _following(
         )
         for name, live in topics.items()
     }
-
-
-def _unreadable(cluster: Cluster, snapshot: Snapshot, topics: Mapping[str, LiveTopic]) -> frozenset[str]:
-    """Kafka's own topics among those that hold anything, and of which this user gets nothing (Read on the topic)."""
-    first = {
-        name: next(((number, log.start) for number, log in live.extents.items() if log.start < log.end), None)
-        for name, live in topics.items()
-        if live.topic.internal
-    }
-    asked = {(name, place[0]): place[1] for name, place in first.items() if place is not None}
-    answered = cluster.batch_starts(snapshot, asked) if asked else {}
-    return frozenset(name for name, number in asked if (name, number) not in answered)

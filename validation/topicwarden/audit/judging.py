@@ -13,12 +13,26 @@ from topicwarden.verdict import Verdict
 
 
 def judge(subject: Subject) -> Judged:
-    """What each check that applies says; nothing said is a pass."""
+    """What each check that applies says; nothing said is a pass.
+
+    Of a topic that this user may not read, checks that look at records are undecidable; of Kafka's own, which few may
+    read, they are left out.
+    """
     return {
         check_id: tuple(_weakened(check_id, subject, [*check.judge(subject), *_unread(check_id, subject)]))
+        if subject.readable or check_id not in READS_RECORDS
+        else (_denied(),)
         for check_id, check in CHECKS.items()
-        if check.applies(subject) and (subject.readable or check_id not in READS_RECORDS)
+        if check.applies(subject) and (subject.readable or check_id not in READS_RECORDS or not _internal(subject))
     }
+
+
+def _internal(subject: Subject) -> bool:
+    return subject.live is not None and subject.live.topic.internal
+
+
+def _denied() -> Judgement:
+    return Judgement(Verdict.UNDECIDABLE, "this user may not read the records", remedy="grant Read on the topic")
 
 
 def findings(topic: str, judged: Judged, declaration: Declaration | None) -> Iterator[Finding]:

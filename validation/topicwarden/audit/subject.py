@@ -85,7 +85,7 @@ class Subject:
     following: Following | None = None
     """The groups that read it; None where nobody asked."""
     readable: bool = True
-    """Whether this user may read its records; only asked of Kafka's own topics."""
+    """Whether this user may read its records (Read on the topic)."""
 
     @property
     def contents(self) -> Contents:

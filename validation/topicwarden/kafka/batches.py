@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kafka import KafkaAdminClient
+from kafka.errors import TopicAuthorizationFailedError
 from kafka.protocol.consumer import FetchRequest
 
 from topicwarden.kafka.patience import patiently
@@ -47,6 +48,17 @@ def batch_starts(admin: KafkaAdminClient, offsets: Places, leaders: Places) -> d
         for place, records in _first_batches(admin, offsets, leaders).items()
         if records[_MAGIC] >= 2
     }
+
+
+def refused(admin: KafkaAdminClient, offsets: Places, leaders: Places) -> frozenset[tuple[str, int]]:
+    """Return each (topic, partition) that this user may not read: its leader answers TOPIC_AUTHORIZATION_FAILED."""
+    return frozenset(
+        (topic.topic, partition.partition_index)
+        for leader in sorted({leaders[place] for place in offsets})
+        for topic in _fetched(admin, leader, {p: at for p, at in offsets.items() if leaders[p] == leader}, _LIMITS[0])
+        for partition in topic.partitions
+        if partition.error_code == TopicAuthorizationFailedError.errno
+    )
 
 
 def largest_batches(
@@ -90,6 +102,17 @@ def _first_batches(
 
 
 def _asked(admin: KafkaAdminClient, leader: int, offsets: Places, limit: int) -> dict[tuple[str, int], bytes]:
+    return {
+        (topic.topic, partition.partition_index): records
+        for topic in _fetched(admin, leader, offsets, limit)
+        for partition in topic.partitions
+        for records in [bytes(partition.records or b"")]
+        if partition.error_code == 0 and len(records) > _MAGIC
+    }
+
+
+def _fetched(admin: KafkaAdminClient, leader: int, offsets: Places, limit: int) -> list[Any]:
+    """Return what a leader answers to a fetch from these offsets, by topic."""
     topics: dict[str, list[Any]] = {}
     for (topic, partition), offset in offsets.items():
         asked = FetchRequest.FetchTopic.FetchPartition(
@@ -117,10 +140,4 @@ def _asked(admin: KafkaAdminClient, leader: int, offsets: Places, limit: int) ->
     async def send() -> Any:
         return await manager.send(request, node_id=leader)
 
-    return {
-        (topic.topic, partition.partition_index): records
-        for topic in patiently(lambda: manager.run(send)).responses
-        for partition in topic.partitions
-        for records in [bytes(partition.records or b"")]
-        if partition.error_code == 0 and len(records) > _MAGIC
-    }
+    return list(patiently(lambda: manager.run(send)).responses)

@@ -12,7 +12,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import UnknownTopicOrPartitionError, UnsupportedVersionError
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
-from topicwarden.kafka.batches import batch_starts, largest_batches
+from topicwarden.kafka.batches import batch_starts, largest_batches, refused
 from topicwarden.kafka.client import open_admin
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.groups import Group, read_groups
@@ -111,6 +111,18 @@ class Cluster:
         }
         led = {place: at for place, at in offsets.items() if place in leaders}
         return batch_starts(self._admin, led, leaders)
+
+    def unreadable(self, snapshot: Snapshot, topics: Collection[str]) -> frozenset[str]:
+        """Return those of ``topics`` that this user may not read (Read on the topic): one small fetch a leader."""
+        first = {
+            name: (state.partition, state.leader, log.start)
+            for name in topics
+            for state in snapshot.topics[name].replicas
+            if state.leader is not None and (log := snapshot.topics[name].extents.get(state.partition))
+        }
+        offsets = {(name, partition): start for name, (partition, _, start) in first.items()}
+        leaders = {(name, partition): leader for name, (partition, leader, _) in first.items()}
+        return frozenset(name for name, _ in refused(self._admin, offsets, leaders))
 
     def largest_batches(self, snapshot: Snapshot, topics: Collection[str]) -> dict[tuple[str, int], int]:
         """Bytes of the largest among the newest batches of each (topic, partition) that holds any; see ``batches``."""
