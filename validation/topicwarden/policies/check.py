@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -11,6 +12,7 @@ from topicwarden.policies.contents import contents_problems
 from topicwarden.policies.file import load_policy
 from topicwarden.policies.judge import Judge, Judgement
 from topicwarden.policies.policy import Policy
+from topicwarden.policies.unmatched import unmatched as find_unmatched
 from topicwarden.policies.waivers import HeldWaiver
 from topicwarden.problem import Level, Problem, Refusal
 from topicwarden.project import Project
@@ -63,7 +65,7 @@ def check(
         gathered.judge(resolved.declarations, stack)
     problems = [*policy.problems, *gathered.problems(stacks)]
     if not paths and not loaded.problems and not policy.problems and set(stacks) >= set(project.stack_names()):
-        problems += gathered.unused()
+        problems += gathered.unused(declarations)
     return Checked(declarations, tuple(sorted(set(problems))), len(gathered.waived))
 
 
@@ -87,7 +89,7 @@ class _Gathered:
 
     def __init__(self, policy: Policy) -> None:
         self.waived: set[Problem] = set()
-        self._waivers = policy.waivers
+        self._policy = policy
         self._used: set[HeldWaiver] = set()
         self._judge = Judge(policy)
         self._found: dict[Problem, _Reach] = {}
@@ -102,8 +104,8 @@ class _Gathered:
         held = {each.topic.name: each for each in declarations}
         for judgement in self._judge.of([each.topic for each in declarations], stack):
             problem, inherited = _problem(judgement, held)
+            self._used.update(judgement.applied)
             if judgement.waiver:
-                self._used.add(judgement.waiver)
                 self.waived.add(problem)
             else:
                 self.add(problem, stack, judgement.topic if inherited else None)
@@ -112,8 +114,15 @@ class _Gathered:
         for problem, reach in self._found.items():
             yield replace(problem, message=problem.message + _suffix(reach, stacks))
 
-    def unused(self) -> list[Problem]:
-        return [waiver.unused() for waiver in self._waivers if waiver not in self._used]
+    def unused(self, declarations: Mapping[str, Sequence[Declaration]]) -> Iterator[Problem]:
+        """Warnings of what the policy files say in vain; ``declarations`` are those of every stack."""
+        topics = {stack: [each.topic for each in declared] for stack, declared in declarations.items()}
+        unmatched = list(find_unmatched(self._policy.patterns, topics))
+        yield from (problem for _, problem in unmatched)
+        patterns = Counter(id(held.scope) for held, _ in unmatched)
+        for held in self._policy.waivers:
+            if held not in self._used and patterns[id(held.waiver)] < len(held.waiver.topics):
+                yield held.unused()
 
 
 def _problem(judgement: Judgement, held: Mapping[str, Declaration]) -> tuple[Problem, bool]:

@@ -15,6 +15,7 @@ from topicwarden.policies.policy import HeldSettings, Policy
 from topicwarden.policies.rule import Rule, StackRule
 from topicwarden.policies.rules import RULES, STACK_RULES
 from topicwarden.policies.scope import Scope
+from topicwarden.policies.unmatched import HeldPattern
 from topicwarden.policies.waivers import HeldWaiver, Waiver, run_out
 from topicwarden.problem import Location, Problem
 from topicwarden.project import Project
@@ -96,6 +97,7 @@ class _Reading:
         self._rules: dict[str, list[HeldSettings]] = {}
         self._expressions: dict[str, Compiled] = {}
         self._waivers: list[HeldWaiver] = []
+        self._patterns: list[HeldPattern] = []
         self._written: dict[str, Location] = {}
 
     def policy(self, project: Project) -> Policy:
@@ -108,6 +110,7 @@ class _Reading:
             tuple(self._expressions.values()),
             tuple(held for held in self._waivers if not self._run_out(held)),
             {stack: brokers for stack, (brokers, _) in read.items()},
+            tuple(self._patterns),
             tuple(self.problems),
         )
 
@@ -163,6 +166,8 @@ class _Reading:
         return first == place
 
     def _scope(self, scope: Scope, path: KeyPath, document: Document) -> None:
+        for index, pattern in enumerate(scope.topics or ()):
+            self._patterns.append(HeldPattern(scope, pattern, document.at((*path, "topics", index))))
         for key, kind, known in (("stacks", "stack", self._stacks), ("domains", "folder topics/", self._domains)):
             for index, name in enumerate(getattr(scope, key) or ()):
                 if name not in known:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ class Judgement:
     """What a rule says of a topic, or (``topic`` None) of a whole stack.
 
     ``path`` is where in the topic, as ``Complaint.path``; ``place`` is given where the fault lies in a policy file
-    instead. ``waiver`` is the one that lets it off.
+    instead. ``waiver`` is the one that lets it off; ``applied`` are all that changed the outcome.
     """
 
     rule: str
@@ -32,6 +32,7 @@ class Judgement:
     message: str
     place: Location | None = None
     waiver: HeldWaiver | None = None
+    applied: tuple[HeldWaiver, ...] = ()
 
 
 def judge_topics(topics: Sequence[Topic], policy: Policy, stack: str) -> Iterator[Judgement]:
@@ -63,8 +64,7 @@ class Judge:
                 self._known[topic.name] = topic, basis, judged
             for judgement in judged:
                 yield _waived(judgement, topic, ruling.waivers)
-        for judgement in _of_stack(topics, ruling):
-            yield _waived(judgement, None, ruling.waivers)
+        yield from _of_stack(topics, ruling)
 
     def _basis(self, ruling: Ruling) -> _Basis:
         known = next((each for each in self._bases if each.ruling.basis == ruling.basis), None)
@@ -126,9 +126,28 @@ def _of_stack(topics: Iterable[Topic], ruling: Ruling) -> Iterator[Judgement]:
             if block.level is None:
                 continue
             within = [topic for topic in topics if block.matches is None or block.matches(topic)]
-            for complaint in rule.judge_stack(within, block.held.settings):
-                level = _lighter(block.level, complaint.level)
-                yield Judgement(name, level, None, complaint.path, complaint.message, block.held.place)
+            waivers = {topic.name: waiver for topic in within if (waiver := _waiver(name, topic, ruling.waivers))}
+            counted = [topic for topic in within if topic.name not in waivers]
+            complaints = list(rule.judge_stack(within, block.held.settings))
+            if complaints and waivers:
+                remaining = list(rule.judge_stack(counted, block.held.settings))
+                yield from _of_block(name, block, remaining or complaints, waivers, waived=not remaining)
+            else:
+                yield from _of_block(name, block, complaints, {}, waived=False)
+
+
+def _of_block(
+    name: str, block: Block, complaints: Iterable[Complaint], waivers: Mapping[str, HeldWaiver], waived: bool
+) -> Iterator[Judgement]:
+    """The judgements of one block of a stack rule. ``waivers`` has the topics that are not counted, by name."""
+    applied = tuple(dict.fromkeys(waivers.values()))
+    more = f", such as {min(waivers)}" if len(waivers) > 1 else f" ({min(waivers, default='')})"
+    suffix = f"; waived topics are not counted: {len(waivers)}{more}" if waivers and not waived else ""
+    for complaint in complaints:
+        level = _lighter(block.level or Level.ERROR, complaint.level)
+        message = complaint.message + suffix
+        waiver = applied[0] if waived else None
+        yield Judgement(name, level, None, complaint.path, message, block.held.place, waiver, applied)
 
 
 def _block(blocks: tuple[Block, ...], topic: Topic) -> Block | None:
@@ -142,8 +161,10 @@ def _lighter(one: Level, other: Level) -> Level:
     return Level.WARNING if Level.WARNING in (one, other) else Level.ERROR
 
 
-def _waived(judgement: Judgement, topic: Topic | None, waivers: Iterable[HeldWaiver]) -> Judgement:
-    for waiver in waivers:
-        if waiver.lets_off(judgement.rule, topic):
-            return replace(judgement, waiver=waiver)
-    return judgement
+def _waived(judgement: Judgement, topic: Topic, waivers: Iterable[HeldWaiver]) -> Judgement:
+    waiver = _waiver(judgement.rule, topic, waivers)
+    return replace(judgement, waiver=waiver, applied=(waiver,)) if waiver else judgement
+
+
+def _waiver(rule: str, topic: Topic, waivers: Iterable[HeldWaiver]) -> HeldWaiver | None:
+    return next((waiver for waiver in waivers if waiver.lets_off(rule, topic)), None)

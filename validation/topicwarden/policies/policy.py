@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from topicwarden.policies.expressions import Compiled
 from topicwarden.policies.rule import RuleSettings
+from topicwarden.policies.unmatched import HeldPattern
 from topicwarden.policies.view import Needs, needs
 from topicwarden.policies.waivers import HeldWaiver
 from topicwarden.problem import Level, Location, Problem
@@ -60,13 +61,15 @@ class Ruling:
 @dataclass(frozen=True)
 class Policy:
     """The rules that hold, by id, in the order in which they are tried: those of every policy file, and those that
-    always do. ``brokers`` is by stack. What is wrong with the policy files or the stacks' settings is in ``problems``.
+    always do. ``brokers`` is by stack; ``patterns`` are all patterns of topics. What is wrong with the policy files or
+    the stacks' settings is in ``problems``.
     """
 
     rules: Mapping[str, tuple[HeldSettings, ...]]
     expressions: tuple[Compiled, ...] = ()
     waivers: tuple[HeldWaiver, ...] = ()
     brokers: Mapping[str, Brokers] = field(default_factory=dict)
+    patterns: tuple[HeldPattern, ...] = ()
     problems: tuple[Problem, ...] = ()
 
     def of(self, stack: str) -> Ruling:

@@ -1,6 +1,7 @@
 """A waiver lets topics off a rule until a day, with the reason and who answers for it.
 
-It holds through the day it names. One that has run out is an error of its own, and the problems that it hid are back;
+It holds through the day it names. A rule of a whole stack, such as `partition-budget`, does not count the topics that
+are let off. A waiver that has run out is an error of its own, and the problems that it hid are back;
 one that hides nothing any more is a warning. Waived problems are counted, not shown.
 """
 
@@ -37,9 +38,9 @@ class HeldWaiver:
     place: Location
     matches: Callable[[Topic], Any] | None
 
-    def lets_off(self, rule: str, topic: Topic | None) -> bool:
-        """``topic`` None for what a rule says of a whole stack."""
-        return rule == self.waiver.rule and (topic is None or self.matches is None or bool(self.matches(topic)))
+    def lets_off(self, rule: str, topic: Topic) -> bool:
+        """Whether ``topic`` need not keep to ``rule``."""
+        return rule == self.waiver.rule and (self.matches is None or bool(self.matches(topic)))
 
     def unused(self) -> Problem:
         message = f"this waiver of {self.waiver.rule} hides nothing any more; delete it"

@@ -32,6 +32,8 @@ KINDS: Final = MappingProxyType(
         "topic-name": "Kafka takes no topic of this name: at most 249 ASCII letters, digits, '.', '_' and '-' "
         "(org.apache.kafka.common.internals.Topic).",
         "topic-twice": "Two files declare one topic.",
+        "topics-unmatched": "A pattern of topics in a policy file matches no declared topic, so what it is part of "
+        "holds for nothing.",
         "type": "A value is of another kind than is expected: text for a number, a list for a mapping.",
         "unknown-key": "A key has no meaning here, so what it says would be passed over.",
         "value": "A value is of the right kind, and out of its bounds or choices.",
