@@ -7,8 +7,7 @@ is a problem of the expression.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -16,11 +15,12 @@ from typing import Any
 from cel_expr_python import cel
 from pydantic import Field
 
+from topicwarden.policies.cel_messages import compile_message, evaluation_message
 from topicwarden.policies.rule import RuleSettings
 from topicwarden.problem import Location
 from topicwarden.specs.model import Text
 
-_CODE = re.compile("^[A-Z_]+: ")
+_RECORD = ("key", "value", "headers", "timestamp")
 
 
 class Expression(RuleSettings):
@@ -43,15 +43,23 @@ class Compiled:
     require: Any
     places: Mapping[str, Location]
 
-    def judge(self, activation: Any) -> str | tuple[str, str] | None:
-        """The message where the topic breaks it, ``(part, error)`` where CEL cannot tell, None where all is well."""
+    def judge(self, activation: Any, fields: Iterable[str] = ()) -> str | tuple[str, str] | None:
+        """The message where the topic breaks it, ``(part, error)`` where CEL cannot tell, None where all is well.
+
+        ``fields`` are the keys of the topic's view, to suggest one for a misspelt key.
+        """
         for part, program in (("when", self.when), ("require", self.require)):
             if program is None:
                 continue
-            result = program.eval(activation)
-            if (kind := result.type().name()) != "BOOL":
-                seen = result.value() if kind == "ERROR" else f"expected true or false, seen {result.value()}"
-                return part, _CODE.sub("", str(seen))
+            try:
+                result = program.eval(activation)
+            except RuntimeError as error:  # CEL's budget of steps is used up
+                return part, evaluation_message(str(error), fields)
+            kind = result.type().name()
+            if kind == "ERROR":
+                return part, evaluation_message(str(result.value()), fields)
+            if kind != "BOOL":
+                return part, f"expected true or false, seen {result.value()}"
             if not result.value():
                 return None if part == "when" else self.expression.message
         return None
@@ -81,7 +89,7 @@ def activation(topic: Mapping[str, Any]) -> Any:
 
 def compile_record_expression(text: str) -> None:
     """CelError where ``text`` is not CEL over a record: what ``contents: {expressions: …}`` demands of each."""
-    _compile("require", text, _record_environment())
+    _compile("require", text, _record_environment(), _RECORD)
 
 
 @cache
@@ -91,22 +99,16 @@ def _environment() -> Any:
 
 @cache
 def _record_environment() -> Any:
-    record = dict.fromkeys(("key", "value", "headers"), cel.Type.DYN)
+    record = dict.fromkeys(_RECORD, cel.Type.DYN)
     return cel.NewEnv(variables={**record, "timestamp": cel.Type.TIMESTAMP})
 
 
-def _compile(part: str, text: str, environment: Any = None) -> Any:
+def _compile(part: str, text: str, environment: Any = None, variables: Iterable[str] = ("topic",)) -> Any:
     try:
         program = (environment or _environment()).compile(text)
     except RuntimeError as error:
-        raise CelError(part, f"not CEL: {_first(str(error))}") from error
+        raise CelError(part, compile_message(str(error), variables)) from error
     kind = program.return_type().name()
     if kind not in ("BOOL", "DYN"):
         raise CelError(part, f"expected CEL that is true or false, seen one of type {kind.lower()}")
     return program
-
-
-def _first(message: str) -> str:
-    """``1:6: Syntax error: …``: the first line of CEL's own message, with the place in the expression."""
-    match = re.search(r"<input>:([0-9]+:[0-9]+: [^\n]+)", message)
-    return match[1] if match else message.splitlines()[0]

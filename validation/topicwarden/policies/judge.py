@@ -106,11 +106,12 @@ def _complaints(
 
 
 def _of_expressions(topic: Topic, ruling: Ruling) -> Iterator[Judgement]:
-    seen = activation(view(topic, ruling.brokers, ruling.needs))
+    fields = view(topic, ruling.brokers, ruling.needs)
+    seen = activation(fields)
     for compiled, level, matches in ruling.expressions:
         if matches is not None and not matches(topic):
             continue
-        found = compiled.judge(seen)
+        found = compiled.judge(seen, _keys(fields))
         name = compiled.expression.id
         if isinstance(found, str):
             yield Judgement(name, level, topic.name, ("topic",), found)
@@ -118,6 +119,13 @@ def _of_expressions(topic: Topic, ruling: Ruling) -> Iterator[Judgement]:
             part, error = found
             message = f"{part} cannot be evaluated: {error}"
             yield Judgement(name, Level.ERROR, topic.name, (), message, compiled.places[part])
+
+
+def _keys(fields: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in fields.items():
+        yield str(name)
+        if isinstance(value, Mapping):
+            yield from _keys(value)
 
 
 def _of_stack(topics: Iterable[Topic], ruling: Ruling) -> Iterator[Judgement]:

@@ -3,13 +3,12 @@
 Example: `topic-name: {matches: '[a-z]+(\\.[a-z0-9_]+)+\\.v[0-9]+', max_length: 100}`
 """
 
-import re
 from collections.abc import Iterable
-from functools import cache
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from topicwarden.policies.patterns import matches_whole, pattern_problem
 from topicwarden.policies.rule import Complaint, RuleSettings
 from topicwarden.specs.brokers import Brokers
 from topicwarden.specs.settings import custom_error
@@ -17,17 +16,16 @@ from topicwarden.topic import Topic
 
 
 def _compiles(value: str) -> str:
-    try:
-        re.compile(value)
-    except re.error as error:
-        raise custom_error("value", f"expected a regular expression, seen one that is not: {error}") from error
+    if problem := pattern_problem(value):
+        raise custom_error("value", f"expected a regular expression of RE2, seen one that is not: {problem}")
     return value
 
 
 class Settings(RuleSettings):
     matches: Annotated[str, Field(strict=True), AfterValidator(_compiles)] = Field(
         default="[a-z0-9]+([._-][a-z0-9]+)*",
-        description="A regular expression (Python's) that the whole name must match.",
+        description="A regular expression ([RE2](https://github.com/google/re2/wiki/Syntax)) that the whole name must "
+        "match.",
     )
     max_length: Annotated[int, Field(strict=True, ge=1, le=249)] = Field(
         default=249, description="The most characters it may have; Kafka's own bound is 249."
@@ -38,7 +36,7 @@ ALWAYS = None
 
 
 def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
-    if not _pattern(settings.matches).fullmatch(topic.name):
+    if not matches_whole(settings.matches, topic.name):
         yield Complaint(
             ("topic",), f"the name {topic.name} does not match {settings.matches}; rename it before it is deployed"
         )
@@ -48,8 +46,3 @@ def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Compla
             f"the name {topic.name} has {len(topic.name)} characters, above {settings.max_length}; shorten it before "
             "it is deployed",
         )
-
-
-@cache
-def _pattern(matches: str) -> re.Pattern[str]:
-    return re.compile(matches)
