@@ -36,7 +36,12 @@ class Problem:
 
     def __str__(self) -> str:
         weight = "warning: " if self.level is Level.WARNING else ""
-        return f"{self.location}: {weight}{self.message} [{self.rule}]"
+        return f"{self.location}: {weight}{self.line} [{self.rule}]"
+
+    @property
+    def line(self) -> str:
+        """The message on one line. A policy's own message may have several."""
+        return " ".join(part.strip() for part in self.message.splitlines())
 
 
 class Refusal(Exception):

@@ -45,7 +45,7 @@ class Project:
 
 def find_project(start: Path | None = None) -> Project:
     """The project that ``start`` (default: the working directory) lies in; refuses where there is none."""
-    here = (start or Path.cwd()).resolve()
+    here = Path(os.path.realpath(start or Path.cwd()))
     for folder in (here, *here.parents):
         if (folder / "Pulumi.yaml").is_file() and (folder / "topics").is_dir():
             return Project(folder)

@@ -69,7 +69,10 @@ def audit(
     if patterns and not report.topics:
         raise Refusal(f"no topic, declared or on the cluster, is like {' or '.join(patterns)}: look at --topics")
     if form == "text":
-        text.render(report, Console())
+        console = Console()
+        with console.capture() as drawn:
+            text.render(report, console)
+        output.write_text(drawn.get())
     else:
         output.write(FORMATS[form](report, background))
     if out is not None:

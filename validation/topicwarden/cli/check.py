@@ -41,7 +41,10 @@ def check(
     with _uncollected():
         checked = judge(selection.project, stacks, paths=selection.topics)
         page = _page(selection, checked)
-    output.write(text.render(page, output.coloured()) if form == "text" else render(page, form))
+    if form == "text":
+        output.write_text(text.render(page, output.coloured()))
+    else:
+        output.write(render(page, form))
     if hidden := len(checked.problems) - len(page.problems):
         print(f"{many(hidden, 'more problem')} elsewhere; `topicwarden check` shows all", file=sys.stderr)
     summary = f"{many(page.topics, 'topic')}: {many(page.errors, 'error')}, {many(page.warnings, 'warning')}"

@@ -35,9 +35,9 @@ def fix(selection: Selection, write: bool, to_stdout: bool) -> int:
         changed += 1
         shown = _diff(spec.file, spec.data, after, to_stdout and output.coloured())
         if to_stdout:
-            output.write(shown)
+            output.write_text(shown)
         else:
-            print(shown, end="", file=sys.stderr)
+            print(output.inert(shown), end="", file=sys.stderr)
         if write:
             _replace(project.root / spec.file, after)
     print(f"{many(changed, 'file')} {'fixed' if write else 'to fix'}", file=sys.stderr)

@@ -10,7 +10,9 @@ import typer
 
 from topicwarden import __version__
 from topicwarden.cli.failure import CODE, line_for
+from topicwarden.cli.output import inert
 from topicwarden.problem import Refusal
+from topicwarden.report.units import printable
 from topicwarden.verdict import FailOn, Reading
 
 app = typer.Typer(
@@ -355,5 +357,5 @@ def run() -> None:
     try:
         app()
     except Exception as error:  # noqa: BLE001 -- the one place where every error becomes a line and an exit code
-        print(f"topicwarden: {line_for(error)}", file=sys.stderr)
+        print(inert(f"topicwarden: {printable(line_for(error))}"), file=sys.stderr)
         sys.exit(CODE)

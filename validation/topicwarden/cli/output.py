@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
+
+_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)", re.MULTILINE)
+"""What GitHub's runner takes for a workflow command: ``::`` at the start of a line, ``##[`` anywhere."""
 
 
 def write(text: str) -> None:
@@ -17,6 +21,16 @@ def write(text: str) -> None:
     except BrokenPipeError:
         # Python would complain at exit, when it flushes what nobody reads.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def write_text(text: str) -> None:
+    """``write`` for people: under GitHub Actions, nothing in it is taken for a workflow command."""
+    write(inert(text))
+
+
+def inert(text: str) -> str:
+    """``text`` as it may be printed in a step of GitHub Actions; unchanged elsewhere."""
+    return _COMMAND.sub(r"\g<0> ", text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
 
 
 def coloured() -> bool:

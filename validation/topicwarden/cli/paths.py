@@ -52,7 +52,7 @@ def select(paths: Sequence[Path]) -> Selection:
     for path in paths:
         absolute = Path(os.path.abspath(path))  # noqa: PTH100
         # Not resolved itself: a link below topics/ is to be judged as the link that it is.
-        whole = absolute.parent.resolve() / absolute.name
+        whole = Path(os.path.realpath(absolute.parent), absolute.name)
         if not os.path.lexists(whole):
             raise Refusal(f"there is no {path}; name files and folders below topics/ or policies/")
         if project.root.is_relative_to(whole):

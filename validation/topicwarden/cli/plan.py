@@ -32,7 +32,10 @@ def plan(stack: str, form: str | None, detailed: bool) -> int:
         raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
     project = find_project()
     report = planned(project, stack, engine_of(project, stack))
-    output.write(text.render(report, Console()) if form == "text" else render(report, form, project.root))
+    if form == "text":
+        output.write_text(text.render(report, Console()))
+    else:
+        output.write(render(report, form, project.root))
     if report.refused or not report.engine.ran:
         return 1
     return _PENDING if detailed and report.pending else 0

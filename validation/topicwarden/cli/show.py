@@ -33,12 +33,15 @@ def show(topic: str | None, stack: str | None, form: str = "text") -> int:
     missing = f"; {many(errors, 'error')} may hide topics: see `topicwarden check`" if errors else ""
     if topic is not None:
         found = values(_named(topic, stacks[0], resolved.declarations, missing), brokers)
-        output.write((topic_json if form == "json" else topic_text)(found, stacks[0], brokers))
+        if form == "json":
+            output.write(topic_json(found, stacks[0], brokers))
+        else:
+            output.write_text(topic_text(found, stacks[0], brokers))
         return 0
     if form == "json":
         output.write(list_json(resolved.declarations, stacks[0], brokers))
     else:
-        output.write(list_text(resolved.declarations, brokers))
+        output.write_text(list_text(resolved.declarations, brokers))
     print(f"{many(len(resolved.declarations), 'topic')} on stack {stacks[0]}{missing}", file=sys.stderr)
     return 0
 

@@ -6,6 +6,7 @@ A schema is read as far as that needs no JVM: that it is there, is JSON or a ``.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -85,7 +86,7 @@ def _cel_error(text: str) -> str | None:
 @cache
 def _schema_error(file: Path, root: Path, kind: str, message: str | None) -> str | None:
     """What is wrong with a schema's file, to be said after its name."""
-    if not file.resolve().is_relative_to(root.resolve()):
+    if not Path(os.path.realpath(file)).is_relative_to(root.resolve()):
         return "lies outside of the project; put the schema into it"
     try:
         if file.stat().st_size > MAX_BYTES:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from topicwarden.problem import Location, Problem
 from topicwarden.project import Project
 from topicwarden.specs import configs
+from topicwarden.specs.files import printed
 from topicwarden.specs.nodes import Document, read_documents
 from topicwarden.specs.units import SIZE
 from topicwarden.specs.words import guess, quoted, seen
@@ -44,7 +45,7 @@ class Brokers:
 def read_brokers(project: Project, stack: str) -> tuple[Brokers, list[Problem]]:
     """What ``stack`` says, the defaults for what is wrong or not said; of Pulumi's settings only ours are judged."""
     path = project.stacks / f"Pulumi.{stack}.yaml"
-    file = path.relative_to(project.root).as_posix()
+    file = printed(path.relative_to(project.root).as_posix())
     try:
         documents, problems = read_documents(path.read_bytes(), file)
     except OSError as error:

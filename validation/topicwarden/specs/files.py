@@ -62,7 +62,7 @@ def _wanted(topics: Path, paths: Sequence[Path]) -> Wanted:
 def _folder(
     path: Path, folder: tuple[str, ...], home: Path, root: Path, wanted: Wanted
 ) -> Iterator[SpecFile | Problem]:
-    above = _printed(os.path.relpath(path, root))
+    above = printed(os.path.relpath(path, root))
     try:
         with os.scandir(path) as entries:
             ordered = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda e: e.name)
@@ -75,10 +75,10 @@ def _folder(
         stem, dot, last = entry.name.rpartition(".")
         ending = dot + last
         spec = ending.lower() in (".yaml", ".yml")
-        file = f"{above}/{_printed(entry.name)}"
-        if entry.is_symlink() and (spec or entry.is_dir()) and (problem := _link_problem(entry, file, home)):
+        file = f"{above}/{printed(entry.name)}"
+        if entry.is_symlink() and (spec or _is_folder(entry)) and (problem := _link_problem(entry, file, home)):
             yield problem
-        elif entry.is_dir():
+        elif _is_folder(entry):
             if spec:
                 yield _problem(file, f"expected a file, seen a folder; rename it without {ending}", "file-kind")
             else:
@@ -103,12 +103,19 @@ def _read(entry: os.DirEntry[str], spec: SpecFile) -> SpecFile | Problem:
         return _unreadable(error, spec.file)
 
 
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
+
+
 def _link_problem(entry: os.DirEntry[str], file: str, home: Path) -> Problem | None:
-    if entry.is_dir():
+    if _is_folder(entry):
         return _problem(file, "links to folders are not followed; put the files here instead", "file-link")
     try:
         target = Path(entry.path).resolve(strict=True)
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError):  # Python before 3.13 raises RuntimeError for a link to itself
         return _problem(file, "this link leads nowhere; delete it or put the file here", "file-link")
     if target.is_relative_to(home):
         return None
@@ -123,7 +130,7 @@ def _problem(file: str, message: str, rule: str) -> Problem:
     return Problem(Location(file), message, rule)
 
 
-def _printed(path: str) -> str:
+def printed(path: str) -> str:
     """A relative path as it is printed: with slashes, on one line and in characters that can be printed."""
     path = path.replace(os.sep, "/")
     return path if path.isprintable() else path.encode("unicode_escape").decode("ascii")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -62,7 +63,7 @@ class Sources:
     def _read(self, file: str) -> list[str]:
         path = self._root / file
         # What the loader refused (a link out of the project, a pipe, a giant) is not read here either.
-        if not path.resolve().is_relative_to(self._root.resolve()) or not path.is_file():
+        if not Path(os.path.realpath(path)).is_relative_to(self._root.resolve()) or not path.is_file():
             return []
         try:
             with path.open("rb") as stream:

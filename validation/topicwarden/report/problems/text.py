@@ -24,10 +24,10 @@ def render(page: Page, coloured: bool = False) -> str:
 def _problem(problem: Problem, page: Page, coloured: bool) -> str:
     source = _source(problem, page.sources.line(problem.location), coloured)
     if not coloured:
-        return f"{problem}\n{source}"
+        return f"{printable(str(problem))}\n{source}"
     colour, word = ("red", "") if problem.level is Level.ERROR else ("yellow", style("warning: ", fg="yellow"))
     place, rule = style(str(problem.location), bold=True), style(f"[{problem.rule}]", fg=colour)
-    return f"{place}: {word}{problem.message} {rule}\n{source}"
+    return f"{place}: {word}{printable(problem.line)} {rule}\n{source}"
 
 
 def _source(problem: Problem, line: str, coloured: bool) -> str:
