@@ -44,7 +44,9 @@ def project(servers: list[str], tmp_path_factory: pytest.TempPathFactory) -> Ite
         shutil.copy(REPOSITORY / "Pulumi.yaml", root)
         (root / "stacks").mkdir()
         (root / "stacks" / "Pulumi.dev.yaml").write_text(
-            f"config:\n  kafka:bootstrapServers: [{', '.join(servers)}]\n  kafka:tlsEnabled: false\n", encoding="utf-8"
+            f"config:\n  kafka:bootstrapServers: [{', '.join(servers)}]\n  kafka:tlsEnabled: false\n"
+            "  topicwarden:partitionFunctions: [letters:by_first_letter]\n",
+            encoding="utf-8",
         )
         yield Project(root)
 

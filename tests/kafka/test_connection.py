@@ -71,3 +71,19 @@ def test_what_leads_nowhere_is_said_in_one_line(
 def test_an_unknown_stack_names_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(Refusal, match=r"no stack 'staging'.*stacks: prod"):
         connect_to(project(tmp_path, "config: {}"), "staging")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("'kafka:saslPassword': x", "needs kafka:saslUsername"),
+        ("'kafka:saslUsername': x", "needs kafka:saslPassword"),
+        ("'kafka:saslUsername': x, 'kafka:saslPassword': 0123", "kafka:saslPassword: expected text"),
+        ("'kafka:saslUsername': 7, 'kafka:saslPassword': x", "kafka:saslUsername: expected text"),
+    ],
+)
+def test_credentials_are_text(tmp_path: Path, settings: str, said: str) -> None:
+    held = project(tmp_path, f"config: {{'kafka:bootstrapServers': [a:1], 'kafka:saslMechanism': plain, {settings}}}")
+    with pytest.raises(Refusal, match=said) as refused:
+        connect_to(held, "prod")
+    assert "83" not in str(refused.value)

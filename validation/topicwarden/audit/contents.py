@@ -24,11 +24,14 @@ from topicwarden.topic import Contents
 
 @dataclass(frozen=True)
 class Declared:
-    """What is declared of records: by topic, with the project's folder for the files it names, and the registry."""
+    """What is declared of records: by topic, with the project's folder for the files it names, the registry, and the
+    Python functions that may be imported.
+    """
 
     declarations: Mapping[str, Declaration] = field(default_factory=dict)
     root: Path = Path()
     registry: SchemaRegistry | None = None
+    partition_functions: frozenset[str] = frozenset()
 
     def contracts(self, topics: Iterable[LiveTopic], now: int) -> Contracts:
         """What the scan of ``topics`` is to judge records by; ``now`` in milliseconds."""
@@ -74,4 +77,4 @@ def settled(
     keyed = {live.topic.name for live in held if live.topic.compacted or declared.wants_keys(live.topic.name)}
     in_need = {place: one for place, one in bounded.items() if place[0] in keyed}
     confirmed = first_committed(spark, connection, in_need, confirmed)
-    return confirmed, placements(spark, connection, keys, declared.root)
+    return confirmed, placements(spark, connection, keys, declared.root, declared.partition_functions)

@@ -70,7 +70,8 @@ def gather(spark: SparkSession, request: Request, progress: Progress, history: H
     same = {topic.topic.name: look for topic in wanted if (look := _same(topic, looks)) is not None}
     every = heads(slices(wanted, borders), chosen)
     parts, begun = request.bounds.applied(every), time.monotonic()
-    declared = Declared({held.topic.name: held for held in request.declarations}, request.root, request.registry)
+    declarations = {held.topic.name: held for held in request.declarations}
+    declared = Declared(declarations, request.root, request.registry, request.partition_functions)
     rules = declared.contracts(wanted, snapshot.taken_at)
     try:
         standing = recall.standing(spark, request.connection, _witnesses(same))

@@ -25,6 +25,7 @@ from topicwarden.audit.counts import Counts
 from topicwarden.audit.placement import Misplaced, Placement, SampledKey, Study, conclude, scores
 from topicwarden.audit.ranges import Range, pack, read
 from topicwarden.kafka.connection import Connection
+from topicwarden.policies.own_partitioners import refused
 from topicwarden.topic import Contents
 
 SAMPLE_KEYS = 10_000
@@ -57,17 +58,22 @@ class Keys:
         return bool(score) and bool(self.ranges) and asked
 
 
-def placements(spark: SparkSession, connection: Connection, topics: Iterable[Keys], root: Path) -> dict[str, Placement]:
+def placements(
+    spark: SparkSession, connection: Connection, topics: Iterable[Keys], root: Path, functions: frozenset[str]
+) -> dict[str, Placement]:
     """The conclusion on each topic; reads the keys again of those that need a closer look, and of no other.
 
-    ``root`` is where the module of a Python function is looked for, before what is installed.
+    ``root`` is where the module of a Python function is looked for, before what is installed; ``functions`` are those
+    that may be imported.
     """
     held = list(topics)
-    studies = _studies(spark, connection, [keys for keys in held if keys.open], root)
+    studies = _studies(spark, connection, [keys for keys in held if keys.open], root, functions)
     return {keys.topic: conclude(keys.partitions, keys.counts.values(), studies.get(keys.topic)) for keys in held}
 
 
-def _studies(spark: SparkSession, connection: Connection, topics: list[Keys], root: Path) -> dict[str, Study]:
+def _studies(
+    spark: SparkSession, connection: Connection, topics: list[Keys], root: Path, functions: frozenset[str]
+) -> dict[str, Study]:
     if not topics:
         return {}
     places = _places(spark, connection, topics).persist(StorageLevel.DISK_ONLY)
@@ -75,9 +81,9 @@ def _studies(spark: SparkSession, connection: Connection, topics: list[Keys], ro
         several, samples = _several(places), _samples(places)
         found = {}
         for number, keys in enumerate(topics):
-            misplaced, failed = _misplaced(places.where(F.col("topic") == number), keys, root)
+            elsewhere, failed = misplaced(places.where(F.col("topic") == number), keys, root, functions)
             count, at = several.get(number, (0, ()))
-            found[keys.topic] = Study(keys.distinct, count, at, tuple(samples.get(number, ())), misplaced, failed)
+            found[keys.topic] = Study(keys.distinct, count, at, tuple(samples.get(number, ())), elsewhere, failed)
         return found
     finally:
         places.unpersist()
@@ -145,10 +151,12 @@ def _samples(places: DataFrame) -> dict[int, list[SampledKey]]:
     return found
 
 
-def _misplaced(places: DataFrame, keys: Keys, root: Path) -> tuple[dict[int, Misplaced], str]:
+def misplaced(places: DataFrame, keys: Keys, root: Path, functions: frozenset[str]) -> tuple[dict[int, Misplaced], str]:
     """The keys that lie elsewhere than declared, by partition; or why a partitioner of one's own did not answer."""
     if not keys.contents.places_keys:
         return {}, ""
+    if message := refused(keys.contents, functions):
+        return {}, message
     try:
         wanted = _wanted(keys.contents, root)
         named = places.withColumn("raw", F.col("key"))

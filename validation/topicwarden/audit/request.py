@@ -17,7 +17,8 @@ from topicwarden.verdict import Reading
 class Request:
     """What is to be audited: a stack's declarations against its cluster; ``patterns`` are globs of topic names.
 
-    ``history`` is where audits remember, None for nowhere. ``root`` is the project's folder.
+    ``history`` is where audits remember, None for nowhere. ``root`` is the project's folder. ``partition_functions``
+    are the ``module:function`` that may be imported.
     """
 
     stack: str
@@ -29,6 +30,7 @@ class Request:
     bounds: Bounds = field(default_factory=Bounds)
     root: Path = Path()
     registry: SchemaRegistry | None = None
+    partition_functions: frozenset[str] = frozenset()
 
     def wants(self, topic: str) -> bool:
         return not self.patterns or any(fnmatchcase(topic, pattern) for pattern in self.patterns)

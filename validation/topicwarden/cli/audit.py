@@ -30,7 +30,7 @@ from topicwarden.report import text
 from topicwarden.report.background import Background
 from topicwarden.report.files import require_writable, write
 from topicwarden.report.formats import FORMATS
-from topicwarden.specs.brokers import HISTORY
+from topicwarden.specs.brokers import HISTORY, read_brokers
 from topicwarden.specs.units import SIZE
 from topicwarden.verdict import FailOn, Reading
 
@@ -92,6 +92,7 @@ def auditing(project: Project, stack: str, master: str | None = None, options: O
     connection = connect_to(project, stack)
     history = _history(project, stack, wanted.history)
     registry = registry_of(project, stack)
+    functions = read_brokers(project, stack)[0].partition_functions
     declarations = declared(project, stack, "audited")
     with open_cluster(connection):
         pass
@@ -120,6 +121,7 @@ def auditing(project: Project, stack: str, master: str | None = None, options: O
                     bounds=wanted.bounds,
                     root=project.root,
                     registry=registry,
+                    partition_functions=functions,
                 )
                 return audit_cluster(spark, request, lambda share: progress.update(task, completed=share))
 

@@ -64,7 +64,7 @@ class Connection:
             settings["sasl.mechanism"] = self.sasl_mechanism
             settings["sasl.jaas.config"] = (
                 f"org.apache.kafka.common.security.{module} required "
-                f"username={json.dumps(self.username)} password={json.dumps(self.password)};"
+                f"username={_jaas(self.username)} password={_jaas(self.password)};"
             )
         return settings
 
@@ -102,15 +102,35 @@ def connection_from(project: Project, stack: str, settings: Mapping[str, Any]) -
     mechanism = settings.get("kafka:saslMechanism")
     if mechanism is not None and mechanism not in _MECHANISMS:
         raise Refusal(f"stacks/Pulumi.{stack}.yaml: kafka:saslMechanism {mechanism!r}: expected {_one_of(_MECHANISMS)}")
+    username, password = _credentials(stack, settings) if mechanism else (None, None)
     return Connection(
         bootstrap_servers=servers,
         tls=_flag(settings.get("kafka:tlsEnabled", True)),
         verify_tls=not _flag(settings.get("kafka:skipTlsVerify", False)),
         ca_cert=_certificate(project, stack, settings),
         sasl_mechanism=_MECHANISMS[mechanism] if mechanism else None,
-        username=settings.get("kafka:saslUsername"),
-        password=settings.get("kafka:saslPassword"),
+        username=username,
+        password=password,
     )
+
+
+def _credentials(stack: str, settings: Mapping[str, Any]) -> tuple[str, str]:
+    """Username and password; YAML's 0123 is the number 83, so a number is refused rather than guessed."""
+    found = []
+    for name in ("kafka:saslUsername", "kafka:saslPassword"):
+        value = settings.get(name)
+        if value is None:
+            raise Refusal(f"stacks/Pulumi.{stack}.yaml: kafka:saslMechanism needs {name}; write it")
+        if not isinstance(value, str):
+            raise Refusal(f"stacks/Pulumi.{stack}.yaml: {name}: expected text, seen another type; put it in quotes")
+        found.append(value)
+    return found[0], found[1]
+
+
+def _jaas(text: str | None) -> str:
+    """``text`` as JAAS quotes it: Java's ``StreamTokenizer`` ends a quoted text at a line break, and knows no \\u."""
+    escaped = (text or "").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
+    return f'"{escaped}"'
 
 
 def _addresses(stack: str, value: object) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from topicwarden.policies.contents import contents_problems
 from topicwarden.policies.file import load_policy
 from topicwarden.policies.judge import Judge, Judgement
+from topicwarden.policies.own_partitioners import partitioner_problems
 from topicwarden.policies.policy import Policy
 from topicwarden.policies.unmatched import unmatched as find_unmatched
 from topicwarden.policies.waivers import HeldWaiver
@@ -60,7 +61,10 @@ def check(
     for stack in stacks:
         resolved = resolve(loaded, stack)
         declarations[stack] = resolved.declarations
-        for problem in (*resolved.problems, *contents_problems(resolved.declarations, project.root)):
+        functions = policy.of(stack).brokers.partition_functions
+        contents = contents_problems(resolved.declarations, project.root)
+        partitioners = partitioner_problems(resolved.declarations, functions)
+        for problem in (*resolved.problems, *contents, *partitioners):
             gathered.add(problem, stack)
         gathered.judge(resolved.declarations, stack)
     problems = [*policy.problems, *gathered.problems(stacks)]

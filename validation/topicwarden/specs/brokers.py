@@ -1,7 +1,9 @@
 """What a stack says of its brokers in ``stacks/Pulumi.<stack>.yaml``, as far as the rules need it.
 
 ``topicwarden:kafkaVersion: "3.9"``: the line of Kafka it runs, or a release of it (``3.9.1``).
+``topicwarden:brokers: 3``: how many brokers it has.
 ``topicwarden:brokerMessageMaxBytes: 2MiB``: the brokers' ``message.max.bytes``, where it is not Kafka's default.
+``topicwarden:partitionFunctions: [module:function]``: the Python functions that a topic may name as its partitioner.
 """
 
 from __future__ import annotations
@@ -15,12 +17,15 @@ from topicwarden.problem import Location, Problem
 from topicwarden.project import Project
 from topicwarden.specs import configs
 from topicwarden.specs.files import printed
+from topicwarden.specs.model import FUNCTION
 from topicwarden.specs.nodes import Document, read_documents
 from topicwarden.specs.units import SIZE
 from topicwarden.specs.words import guess, quoted, seen
 
 KAFKA_VERSION: Final = "topicwarden:kafkaVersion"
+COUNT: Final = "topicwarden:brokers"
 MESSAGE_MAX_BYTES: Final = "topicwarden:brokerMessageMaxBytes"
+PARTITION_FUNCTIONS: Final = "topicwarden:partitionFunctions"
 CLUSTER: Final = "topicwarden:cluster"
 """``sandbox``: what a connection makes of it, see ``kafka/connection.py``."""
 SCHEMA_REGISTRY: Final = "topicwarden:schemaRegistry"
@@ -31,10 +36,15 @@ HISTORY: Final = "topicwarden:history"
 
 @dataclass(frozen=True)
 class Brokers:
-    """The line of Kafka that the brokers run, and their ``message.max.bytes``; None where it is not said."""
+    """The line of Kafka that the brokers run, their ``message.max.bytes`` and their number; None where it is not said.
+
+    ``partition_functions`` are the ``module:function`` that the audit of the stack may import.
+    """
 
     kafka: str = configs.DEFAULT_KAFKA
     message_max_bytes: int | None = None
+    count: int | None = None
+    partition_functions: frozenset[str] = frozenset()
 
     def default(self, setting: str) -> str | None:
         """What Kafka takes where neither topic nor broker sets it; None where it has no such setting or default."""
@@ -88,5 +98,26 @@ def _bytes(value: Any) -> int:
     return size
 
 
-_SETTINGS: Final = {KAFKA_VERSION: ("kafka", _kafka), MESSAGE_MAX_BYTES: ("message_max_bytes", _bytes)}
+def _count(value: Any) -> int:
+    # Pulumi writes what `pulumi config set` is given as text.
+    number = int(value) if isinstance(value, str) and re.fullmatch(r"[1-9][0-9]{0,5}", value, re.ASCII) else value
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise ValueError(f"expected the number of brokers, such as 3, seen {seen(value)}")
+    return number
+
+
+def _functions(value: Any) -> frozenset[str]:
+    names = value if isinstance(value, list) else [value]
+    for name in names:
+        if not isinstance(name, str) or not re.fullmatch(FUNCTION, name):
+            raise ValueError(f"expected a list such as [partitioners:by_country], seen {seen(name)}")
+    return frozenset(names)
+
+
+_SETTINGS: Final = {
+    KAFKA_VERSION: ("kafka", _kafka),
+    COUNT: ("count", _count),
+    MESSAGE_MAX_BYTES: ("message_max_bytes", _bytes),
+    PARTITION_FUNCTIONS: ("partition_functions", _functions),
+}
 _KNOWN: Final = (*_SETTINGS, CLUSTER, SCHEMA_REGISTRY, HISTORY)

@@ -21,6 +21,8 @@ KINDS: Final = MappingProxyType(
         "folder-unknown": "A folder is named that does not lie in topics/.",
         "key-type": "A key is no text: a number, true, null, a list or a mapping.",
         "missing": "What must be said is said nowhere, neither in the document nor in a _defaults.yaml above it.",
+        "partition-function": "A topic's own partitioner is no function that the stack's settings list in "
+        "topicwarden:partitionFunctions, or an expression that does more than compute. The audit does not run it.",
         "rule-twice": "A rule or an expression is set twice, so that one of the two would not hold.",
         "rule-unknown": "A waiver names a rule that there is not.",
         "stack-setting": "A stack's settings file says something of its brokers that cannot be.",

@@ -90,7 +90,8 @@ Nullable = Annotated[T, BeforeValidator(lambda value: {} if value is None else v
 
 Format = Literal["string", "json", "avro", "protobuf", "bytes", "int", "long", "uuid"]
 Partitioner = Literal["murmur2", "crc32", "fnv1a", "sarama"]
-FunctionName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
+FUNCTION = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
+FunctionName = Annotated[str, Field(strict=True, pattern=FUNCTION)]
 
 
 class Part(BaseModel):
