@@ -34,8 +34,8 @@ $(LOCKED): requirements.lock pyproject.toml
 	$(VENV)/pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $(LOCKED)
 
-shell: setup  ## A shell in which `pulumi up` and `spark-submit` work.
-	eval "$$($(VENV)/topicwarden sandbox env)" && exec "$${SHELL:-bash}"
+shell: setup  ## A shell in which `pulumi up` and `spark-submit` work; STACK=dev where not every stack is on the sandbox.
+	eval "$$($(VENV)/topicwarden sandbox env $(if $(STACK),--stack $(STACK)))" && exec "$${SHELL:-bash}"
 
 lock:  ## Resolve requirements.lock again, from pyproject.toml.
 	$(PYTHON) -m venv .cache/uv && .cache/uv/bin/pip install --quiet uv

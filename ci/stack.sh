@@ -8,5 +8,5 @@ done
 if [ -n "${PULUMI_ACCESS_TOKEN:-}" ]; then
   export PULUMI_BACKEND_URL="${PULUMI_BACKEND_URL:-https://api.pulumi.com}"
 fi
-variables="$(.venv/bin/topicwarden sandbox env)"
+variables="$(.venv/bin/topicwarden sandbox env --stack "$STACK")"
 eval "$variables"

@@ -15,6 +15,8 @@ from topicwarden.cli.check import check
 from topicwarden.cli.rules import check_docs
 from topicwarden.cli.sandbox import run_pulumi, sandbox_of, select_stack, show
 from topicwarden.finding import AuditReport
+from topicwarden.kafka.connection import on_sandbox
+from topicwarden.problem import Refusal
 from topicwarden.project import find_project
 from topicwarden.report import text
 from topicwarden.report.background import Background
@@ -31,6 +33,11 @@ _LOST_BROKER = 3
 def demo(out: Path) -> int:
     """Runs the stories, prints what the audit says of each; 1 where it did not say what was foreseen."""
     project, console = find_project(), Console()
+    if not on_sandbox(project, STACK):
+        raise Refusal(
+            f"the demo deploys stack {STACK} to the sandbox, and stacks/Pulumi.{STACK}.yaml does not say "
+            "topicwarden:cluster: sandbox; run it in a clone of topicwarden"
+        )
     sandbox = sandbox_of(project)
     _heading(console, "A real Kafka cluster of three brokers, on this machine")
     show(sandbox.up(brokers=3, say=_say))
@@ -39,7 +46,9 @@ def demo(out: Path) -> int:
         return 1
     _heading(console, "pulumi up: what is declared, deployed by the real engine")
     select_stack(project, STACK)
-    run_pulumi(project, "up", "--stack", STACK, "--yes", "--skip-preview", "--refresh", "--suppress-outputs", show=True)
+    run_pulumi(
+        project, STACK, "up", "--stack", STACK, "--yes", "--skip-preview", "--refresh", "--suppress-outputs", show=True
+    )
     _heading(console, "Data: 336,776 real flights, a cache, and three planted faults")
     _fill(sandbox)
     with auditing(project, STACK) as look:

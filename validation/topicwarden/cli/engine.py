@@ -11,4 +11,4 @@ from topicwarden.sandbox.install import environment
 
 def engine_of(project: Project, stack: str) -> Engine:
     """Pulumi for ``stack``; refuses where there is none."""
-    return Engine(project, stack, {} if shutil.which("pulumi") else environment(project))
+    return Engine(project, stack, {} if shutil.which("pulumi") else environment(project, stack))

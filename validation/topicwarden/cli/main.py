@@ -336,11 +336,16 @@ def sandbox_install() -> None:
 
 
 @sandbox_app.command("env", epilog='Example: eval "$(topicwarden sandbox env)"; pulumi preview --stack dev')
-def sandbox_env() -> None:
+def sandbox_env(
+    stack: Annotated[
+        str | None,
+        typer.Option("--stack", "-s", help="For this stack: one on the sandbox also gets the sandbox's passphrase."),
+    ] = None,
+) -> None:
     """Print the variables with which `pulumi` and `spark-submit` work in this project's shell."""
     from topicwarden.cli import sandbox
 
-    raise typer.Exit(sandbox.env())
+    raise typer.Exit(sandbox.env(stack))
 
 
 @app.callback(invoke_without_command=True)

@@ -7,15 +7,19 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 from topicwarden.audit.spark import configure
+from topicwarden.cli.stacks import stacks_of
+from topicwarden.kafka.connection import on_sandbox
 from topicwarden.problem import Refusal
 from topicwarden.project import Project, find_project
 from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import environment, toolchain
+from topicwarden.sandbox.install import PASSPHRASES, environment, toolchain
 from topicwarden.sandbox.install import install as install_tools
 from topicwarden.sandbox.server import Condition
 from topicwarden.sandbox.state import HOST
@@ -39,7 +43,7 @@ def down(remove: bool) -> int:
     sandbox_of(project).down(remove, _say)
     if remove:
         # Pulumi would believe in topics that are gone.
-        shutil.rmtree(project.cache / "pulumi" / "state", ignore_errors=True)
+        _forget(project.cache / "pulumi" / "state", _sandbox_stacks(project))
     else:
         _say("the sandbox is down; its data stays for the next up")
     return 0
@@ -63,29 +67,44 @@ def install() -> int:
     project = find_project()
     install_tools(project, _say)
     configure(project)
-    select_stack(project, "dev")
+    # In a backend of the user's, stacks are the user's to make.
+    if "PULUMI_BACKEND_URL" not in os.environ:
+        for stack in _sandbox_stacks(project):
+            select_stack(project, stack)
     return 0
 
 
-def env() -> int:
-    """As a shell reads it: ``eval "$(topicwarden sandbox env)"``."""
-    for name, value in environment(find_project()).items():
+def env(stack: str | None) -> int:
+    """As a shell reads it: ``eval "$(topicwarden sandbox env)"``; with ``stack``, for that stack alone."""
+    project = find_project()
+    stacks = stacks_of(project, stack) if stack else project.stack_names()
+    held = _sandbox_stacks(project)
+    if set(held) & set(stacks) and not set(stacks) <= set(held) and not PASSPHRASES & os.environ.keys():
+        _say(
+            f"PULUMI_CONFIG_PASSPHRASE is not set, as not every stack is on the sandbox: "
+            f"`topicwarden sandbox env --stack {held[0]}` sets it for {held[0]}"
+        )
+    for name, value in environment(project, stack).items():
         print(f"export {name}={shlex.quote(value)}")
     return 0
 
 
+def _sandbox_stacks(project: Project) -> list[str]:
+    return [stack for stack in project.stack_names() if on_sandbox(project, stack)]
+
+
 def select_stack(project: Project, stack: str) -> None:
     """Makes Pulumi know the sandbox's stack; nothing happens where it does."""
-    run_pulumi(project, "stack", "select", "--create", stack)
+    run_pulumi(project, stack, "stack", "select", "--create", stack)
 
 
-def run_pulumi(project: Project, *arguments: str, show: bool = False) -> None:
-    """Pulumi in the project's own environment; refuses with what it said where it fails."""
+def run_pulumi(project: Project, stack: str, *arguments: str, show: bool = False) -> None:
+    """Pulumi in the project's own environment for ``stack``; refuses with what it said where it fails."""
     command = [str(toolchain(project).pulumi), *arguments, "--non-interactive"]
     answer = subprocess.run(
         command,
         cwd=project.root,
-        env={**os.environ, **environment(project)},
+        env={**os.environ, **environment(project, stack)},
         text=True,
         check=False,
         stdout=None if show else subprocess.PIPE,
@@ -94,6 +113,16 @@ def run_pulumi(project: Project, *arguments: str, show: bool = False) -> None:
     if answer.returncode:
         said = "" if show else f": {answer.stdout.strip()}"
         raise Refusal(f"`pulumi {' '.join(arguments)}` ended with {answer.returncode}{said}")
+
+
+def _forget(state: Path, stacks: Sequence[str]) -> None:
+    """Deletes Pulumi's local state of ``stacks``; that of others, which a user may keep here too, stays."""
+    for path in state.glob(".pulumi/*/**/*"):
+        if path.name in stacks or any(path.name.startswith(f"{stack}.json") for stack in stacks):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def show(status: Status) -> None:

@@ -17,7 +17,7 @@ from topicwarden.deploy.preview import PLANNING
 from topicwarden.deploy.state import read_by
 from topicwarden.deploy.topic_set import Registration, TopicSet
 from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import SETTINGS, Connection, connection_from
+from topicwarden.kafka.connection import SETTINGS, Connection, connection_from, refuse_sandbox_passphrase
 from topicwarden.plan.deployed import DeployedStack
 from topicwarden.plan.predict import predict, refusals
 from topicwarden.policies.check import check
@@ -36,6 +36,7 @@ def deploy() -> None:
     stack = pulumi.get_stack()
     try:
         project = find_project()
+        refuse_sandbox_passphrase(project, stack)
         checked = check(project, [stack])
         _stop_at(_hindering(checked.errors))
         declarations = checked.declarations[stack]

@@ -7,6 +7,7 @@ different clusters. ``topicwarden:cluster: sandbox`` stands for the sandbox of t
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -28,6 +29,9 @@ SETTINGS = (
     *("kafka:saslMechanism", "kafka:saslUsername", "kafka:saslPassword"),
 )
 """What is read of ``Pulumi.<stack>.yaml``."""
+
+SANDBOX_PASSPHRASE = "sandbox"
+"""What encrypts the secrets of the sandbox's stacks. Everybody knows it, so no other stack may be encrypted with it."""
 
 _MECHANISMS = {"plain": "PLAIN", "scram-sha256": "SCRAM-SHA-256", "scram-sha512": "SCRAM-SHA-512"}
 
@@ -150,6 +154,24 @@ def _addresses(stack: str, value: object) -> tuple[str, ...]:
     )
 
 
+def on_sandbox(project: Project, stack: str) -> bool:
+    """Whether the cluster of ``stack`` is the sandbox. Decrypts nothing; False for settings that cannot be read."""
+    try:
+        return _written(project, stack).get("topicwarden:cluster") == "sandbox"
+    except Refusal:
+        return False
+
+
+def refuse_sandbox_passphrase(project: Project, stack: str) -> None:
+    """Refuses a stack on another cluster in a shell that has the sandbox's passphrase."""
+    if os.environ.get("PULUMI_CONFIG_PASSPHRASE") == SANDBOX_PASSPHRASE and not on_sandbox(project, stack):
+        raise Refusal(
+            f"PULUMI_CONFIG_PASSPHRASE is that of the sandbox, which everybody knows, and stack {stack} is not on the "
+            f"sandbox: set one of your own; `pulumi stack change-secrets-provider passphrase --stack {stack}` encrypts "
+            "what is encrypted already"
+        )
+
+
 def sandbox_servers(project: Project) -> tuple[str, ...]:
     """Where the sandbox of ``project`` listens; refuses where none was started."""
     address = project.cache / "sandbox" / ADDRESS_FILE
@@ -160,6 +182,11 @@ def sandbox_servers(project: Project) -> tuple[str, ...]:
 
 def stack_settings(project: Project, stack: str) -> Mapping[str, Any]:
     """What ``Pulumi.<stack>.yaml`` configures; values that Pulumi encrypted are asked of ``pulumi``."""
+    items = _written(project, stack)
+    return {**items, **_decrypted(project, stack)} if any(map(_encrypted, items.values())) else items
+
+
+def _written(project: Project, stack: str) -> Mapping[str, Any]:
     path = project.stacks / f"Pulumi.{stack}.yaml"
     if not path.is_file():
         known = ", ".join(project.stack_names()) or "none"
@@ -167,12 +194,9 @@ def stack_settings(project: Project, stack: str) -> Mapping[str, Any]:
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
         settings = document.get("config") or {}
-        items = dict(settings.items())
+        return dict(settings.items())
     except (yaml.YAMLError, UnicodeDecodeError, AttributeError) as error:
         raise Refusal(f"stacks/Pulumi.{stack}.yaml cannot be read as stack settings: {_first_line(error)}") from error
-    if any(map(_encrypted, items.values())):
-        return {**items, **_decrypted(project, stack)}
-    return items
 
 
 def _encrypted(value: object) -> bool:

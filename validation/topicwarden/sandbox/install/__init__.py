@@ -10,9 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from topicwarden.kafka.connection import SANDBOX_PASSPHRASE, on_sandbox
 from topicwarden.problem import Refusal
 from topicwarden.project import Project
 from topicwarden.sandbox.install import jars, prerequisites, pulumi_cli
+
+PASSPHRASES = {"PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"}
 
 
 @dataclass(frozen=True)
@@ -54,10 +57,11 @@ def toolchain(project: Project) -> Toolchain:
     return Toolchain(java, jars.folder(cache, "kafka"), jars.folder(cache, "spark"), pulumi, pulumi_cli.home(cache))
 
 
-def environment(project: Project) -> dict[str, str]:
+def environment(project: Project, stack: str | None = None) -> dict[str, str]:
     """The variables of the project's shell: what ``pulumi``, Python and Spark are to see, on top of today's.
 
-    A backend and a passphrase that the user has set are left alone.
+    A backend and a passphrase that the user has set are left alone. The sandbox's passphrase is among them only for a
+    ``stack`` on the sandbox; without a stack, only if every stack of the project is on the sandbox.
     """
     tools = toolchain(project)
     state = pulumi_cli.state(project.cache)
@@ -70,8 +74,9 @@ def environment(project: Project) -> dict[str, str]:
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "PULUMI_BACKEND_URL": os.environ.get("PULUMI_BACKEND_URL", state.as_uri()),
     }
-    if "PULUMI_CONFIG_PASSPHRASE_FILE" not in os.environ:
-        variables["PULUMI_CONFIG_PASSPHRASE"] = os.environ.get("PULUMI_CONFIG_PASSPHRASE", "sandbox")
+    stacks = project.stack_names() if stack is None else [stack]
+    if stacks and not PASSPHRASES & os.environ.keys() and all(on_sandbox(project, each) for each in stacks):
+        variables["PULUMI_CONFIG_PASSPHRASE"] = SANDBOX_PASSPHRASE
     java_home = tools.java.parent.parent
     if (java_home / "lib" / "modules").is_file():
         variables["JAVA_HOME"] = str(java_home)
