@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from topicwarden.audit import reader
+from topicwarden.children import signals_held
 from topicwarden.problem import Refusal
 from topicwarden.project import Project
 
@@ -74,7 +75,8 @@ def _start(project: Project, master: str | None) -> SparkSession:
     log = project.cache / "spark" / "spark.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with _stderr_to(log):
+        # A JVM that has started, but whose gateway nobody has read, would live for ever.
+        with _stderr_to(log), signals_held():
             return builder.getOrCreate()
     except (PySparkException, RuntimeError) as error:
         reason = str(error).strip().partition("\n")[0]

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from topicwarden import __version__
+from topicwarden.children import ending_children
 from topicwarden.cli.failure import CODE, line_for
 from topicwarden.cli.output import inert
 from topicwarden.problem import Refusal
@@ -360,7 +361,8 @@ def top(
 def run() -> None:
     """The entry point."""
     try:
-        app()
+        with ending_children():
+            app()
     except Exception as error:  # noqa: BLE001 -- the one place where every error becomes a line and an exit code
         print(inert(f"topicwarden: {printable(line_for(error))}"), file=sys.stderr)
         sys.exit(CODE)

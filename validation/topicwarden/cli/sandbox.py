@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from topicwarden import children
 from topicwarden.audit.spark import configure
 from topicwarden.cli.stacks import stacks_of
 from topicwarden.kafka.connection import on_sandbox
@@ -101,17 +101,9 @@ def select_stack(project: Project, stack: str) -> None:
 def run_pulumi(project: Project, stack: str, *arguments: str, show: bool = False) -> None:
     """Pulumi in the project's own environment for ``stack``; refuses with what it said where it fails."""
     command = [str(toolchain(project).pulumi), *arguments, "--non-interactive"]
-    answer = subprocess.run(
-        command,
-        cwd=project.root,
-        env={**os.environ, **environment(project, stack)},
-        text=True,
-        check=False,
-        stdout=None if show else subprocess.PIPE,
-        stderr=None if show else subprocess.STDOUT,
-    )
+    answer = children.run(command, project.root, {**os.environ, **environment(project, stack)}, show=show)
     if answer.returncode:
-        said = "" if show else f": {answer.stdout.strip()}"
+        said = "" if show else f": {(answer.stdout + answer.stderr).strip()}"
         raise Refusal(f"`pulumi {' '.join(arguments)}` ended with {answer.returncode}{said}")
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
+from topicwarden import children
 from topicwarden.deploy.half_written import once_written, stop_at_half_written
 from topicwarden.deploy.locks import past_lost_locks
 from topicwarden.problem import Refusal
@@ -45,15 +46,7 @@ class Engine:
             raise Refusal("pulumi is not on the PATH: see `make shell`")
         command = [pulumi, *arguments, "--stack", self.stack, "--non-interactive"]
         try:
-            return subprocess.run(
-                command,
-                cwd=self.project.root,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            return children.run(command, self.project.root, environment)
         except OSError as error:  # thousands of targets may be more than a command line holds
             raise Refusal(f"{pulumi} cannot be run: {error.strerror}") from error
 

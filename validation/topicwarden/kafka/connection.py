@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from topicwarden import children
 from topicwarden.problem import Refusal
 from topicwarden.project import Project
 
@@ -209,7 +209,7 @@ def _decrypted(project: Project, stack: str) -> Mapping[str, Any]:
     if pulumi is None:
         raise Refusal(f"stack {stack!r} has encrypted settings and pulumi is not on the PATH: see `make shell`")
     command = [pulumi, "config", "--show-secrets", "--json", "--stack", stack, "--non-interactive"]
-    answer = subprocess.run(command, cwd=project.root, capture_output=True, text=True, check=False)
+    answer = children.run(command, project.root, os.environ)
     if answer.returncode:
         raise Refusal(f"pulumi could not decrypt the settings of stack {stack!r}: {_first_line(answer.stderr)}")
     return {name: entry.get("objectValue", entry.get("value")) for name, entry in json.loads(answer.stdout).items()}
