@@ -76,7 +76,12 @@ def test_everything_at_once_and_nothing_else() -> None:
         ("forever", "-1"),
         ("7M", "7M"),  # a minute or a month
         ("2 weeks", "2 weeks"),
-        ("1_000", "1_000"),
+        ("1_000", "1000"),
+        ("604_800_000", "604800000"),
+        ('"604_800_000"', "604800000"),
+        ("01000", "1000"),
+        ("1e6", "1000000"),
+        ("!!str 1_000", "!!str 1_000"),
         ("7d", "7d"),
         ("&x 7D", "&x 7D"),
         ("soon", "soon"),
@@ -92,6 +97,32 @@ def test_durations(before: str, after: str) -> None:
 )
 def test_sizes(before: str, after: str) -> None:
     assert _fixed(f"contents: {{records: {{max_bytes: {before}}}}}\n").split("max_bytes: ")[1] == f"{after}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('partitions: "3"', "partitions: 3"),
+        ("partitions: '3'", "partitions: 3"),
+        ("partitions: 1_000", "partitions: 1000"),
+        ("partitions: 1e3", "partitions: 1000"),
+        ("partitions: 3.0", "partitions: 3"),
+        ("replication_factor: '03'", "replication_factor: 3"),
+        ("partitions: three", "partitions: three"),
+        ("partitions: 1.5", "partitions: 1.5"),
+        ("partitions: &n '3'", "partitions: &n '3'"),
+        ("config: {min.insync.replicas: 1_0}", "config: {min.insync.replicas: 10}"),
+        ("config: {preallocate: yes}", "config: {preallocate: true}"),
+        ("config: {preallocate: 'Off'}", "config: {preallocate: false}"),
+        ("contents: {key: {required: on}}", "contents: {key: {required: true}}"),
+        ("contents: {partitions: {max_skew: '4.5'}}", "contents: {partitions: {max_skew: 4.5}}"),
+        ("contents: {timestamps: {max_late: 2 days}}", "contents: {timestamps: {max_late: 2d}}"),
+        ("stacks: {dev: {partitions: '3'}}", "stacks: {dev: {partitions: 3}}"),
+        ("owner: yes", "owner: yes"),  # text, as an owner is
+    ],
+)
+def test_values_that_the_message_spells(before: str, after: str) -> None:
+    assert _fixed(f"{before}   # kept\n") == f"{after}   # kept\n"
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,8 @@ def check(
             gathered.add(problem, stack)
         gathered.judge(resolved.declarations, stack)
     problems = [*policy.problems, *gathered.problems(stacks)]
-    if not paths and not loaded.problems and not policy.problems and set(stacks) >= set(project.stack_names()):
+    broken = any(problem.level is Level.ERROR for problem in (*loaded.problems, *policy.problems))
+    if not paths and not broken and set(stacks) >= set(project.stack_names()):
         problems += gathered.unused(declarations)
     return Checked(declarations, tuple(sorted(set(problems))), len(gathered.waived))
 

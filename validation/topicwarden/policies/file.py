@@ -118,7 +118,7 @@ class _Reading:
         documents, broken = read_documents(found.data, found.file)
         self.problems += broken
         for document in documents:
-            self.problems += document.problems
+            self.problems += [*document.problems, *document.warnings]
             if document.problems:
                 continue
             try:
@@ -171,7 +171,14 @@ class _Reading:
         for key, kind, known in (("stacks", "stack", self._stacks), ("domains", "folder topics/", self._domains)):
             for index, name in enumerate(getattr(scope, key) or ()):
                 if name not in known:
-                    remedy = guess(name, known) or f"; expected one of {', '.join(known) or 'none'}"
+                    listed = (
+                        f"expected one of {', '.join(known)}"
+                        if known
+                        else "topics/ has no folders"
+                        if kind.endswith("/")
+                        else "the project has no stack"
+                    )
+                    remedy = guess(name, known) or f"; {listed}"
                     message = f"there is no {kind}{'' if kind.endswith('/') else ' '}{name}{remedy}"
                     self.problems.append(
                         Problem(document.at((*path, key, index)), message, f"{kind.split()[0]}-unknown")

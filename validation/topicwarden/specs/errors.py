@@ -13,7 +13,7 @@ from topicwarden.problem import Problem
 from topicwarden.specs import configs
 from topicwarden.specs.model import OwnSettings, Settings
 from topicwarden.specs.nodes import Document, KeyPath
-from topicwarden.specs.words import guess, plainly, quoted, seen
+from topicwarden.specs.words import flag, guess, plainly, quoted, seen, wholly
 
 _TYPES = {
     "int_type": "a whole number such as 3",
@@ -33,6 +33,11 @@ _GLUED = re.compile(r"[a-z_.]+:[^\s:]", re.ASCII)
 def problems_of(error: ValidationError, document: Document, shape: type[BaseModel]) -> list[Problem]:
     """One Problem for each of pydantic's errors; ``shape`` is what the document was to be."""
     return [_problem(each, document, shape) for each in error.errors(include_url=False)]
+
+
+def message_of(error: ErrorDetails) -> str:
+    """What one of pydantic's errors says is wrong with a value, without the value's name."""
+    return _message(error["type"], error, error["input"])
 
 
 def _problem(error: ErrorDetails, document: Document, shape: type[BaseModel]) -> Problem:
@@ -83,7 +88,8 @@ def _message(kind: str, error: ErrorDetails, given: Any) -> str:
     context = error.get("ctx", {})
     if kind in ("literal_error", "enum"):
         choices = re.findall("'([^']+)'", context["expected"])
-        return f"expected one of {', '.join(choices)}, seen {seen(given)}{guess(str(given), choices)}"
+        meant = "; write error" if given == "on" and "error" in choices else guess(str(given), choices)
+        return f"expected one of {', '.join(choices)}, seen {seen(given)}{meant}"
     bound = {
         "missing": "missing; write it",
         "greater_than_equal": f"expected at least {context.get('ge')}, seen {given}",
@@ -97,12 +103,11 @@ def _message(kind: str, error: ErrorDetails, given: Any) -> str:
 
 def _remedy(kind: str, given: Any) -> str:
     if kind == "bool_type" and isinstance(given, str):
-        meant = {"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}
-        return f"; write {meant[given.lower()]}" if given.lower() in meant else ""
+        return flag(given)
     if kind == "float_type" and isinstance(given, str) and re.fullmatch(r"[0-9]+\.[0-9]+", given, re.ASCII):
         return f"; write {given}"
-    if kind in ("int_type", "float_type") and isinstance(given, str):
-        return plainly(given)
+    if kind in ("int_type", "float_type"):
+        return plainly(given) if isinstance(given, str) else wholly(given) if isinstance(given, float) else ""
     if kind in ("dict_type", "model_type", "model_attributes_type") and _GLUED.match(str(given)):
         return "; put a space after the colon"
     if kind == "string_type" and isinstance(given, (int, float)):
@@ -119,6 +124,8 @@ def _unknown_key(path: KeyPath, shape: type[BaseModel]) -> str:
         return "a _defaults.yaml cannot allow a destructive change; write allow into each topic's own file"
     if issubclass(shape, Settings) and configs.definition(key):
         return f"unknown key {quoted(key)}; it is a configuration of Kafka's: write it under config"
+    if (plural := f"{key}s") in known:
+        return f"unknown key {quoted(key)}; did you mean {plural}?"
     homes = [name for name, field in fields_at(path[:-1], shape).items() if key in _keys_in(field.annotation)]
     if len(homes) == 1:
         return f"unknown key {quoted(key)}; write it under {homes[0]}"

@@ -11,7 +11,7 @@ from topicwarden.specs.files import DEFAULTS, SpecFile, read_files
 from topicwarden.specs.model import Defaults, Settings, Spec
 from topicwarden.specs.names import metric_name, name_problem
 from topicwarden.specs.nodes import Document, read_documents
-from topicwarden.specs.sheet import Sheet, validate
+from topicwarden.specs.sheet import Sheet, foreign, validate
 from topicwarden.specs.words import quoted
 
 
@@ -93,13 +93,15 @@ class _Loading:
 
     def _topic(self, spec: SpecFile, document: Document, alone: bool) -> None:
         sheet = self._sheet(document, Spec)
+        if foreign(document.value):
+            return
         name = self._name(spec, document, alone)
         if name is not None and self._first(name, document) and sheet is not None:
             self.topics.append(LoadedTopic(name, spec.folder, sheet))
 
     def _sheet(self, document: Document, shape: type[Settings]) -> Sheet | None:
         sheet, problems = validate(document, shape, self.stacks)
-        self.problems += problems
+        self.problems += [*problems, *document.warnings]
         return sheet
 
     def _name(self, spec: SpecFile, document: Document, alone: bool) -> str | None:

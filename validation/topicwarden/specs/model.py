@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema
 from topicwarden.specs.names import MAX_LENGTH, name_problem
 from topicwarden.specs.settings import Config, custom_error
 from topicwarden.specs.units import DURATION, SIZE, Unit
-from topicwarden.specs.words import seen
+from topicwarden.specs.words import seen, wholly
 from topicwarden.topic import Allowance
 
 T = TypeVar("T")
@@ -31,7 +31,8 @@ def _number_of(unit: Unit) -> Callable[[Any], Any]:
             except ValueError as error:
                 raise custom_error("value", str(error)) from error
         if isinstance(value, bool) or not isinstance(value, int):
-            raise custom_error("type", f"expected a {unit.noun} such as {unit.example}, seen {seen(value)}")
+            plain = wholly(value) if isinstance(value, float) else ""
+            raise custom_error("type", f"expected a {unit.noun} such as {unit.example}, seen {seen(value)}{plain}")
         return value
 
     return number

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 import yaml
 
-from topicwarden.problem import Location, Problem
+from topicwarden.problem import Level, Location, Problem
 from topicwarden.specs.core import MAX_DEPTH, PATTERNS, TAG, compose
 from topicwarden.specs.syntax import syntax_problem
 from topicwarden.specs.words import quoted
@@ -18,6 +18,9 @@ KeyPath: TypeAlias = tuple[str | int, ...]
 Value: TypeAlias = Any
 Mark: TypeAlias = tuple[int, int]
 
+_COMMENT: Final = re.compile(r":?[ \t]+(#[^\s#][^\r\n]*)")
+"""A comment as nobody spaces one, behind a value or the colon of a key."""
+_PROSE: Final = ("description", "reason", "message")
 MAX_ALIASED: Final = 10_000
 MAX_LINE: Final = 500_000
 LINE_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
@@ -29,7 +32,8 @@ _UNPRINTABLE: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\
 class Document:
     """One document of a file: its plain value, and where each value and each key of a mapping stands.
 
-    A path is of keys and list indices from the document's root, ``()``. ``problems`` are those of the YAML itself.
+    A path is of keys and list indices from the document's root, ``()``. ``problems`` are those of the YAML itself;
+    ``warnings`` are of YAML that is taken, and probably not meant.
     """
 
     file: str
@@ -37,6 +41,7 @@ class Document:
     values: dict[KeyPath, Mark] = field(default_factory=dict)
     keys: dict[KeyPath, Mark] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    warnings: list[Problem] = field(default_factory=list)
 
     def at(self, path: KeyPath) -> Location:
         """Where the value at ``path`` stands, or what would hold it, or the document."""
@@ -69,7 +74,7 @@ def read_documents(data: bytes, file: str) -> tuple[list[Document], list[Problem
     documents: list[Document] = []
     try:
         for node in compose(text):
-            document = _Walk(file).document(node)
+            document = _Walk(file, text).document(node)
             if document.value is not None or document.problems:
                 documents.append(document)
     except yaml.MarkedYAMLError as error:
@@ -80,8 +85,9 @@ def read_documents(data: bytes, file: str) -> tuple[list[Document], list[Problem
 class _Walk:
     """The walk over one document; what it has seen so far."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, text: str) -> None:
         self._document = Document(file)
+        self._text = text
         self._walked: set[int] = set()
         self._aliased = 0
 
@@ -120,7 +126,23 @@ class _Walk:
                 continue
             below = (*path, name)
             first[name] = self._document.keys[below] = _mark(key)
-            yield name, self._value(item, below)
+            value = self._value(item, below)
+            if value is None or name in _PROSE:
+                self._eaten(name, key, item)
+            yield name, value
+
+    def _eaten(self, name: str, key: yaml.ScalarNode, item: yaml.Node) -> None:
+        """Warns of ``description: #1 topic``, where a comment begins that was meant as text."""
+        if not isinstance(item, yaml.ScalarNode) or item.style in ("|", ">"):
+            return
+        mark = item.end_mark if item.value else key.end_mark
+        if found := _COMMENT.match(self._text, mark.index):
+            place = Location(self._document.file, mark.line + 1, mark.column + 1 + found.start(1) - mark.index)
+            seen = "empty" if item.value == "" else f"only {quoted(item.value)}"
+            message = (
+                f"{name} is {seen}, as {quoted(found[1].strip())} is a comment; put the value in quotes if it is meant"
+            )
+            self._document.warnings.append(Problem(place, message, "yaml-comment", Level.WARNING))
 
     def _key(self, node: yaml.Node) -> str | None:
         if not isinstance(node, yaml.ScalarNode):

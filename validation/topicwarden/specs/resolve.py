@@ -162,4 +162,6 @@ def _missing(topic: LoadedTopic, sheets: Sequence[Sheet], name: str, stacks: Seq
     lacking = [stack for stack in stacks if (name,) not in _laid(_merge(above, stack), own, stack)]
     where = "" if lacking == list(stacks) else f" for {', '.join(lacking) or 'stacks without a section'}"
     message = f"{topic.name} has no {name}{where}; write it here or in a _defaults.yaml"
-    return Problem(topic.sheet.document.at(("topic",)), message, "missing")
+    document = topic.sheet.document
+    empty = [path for path in ((name,), *(("stacks", stack, name) for stack in lacking)) if path in document.keys]
+    return Problem(document.at_key(empty[-1]) if empty else document.at(("topic",)), message, "missing")

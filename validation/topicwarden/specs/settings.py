@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import LiteralString
 
 
+_WHOLE = ("short", "int", "long")
 _BESIDE = {
     "partitions": "partitions",
     "num.partitions": "partitions",
@@ -38,12 +39,14 @@ def spell(definition: Definition, value: Any) -> str:
 
     ValueError with a message where Kafka would refuse it.
     """
+    if isinstance(value, float) and definition.type in _WHOLE:
+        raise ValueError(f"expected {definition.expected}, seen {value}{words.wholly(value)}")
     spelled = _plain(definition, value)
     if problem := definition.problem(spelled, value if isinstance(value, str) else None):
         raise ValueError(problem)
     if definition.type == "boolean":
         return spelled.lower()
-    return str(int(spelled)) if definition.type in ("short", "int", "long") else spelled
+    return str(int(spelled)) if definition.type in _WHOLE else spelled
 
 
 def _plain(definition: Definition, value: Any) -> str:

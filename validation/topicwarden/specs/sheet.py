@@ -56,6 +56,8 @@ def validate(document: Document, shape: type[Settings], stacks: Sequence[str]) -
     problems = list(document.problems)
     if document.value is None:
         return None, problems
+    if message := foreign(document.value):
+        return None, [*problems, Problem(document.at(()), message, "file-foreign")]
     problems += _unknown_stacks(document, stacks)
     try:
         spec = shape.model_validate(document.value)
@@ -66,6 +68,19 @@ def validate(document: Document, shape: type[Settings], stacks: Sequence[str]) -
     settings = spec.model_dump(exclude_unset=True, by_alias=True, exclude={"topic"})
     by_stack = settings.pop("stacks", {})
     return Sheet(document, dict(_leaves(settings)), {name: dict(_leaves(part)) for name, part in by_stack.items()}), []
+
+
+def foreign(value: Any) -> str | None:
+    """The message about a document of another tool, told by keys that no document of ours has; None for any other."""
+    keys = value.keys() if isinstance(value, dict) else set()
+    convert = "; move the file out of topics/, and `topicwarden import --from FILE` converts it"
+    if {"meta", "spec"} <= keys:
+        return f"this is a topic file of topicctl{convert}"
+    if not {"apiVersion", "kind"} <= keys:
+        return None
+    kind, api = str(value["kind"]), str(value["apiVersion"])
+    remedy = convert if "Topic" in kind or kind.endswith("List") else "; move the file out of topics/"
+    return f"this is a Kubernetes resource (kind {quoted(kind)} of {quoted(api)}){remedy}"
 
 
 def _leaves(settings: Mapping[str, Any], above: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:

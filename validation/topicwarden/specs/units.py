@@ -48,6 +48,11 @@ class Unit:
         worth, suffix = max((worth, suffix) for suffix, worth in self.suffixes.items() if number % worth == 0)
         return str(number) if suffix == "B" else f"{number // worth}{suffix}"
 
+    def _bare(self, suffix: str) -> str:
+        """Of a size ``m`` for M, MB, Mi and MiB."""
+        lower = suffix.lower()
+        return lower.rstrip("b").rstrip("i") or lower if "B" in self.suffixes else lower
+
     def _expected(self, text: str) -> str:
         return f"expected a {self.noun} such as {self.example}, seen {quoted(text)}"
 
@@ -56,7 +61,9 @@ class Unit:
             return "; write -1"
         if suffix is None:
             return plainly(text)
-        alike = [each for each in self.suffixes if each.lower().replace("i", "") == suffix.lower().replace("i", "")]
+        if suffix == "M" and "m" in self.suffixes:
+            return "; m is a minute, and a month is 30d"
+        alike = [each for each in self.suffixes if self._bare(each) == self._bare(suffix)]
         meant = " or ".join(f"{each} ({self.suffixes[each]})" for each in alike)
         return f"; did you mean {meant}?" if alike else f"; units are {', '.join(self.suffixes)}"
 

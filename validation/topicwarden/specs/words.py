@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 _LOOKALIKE = re.compile("[‘’“”–—−]")
 """What word processors and chats write for quotation marks and the minus sign."""
+_FLAGS = dict.fromkeys(("yes", "on", "y", "true"), "true") | dict.fromkeys(("no", "off", "n", "false"), "false")
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -27,6 +28,16 @@ def plainly(text: str) -> str:
     """``; write 1000`` for ``1_000``, ``01000`` and ``"1000"``, else nothing: the end of a message about a number."""
     number = re.fullmatch(r"0*([0-9]+)", text.replace("_", "").replace(",", ""), re.ASCII)
     return f"; write {number[1]}" if number else ""
+
+
+def wholly(number: float) -> str:
+    """``; write 1000000`` for ``1e6``, which is a decimal number to YAML; nothing for one with a fraction."""
+    return f"; write {int(number)}" if number.is_integer() and abs(number) < 1e18 else ""
+
+
+def flag(text: str) -> str:
+    """``; write true`` for ``yes``, ``on`` and ``"true"``, which are text to YAML 1.2, else nothing."""
+    return f"; write {_FLAGS[text.lower()]}" if text.lower() in _FLAGS else ""
 
 
 def quoted(text: str) -> str:

@@ -23,6 +23,7 @@ from topicwarden.policies.rules import (
     partitions,
     protected_names,
     record_size,
+    replicas_above_brokers,
     replication_factor,
     retention,
     retention_bytes,
@@ -33,12 +34,17 @@ from topicwarden.policies.rules import (
     timestamp_refused,
     timestamp_type,
     topic_name,
+    unclean_leader_election,
+    unlikely_values,
 )
 
 RULES: dict[str, Rule] = {
     # What Kafka refuses, or takes and nobody wants: always on.
     "kafka-version": kafka_version,
     "min-insync-replicas": min_insync_replicas,
+    "replicas-above-brokers": replicas_above_brokers,
+    "unclean-leader-election": unclean_leader_election,
+    "unlikely-values": unlikely_values,
     "compaction-lag": compaction_lag,
     "tiered-storage": tiered_storage,
     "local-retention": local_retention,
@@ -74,6 +80,7 @@ BY_SHAPE = frozenset(
     {
         *("kafka-version", "min-insync-replicas", "compaction-lag", "tiered-storage", "local-retention"),
         *("timestamp-refused", "timestamp-type", "message-bytes", "empty-cleanup-policy", "idle-compaction-settings"),
+        *("replicas-above-brokers", "unclean-leader-election", "unlikely-values"),
         *("idle-retention-settings", "segment-outlives-retention", "compaction-stalls", "compression-level"),
         *("partitions", "replication-factor", "retention", "retention-bytes", "cleanup-policy", "compression"),
     }

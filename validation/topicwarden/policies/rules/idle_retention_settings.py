@@ -2,7 +2,7 @@
 
 `retention.ms`, `retention.bytes` and the `local.retention` pair have no say over a topic whose `cleanup.policy` lacks
 `delete` (`UnifiedLog.deleteOldSegments`): records are kept until a later one of their key supersedes them. Whoever
-counts on the data being gone after that time, by law perhaps, is mistaken.
+counts on the data being gone after that time, by law perhaps, is mistaken. `-1`, which sets no bound, is not warned of.
 
 Remedy: delete the setting, or say `cleanup.policy: [compact, delete]`.
 """
@@ -28,7 +28,8 @@ def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Compla
     if cleanup(topic) != {"compact"}:
         return
     for name in SETTINGS:
-        if name in topic.config:
+        value = topic.number(name)
+        if value is not None and value >= 0:
             yield Complaint(
                 ("config", name),
                 f"{name} has no effect, as cleanup.policy is compact: records stay until a later one has their key; "

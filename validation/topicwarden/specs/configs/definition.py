@@ -133,9 +133,13 @@ class Definition:
         return inside or number == self.besides
 
     def _remark(self, value: str) -> str:
+        if self.type == "boolean":
+            return words.flag(value)
         if self.type in _WHOLE and re.fullmatch(r"[+-]?[0-9]+", value):
             limit = _WHOLE[self.type]
             return "" if -limit <= int(value) < limit else f"; the greatest {self.type} is {limit - 1}"
+        if self.type in _WHOLE and (plain := words.plainly(value)):
+            return plain
         items = [item.strip() for item in value.split(",")]
         if self.type == "list" and len(set(items)) < len(items):
             return "; a word stands twice"

@@ -9,20 +9,21 @@ from topicwarden.specs.fix.keys import misspelt_keys
 from topicwarden.specs.fix.order import key_order
 from topicwarden.specs.fix.parts import Part, parts
 from topicwarden.specs.fix.units import unit_spelling
+from topicwarden.specs.fix.written import said_values
 from topicwarden.specs.model import Defaults, Settings, Spec
 from topicwarden.specs.nodes import Document, read_documents
 
 Step: TypeAlias = Callable[[str, list[Part]], str]
 
 _BOM: Final = b"\xef\xbb\xbf"
-_STEPS: Final[tuple[Step, ...]] = (misspelt_keys, unit_spelling, key_order)
+_STEPS: Final[tuple[Step, ...]] = (misspelt_keys, unit_spelling, said_values, key_order)
 
 
 def fixed(data: bytes, defaults: bool) -> bytes:
     """The file as it should be written; ``defaults`` for a ``_defaults.yaml``.
 
-    Misspelt keys with one near name, units, and the order of a document's own keys. A file that is not YAML, or that
-    names a key twice, is given back as it is; so is what has more than one answer.
+    Misspelt keys with one near name, units, numbers and flags written as text, and the order of a document's own keys.
+    A file that is not YAML, or that names a key twice, is given back as it is; so is what has more than one answer.
     """
     documents = _read(data)
     if documents is None:

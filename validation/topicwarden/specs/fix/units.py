@@ -15,6 +15,7 @@ from topicwarden.specs.units import DURATION, SIZE, Unit, unit_of
 
 _CONTENTS: Final[Mapping[KeyPath, Unit]] = {
     ("contents", "timestamps", "max_ahead"): DURATION,
+    ("contents", "timestamps", "max_late"): DURATION,
     ("contents", "records", "max_bytes"): SIZE,
 }
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {

@@ -1,0 +1,30 @@
+"""A stack has as many brokers as a topic has replicas.
+
+No broker holds two replicas of a partition, so Kafka refuses a topic with a replication factor above the number of
+brokers (`INVALID_REPLICATION_FACTOR`, `ReplicationControlManager`). Judged where the stack says how many there are:
+`topicwarden:brokers: 3` in `stacks/Pulumi.<stack>.yaml`.
+
+Remedy: lower `replication_factor` for the stack: `stacks: {dev: {replication_factor: 1}}`.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.policies.rule import Complaint, RuleSettings
+from topicwarden.specs.brokers import COUNT, Brokers
+from topicwarden.topic import Topic
+
+
+class Settings(RuleSettings):
+    pass
+
+
+ALWAYS = Settings()
+
+
+def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+    if brokers.count is not None and topic.replication_factor > brokers.count:
+        yield Complaint(
+            ("replication_factor",),
+            f"replication_factor: expected at most {brokers.count}, the number of brokers ({COUNT}), seen "
+            f"{topic.replication_factor}; Kafka refuses the topic; lower it for this stack",
+        )
