@@ -177,7 +177,7 @@ def test_a_java_too_old_or_missing_is_refused(tmp_path: Path, java: Path, jars: 
     for path, folder, message in (
         (old, jars, "is Java 11: Kafka needs 17"),
         (tmp_path / "none", jars, "does not run: set JAVA_HOME"),
-        (java, tmp_path, "run `make setup`"),
+        (java, tmp_path, "run `topicwarden sandbox install`"),
     ):
         with pytest.raises(Refusal, match=re.escape(message)):
             Sandbox(tmp_path / "sandbox", path, folder).up(brokers=1)

@@ -69,7 +69,10 @@ def demo(out: Path) -> int:
     _heading(console, "What was foreseen, and what was found")
     held = [_tell(*row) for row in _outcomes(report, cleaned, lost, refused)]
     print("\nThe report:", *written, sep="\n  ")
-    print("The cluster runs on: `make shell`, then `pulumi preview --stack dev`; `topicwarden sandbox down` ends it.")
+    print(
+        'The cluster runs on: `eval "$(topicwarden sandbox env)"`, then `pulumi preview --stack dev`; '
+        "`topicwarden sandbox down` ends it."
+    )
     return 0 if all(held) else 1
 
 

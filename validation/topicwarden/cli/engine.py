@@ -1,4 +1,4 @@
-"""The ``pulumi`` of a command: the one of this shell, else the one that `make setup` put into the project."""
+"""The ``pulumi`` of a command: the one of this shell, else the one that `topicwarden sandbox install` installed."""
 
 from __future__ import annotations
 

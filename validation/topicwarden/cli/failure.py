@@ -16,6 +16,13 @@ CODE = 2
 """The exit code of a command that could not run, whatever the reason; 1 says that something is not as declared."""
 
 
+_EXTRAS = {
+    **dict.fromkeys(("pyspark", "py4j"), "audit"),
+    **dict.fromkeys(("pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "google"), "deploy"),
+}
+"""The extra of this package that brings a module."""
+
+
 def line_for(error: Exception) -> str:
     """Return the line that tells a user about ``error``; of one that nobody expected, the log file with its traceback.
 
@@ -23,6 +30,8 @@ def line_for(error: Exception) -> str:
     """
     if isinstance(error, Refusal):
         return str(error)
+    if isinstance(error, ModuleNotFoundError) and (extra := _EXTRAS.get((error.name or "").partition(".")[0])):
+        return f"{error.name} is not installed: `pip install 'topicwarden[{extra}]'`"
     summary = " ".join(str(error).split())[:500]
     what = f"{type(error).__name__}: {summary}" if summary else type(error).__name__
     log = _logged(error)

@@ -30,6 +30,7 @@ sandbox_app = typer.Typer(
 )
 app.add_typer(sandbox_app, name="sandbox")
 
+
 Stack = Annotated[str, typer.Option("--stack", "-s", help="The stack: stacks/Pulumi.<stack>.yaml.")]
 Broker = Annotated[int, typer.Argument(help="The broker's id, from 1.", min=1)]
 

@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.table import Table
 
 from topicwarden import children
-from topicwarden.audit.spark import configure
 from topicwarden.cli.stacks import stacks_of
 from topicwarden.kafka.connection import on_sandbox
 from topicwarden.problem import Refusal
@@ -66,7 +65,12 @@ def change(verb: str, broker: int) -> int:
 def install() -> int:
     project = find_project()
     install_tools(project, _say)
-    configure(project)
+    try:
+        from topicwarden.audit.spark import configure  # noqa: PLC0415 - the sandbox itself needs no Spark
+    except ModuleNotFoundError:
+        _say("Spark is not configured, as it is not installed: `pip install 'topicwarden[audit]'`, then again")
+    else:
+        configure(project)
     # In a backend of the user's, stacks are the user's to make.
     if "PULUMI_BACKEND_URL" not in os.environ:
         for stack in _sandbox_stacks(project):

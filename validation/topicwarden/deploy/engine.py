@@ -14,6 +14,7 @@ from typing import Any
 from topicwarden import children
 from topicwarden.deploy.half_written import once_written, stop_at_half_written
 from topicwarden.deploy.locks import past_lost_locks
+from topicwarden.kafka.connection import NO_PULUMI
 from topicwarden.problem import Refusal
 from topicwarden.project import Project
 
@@ -43,7 +44,7 @@ class Engine:
         environment = {**os.environ, **self.variables}
         pulumi = shutil.which("pulumi", path=environment.get("PATH"))
         if pulumi is None:
-            raise Refusal("pulumi is not on the PATH: see `make shell`")
+            raise Refusal(NO_PULUMI)
         command = [pulumi, *arguments, "--stack", self.stack, "--non-interactive"]
         try:
             return children.run(command, self.project.root, environment)
@@ -56,7 +57,9 @@ class Engine:
         def looked() -> subprocess.CompletedProcess[str]:
             done = self.run(*arguments)
             if done.returncode:
-                stop_at_half_written(complaint(done))
+                said = complaint(done)
+                stop_at_half_written(said)
+                _stop_at_no_backend(said, self.stack)
             return done
 
         return once_written(looked)
@@ -87,6 +90,18 @@ class Engine:
         done = past_lost_locks(self.run, "up", "--yes", "--skip-preview", *targeted(targets))
         if done.returncode:
             raise Refusal(f"`pulumi up` failed: {complaint(done)}")
+
+
+def _stop_at_no_backend(said: str, stack: str) -> None:
+    """Refuses where Pulumi lacks what a shell must give it: a backend, or the passphrase of the stack."""
+    sandbox = f'a stack on the sandbox gets it by `eval "$(topicwarden sandbox env --stack {stack})"`'
+    if "PULUMI_ACCESS_TOKEN must be set" in said:
+        raise Refusal(
+            "Pulumi is not logged in to a backend, which holds the stacks' state: run `pulumi login`, or set "
+            f"PULUMI_BACKEND_URL or PULUMI_ACCESS_TOKEN; {sandbox}"
+        )
+    if "passphrase must be set" in said:
+        raise Refusal(f"stack {stack} is encrypted with a passphrase: set PULUMI_CONFIG_PASSPHRASE; {sandbox}")
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:

@@ -85,7 +85,9 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
     def InstallDependencies(
         self, request: rpc.InstallDependenciesRequest, context: grpc.ServicerContext
     ) -> Iterator[rpc.InstallDependenciesResponse]:
-        yield rpc.InstallDependenciesResponse(stdout=b"Python packages: `make setup` installs them\n")
+        yield rpc.InstallDependenciesResponse(
+            stdout=b"Python packages: `pip install 'topicwarden[deploy]'` installs them\n"
+        )
 
     def Run(self, request: rpc.RunRequest, context: grpc.ServicerContext) -> rpc.RunResponse:
         settings = {
@@ -148,7 +150,8 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         if not python.is_file():
             context.abort(
                 grpc.StatusCode.FAILED_PRECONDITION,
-                f"runtime.options.virtualenv: there is no {python}; make the environment with `make setup`",
+                f"runtime.options.virtualenv: there is no {python}; make that environment, and install "
+                "topicwarden[deploy] into it",
             )
         return str(python)
 

@@ -30,6 +30,10 @@ SETTINGS = (
 )
 """What is read of ``Pulumi.<stack>.yaml``."""
 
+NO_PULUMI = (
+    "pulumi is not on the PATH: `topicwarden sandbox install` installs it, and "
+    '`eval "$(topicwarden sandbox env)"` puts it there'
+)
 SANDBOX_PASSPHRASE = "sandbox"
 """What encrypts the secrets of the sandbox's stacks. Everybody knows it, so no other stack may be encrypted with it."""
 
@@ -207,7 +211,7 @@ def _encrypted(value: object) -> bool:
 def _decrypted(project: Project, stack: str) -> Mapping[str, Any]:
     pulumi = shutil.which("pulumi")
     if pulumi is None:
-        raise Refusal(f"stack {stack!r} has encrypted settings and pulumi is not on the PATH: see `make shell`")
+        raise Refusal(f"stack {stack!r} has encrypted settings, and {NO_PULUMI}")
     command = [pulumi, "config", "--show-secrets", "--json", "--stack", stack, "--non-interactive"]
     answer = children.run(command, project.root, os.environ)
     if answer.returncode:

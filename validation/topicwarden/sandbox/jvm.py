@@ -37,7 +37,7 @@ class Jvm:
         if int(release[1]) < JAVA:
             raise Refusal(f"{self.java} is Java {release[1]}: Kafka needs {JAVA} or newer; set JAVA_HOME to such a JDK")
         if not any(self.jars.glob("kafka_2.*.jar")):
-            raise Refusal(f"Kafka's jars are not in {self.jars}: run `make setup`")
+            raise Refusal(f"Kafka's jars are not in {self.jars}: run `topicwarden sandbox install`")
 
     def tool(self, main: str, *arguments: str) -> list[str]:
         """The command that runs one of Kafka's tools."""

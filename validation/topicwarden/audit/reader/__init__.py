@@ -27,7 +27,7 @@ def jars(project: Project) -> list[Path]:
     """
     fetched = sorted((project.cache / "jars" / "spark").glob("*.jar"))
     if not fetched:
-        raise Refusal("Kafka's client for Spark is not installed: run `make setup`, or `topicwarden sandbox install`")
+        raise Refusal("Kafka's client for Spark is not installed: run `topicwarden sandbox install`")
     return [*fetched, _reader(project.cache / "jars" / "reader", fetched)]
 
 
@@ -59,7 +59,7 @@ def _tool(name: str) -> str:
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(name, path=str(Path(home) / "bin")) if home else shutil.which(name)
     if found is None:
-        raise Refusal(f"no {name}: a JDK, 17 or newer, is needed, not a runtime alone; see `make setup`")
+        raise Refusal(f"no {name}: install a JDK, 17 or newer, and not a runtime alone")
     return found
 
 

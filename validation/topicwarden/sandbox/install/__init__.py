@@ -53,7 +53,7 @@ def toolchain(project: Project) -> Toolchain:
     lacking = [f"jars of {name}" for name in jars.missing(cache)]
     if java is None or pulumi is None or lacking:
         lacking += [name for name, found in (("a JDK, 17 or newer", java), ("Pulumi", pulumi)) if found is None]
-        raise Refusal(f"not installed: {', '.join(lacking)}; run `make setup`")
+        raise Refusal(f"not installed: {', '.join(lacking)}; run `topicwarden sandbox install`")
     return Toolchain(java, jars.folder(cache, "kafka"), jars.folder(cache, "spark"), pulumi, pulumi_cli.home(cache))
 
 

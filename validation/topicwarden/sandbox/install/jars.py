@@ -54,7 +54,7 @@ def fetch(cache: Path, name: str, say: Callable[[str], None]) -> None:
     if done.returncode:
         raise Refusal(
             f"Maven could not fetch the jars of {name}: {_first_error(done.stdout + done.stderr)}; "
-            "check the network, or the mirror in ~/.m2/settings.xml, and run `make setup` again"
+            "check the network, or the mirror in ~/.m2/settings.xml, and run `topicwarden sandbox install` again"
         )
     (partial / _STAMP).write_text(_fingerprint(name), encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)

@@ -56,7 +56,9 @@ def require(*, maven: bool, go: bool) -> Path:
         missing.append("go")
     if java is None or missing:
         parts = "\n".join(f"  - {_HOW[part]}" for part in missing)
-        raise Refusal(f"this machine lacks:\n{parts}\nInstall what is named, then run `make setup` again.")
+        raise Refusal(
+            f"this machine lacks:\n{parts}\nInstall what is named, then run `topicwarden sandbox install` again."
+        )
     return java
 
 

@@ -61,7 +61,8 @@ def build(root: Path, say: Callable[[str], None]) -> Path:
             if process.returncode:
                 words = (partial / f"{name}.log").read_text(encoding="utf-8", errors="replace").strip()
                 raise Refusal(
-                    f"go build of {name} failed: {words[-500:]}\ncheck the network and GOPROXY, then run `make setup`"
+                    f"go build of {name} failed: {words[-500:]}\ncheck the network and GOPROXY, then run "
+                    "`topicwarden sandbox install`"
                 )
             say(f"pulumi: {name} built, {time.monotonic() - began:.0f} s")
     finally:

