@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 from topicwarden.change import (
@@ -15,11 +16,13 @@ from topicwarden.change import (
     PartitionEffect,
     PlanReport,
     Setting,
+    StandingAllowance,
     TopicPlan,
     Weight,
 )
 from topicwarden.finding import Place
 from topicwarden.report.plan import FORMATS, render
+from topicwarden.topic import Allowance
 
 EXPECTED = Path(__file__).with_name("expected_plans")
 NOW = 1_760_000_000_000
@@ -178,7 +181,28 @@ def rich() -> PlanReport:
             ],
         ),
     ]
-    return report(topics, 991, unseen=["consumer groups: Describe on Group is missing"])
+    return report(
+        topics,
+        991,
+        unseen=["consumer groups: Describe on Group is missing"],
+        remarks=["topicwarden:movedTo has done its work: `pulumi config rm topicwarden:movedTo --stack prod`"],
+        allowances=[
+            StandingAllowance(
+                topic="orders.returned.v1",
+                change=Allowance.DELETE,
+                until=date(2027, 1, 31),
+                needed=False,
+                place=place("orders/orders.returned.v1", 3, 9),
+            ),
+            StandingAllowance(
+                topic="payments.captured.v1",
+                change=Allowance.SHRINK_RETENTION,
+                until=None,
+                needed=True,
+                place=place("payments/payments.captured.v1", 4, 9),
+            ),
+        ],
+    )
 
 
 def empty() -> PlanReport:

@@ -7,11 +7,13 @@ Times are milliseconds since the epoch, sizes are bytes, offsets are Kafka's.
 from __future__ import annotations
 
 from collections import Counter
+from datetime import date
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from topicwarden.finding import Place
+from topicwarden.topic import Allowance
 
 
 class Weight(StrEnum):
@@ -105,6 +107,9 @@ class TopicPlan(_Model):
         description="The deploy leaves what was changed by hand, as putting it back would lose data that the YAML does "
         "not allow to lose.",
     )
+    needs: list[Allowance] = Field(
+        default=[], description="Allowed changes without which the topic's change would be refused."
+    )
     place: Place | None = None
 
     @property
@@ -112,6 +117,16 @@ class TopicPlan(_Model):
         """The weightiest consequence's; None where nothing follows that is worth saying."""
         found = {consequence.weight for consequence in self.consequences}
         return next((weight for weight in BY_WEIGHT if weight in found), None)
+
+
+class StandingAllowance(_Model):
+    """A destructive change that a topic's YAML allows on the day of the plan."""
+
+    topic: str
+    change: Allowance
+    until: date | None = Field(description="The last day (UTC) on which it is allowed; null for no end.")
+    needed: bool = Field(description="Whether this plan needs it; else it has done its work, or waits for it.")
+    place: Place | None = None
 
 
 class Engine(_Model):
@@ -133,6 +148,10 @@ class PlanReport(_Model):
     topics: list[TopicPlan] = Field(description="What changes, sorted by name.")
     unchanged: int = Field(description="Topics that are as declared.")
     unseen: list[str] = Field(default=[], description="What could not be looked at, and which right is missing.")
+    remarks: list[str] = Field(default=[], description="What else to know before a deploy, such as a moved cluster.")
+    allowances: list[StandingAllowance] = Field(
+        default=[], description="Destructive changes that the YAML allows today, sorted by topic."
+    )
     engine: Engine
 
     @property

@@ -11,9 +11,12 @@ from topicwarden.cli.importing.desk import Desk, open_desk, say
 from topicwarden.cli.importing.live import declarable, untouched
 from topicwarden.deploy.adopt import adopt
 from topicwarden.deploy.engine import Engine
+from topicwarden.deploy.state import exported
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.plan.deployed import DeployedStack
+from topicwarden.plan.identity import check_cluster
 from topicwarden.problem import Problem, Refusal
 from topicwarden.project import Project, find_project
 from topicwarden.report.problems.page import many
@@ -72,19 +75,26 @@ def _from_files(desk: Desk, sources: Sequence[Path], form: str | None, dry_run: 
 
 def _from_cluster(desk: Desk, dry_run: bool, files_only: bool) -> int:
     engine = None if dry_run or files_only else engine_of(desk.project, desk.stack)
-    with open_cluster(connect_to(desk.project, desk.stack)) as cluster:
+    # Asked before anything is written: without Pulumi, or without the stack, nothing is done by halves.
+    deployed = exported(engine) if engine else DeployedStack()
+    connection = connect_to(desk.project, desk.stack)
+    with open_cluster(connection) as cluster:
         before = cluster.snapshot()
+        if remark := check_cluster(desk.stack, connection, deployed, before):
+            say(remark)
         live = declarable(before)
         names = desk.chosen([*live.topics, *live.refused])
         chosen = {name: live.topics[name] for name in names if name in live.topics}
         draft = desk.drafted(chosen.values(), desk.stack)
-        # Asked before anything is written: without Pulumi, or without the stack, nothing is done by halves.
-        deployed = engine.deployed() if engine else frozenset()
         desk.write(draft.files, dry_run)
         refused = {name: why for name, why in {**live.refused, **draft.refused}.items() if name in names}
         refused = {name: why for name, why in refused.items() if name not in desk.declared}
         _skipped(sum(name in desk.declared for name in chosen), live.internal, refused)
-        unadopted = {name: one for name, one in chosen.items() if name not in {*deployed, *draft.refused}}
+        unadopted = {
+            name: one
+            for name, one in chosen.items()
+            if name not in {*deployed.topics, *deployed.duplicates, *draft.refused}
+        }
         differing = {name: found for name, one in unadopted.items() if (found := desk.differences({name: one}, _HERE))}
         desk.show([problem for found in differing.values() for problem in found])
         wrong = desk.judged(draft.files, dry_run)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from rich.console import Console
 
@@ -17,7 +18,10 @@ from topicwarden.deploy.engine import Engine as Pulumi
 from topicwarden.deploy.preview import start_preview
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
+from topicwarden.plan.allowances import standing
+from topicwarden.plan.identity import check_cluster
 from topicwarden.plan.predict import predict
+from topicwarden.plan.steps import with_unpredicted
 from topicwarden.problem import Refusal
 from topicwarden.project import Project, find_project
 from topicwarden.report.plan import FORMATS, render, text
@@ -50,19 +54,24 @@ def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
     declarations = declared(project, stack, "planned")
     with waiting("previewing, and looking at the cluster"), open_cluster(connection) as cluster:
         preview = start_preview(engine)
-        names = {*preview.deployed.topics, *(declaration.topic.name for declaration in declarations)}
+        deployed = preview.deployed
+        names = {*deployed.topics, *deployed.duplicates, *(declaration.topic.name for declaration in declarations)}
         snapshot = cluster.snapshot(expected=names)
-        plans = predict(cluster, snapshot, declarations, preview.deployed)
-        said = _without_echoes(preview.engine(), plans)
+        remark = check_cluster(stack, connection, deployed, snapshot)
+        plans = predict(cluster, snapshot, declarations, deployed)
+        previewed = preview.result()
+    plans = with_unpredicted(plans, previewed.steps, snapshot.topics.keys())
     return PlanReport(
         topicwarden=__version__,
         stack=stack,
         cluster_id=snapshot.cluster_id,
         taken_at=snapshot.taken_at,
         topics=list(plans),
-        unchanged=len(names) - len(plans),
+        unchanged=len(names - {plan.topic for plan in plans}),
         unseen=list(snapshot.unseen),
-        engine=said,
+        remarks=[remark] if remark else [],
+        allowances=list(standing(declarations, plans, datetime.fromtimestamp(snapshot.taken_at / 1000, UTC).date())),
+        engine=_without_echoes(previewed.engine, plans),
     )
 
 

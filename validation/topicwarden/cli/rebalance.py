@@ -15,12 +15,14 @@ from topicwarden.cli.stop import interruptible
 from topicwarden.deploy.braking import Brake, Released
 from topicwarden.deploy.moving import Mover, Outcome
 from topicwarden.deploy.refresh import refresh, stale
+from topicwarden.deploy.state import exported
 from topicwarden.deploy.targets import targets
-from topicwarden.kafka.connection import connect_to
+from topicwarden.kafka.connection import Connection, connect_to
 from topicwarden.kafka.reassignment import Movable, open_for_moving
+from topicwarden.plan.identity import check_cluster
 from topicwarden.plan.placement import Move
 from topicwarden.problem import Refusal
-from topicwarden.project import find_project
+from topicwarden.project import Project, find_project
 from topicwarden.report.problems.page import many
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.units import SIZE
@@ -54,6 +56,7 @@ def rebalance(stack: str, patterns: Sequence[str], wish: Wish) -> int:
     names = frozenset(held.topic.name for held in declarations)
     stop = Event()
     with open_for_moving(connection) as movable:
+        _check_cluster(project, stack, connection, movable)
         run = _Run(stack, movable, names, chosen, rate, stop)
         if wish.cancel:
             return run.take_back()
@@ -63,6 +66,16 @@ def rebalance(stack: str, patterns: Sequence[str], wish: Wish) -> int:
         refresh(engine, urns)
         print(f"Pulumi's state agrees: refreshed {many(len(urns), 'topic')}")
     return code
+
+
+def _check_cluster(project: Project, stack: str, connection: Connection, movable: Movable) -> None:
+    """Refuse another cluster than the stack was deployed to; without Pulumi's state there is nothing to compare."""
+    try:
+        deployed = exported(engine_of(project, stack))
+    except Refusal:
+        return
+    if remark := check_cluster(stack, connection, deployed, movable.cluster.snapshot(deployed.topics)):
+        print(remark)
 
 
 @dataclass(frozen=True)

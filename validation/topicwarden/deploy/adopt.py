@@ -6,14 +6,12 @@ The program registers such topics with ``import``; here, nothing else of what it
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
+from topicwarden.deploy.caller import Caller, calling
 from topicwarden.deploy.engine import TOPIC_TYPE, Engine, Step
 from topicwarden.problem import Refusal
-
-ADOPTING: Final = "TOPICWARDEN_ADOPTING"
-"""Set for what is run here: the program then lets topics pass that rules speak against, as nothing becomes of them."""
 
 _PROVIDER: Final = "pulumi:providers:kafka"
 _OURS: Final = ("pulumi:pulumi:Stack", _PROVIDER)
@@ -34,7 +32,11 @@ def adopt(engine: Engine) -> Adoption:
     Pulumi is given targets. It imports also what is not targeted, and then writes a state without the parents of it,
     which it refuses to read again: so all imports are targets, and all above them.
     """
-    engine = replace(engine, variables={**engine.variables, ADOPTING: "1"})
+    with calling(engine, Caller.IMPORT) as importing:
+        return _adopt(importing)
+
+
+def _adopt(engine: Engine) -> Adoption:
     steps = engine.preview()
     imports = [step for step in steps if step.op == "import"]
     pending = sum(step.op not in ("same", "import") and step.type == TOPIC_TYPE for step in steps)

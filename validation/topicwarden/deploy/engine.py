@@ -64,10 +64,6 @@ class Engine:
 
         return once_written(looked)
 
-    def deployed(self) -> frozenset[str]:
-        """The names of the topics that are in the stack's state; refuses a stack that Pulumi does not know."""
-        return frozenset(one["inputs"]["name"] for one in self.resources() if one["type"] == TOPIC_TYPE)
-
     def resources(self, remedy: str | None = None) -> list[dict[str, Any]]:
         """The stack's state; refuses a stack that Pulumi does not know, with what to do about it."""
         done = self.look("stack", "export")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pulumi_policy as policy
 
 from topicwarden.deploy.engine import TOPIC_TYPE
 from topicwarden.deploy.gate import Gate, stack_of
+from topicwarden.deploy.state import SET_TYPE
+from topicwarden.deploy.topic_set import DANGERS
 from topicwarden.policies.judge import Judgement
 from topicwarden.problem import Level
 from topicwarden.project import find_project
@@ -52,6 +55,9 @@ def _of_stack(gate: Gate, level: Level) -> policy.StackValidationPolicy:
         if level is Level.ERROR:
             for problem in gate.problems():
                 report(problem, None)
+        else:
+            for danger in _dangers(args.resources):
+                report(danger, None)
         topics = [resource for resource in args.resources if resource.resource_type == TOPIC_TYPE]
         if topics:
             for judgement in gate.of_stack(stack_of(topics[0].urn), [resource.props for resource in topics]):
@@ -64,6 +70,13 @@ def _of_stack(gate: Gate, level: Level) -> policy.StackValidationPolicy:
         enforcement_level=_LEVELS[level],
         validate=validate,
     )
+
+
+def _dangers(resources: Iterable[policy.PolicyResource]) -> Iterator[str]:
+    """Yield what the deploy puts at risk; the program computed it from the live cluster."""
+    for resource in resources:
+        if resource.resource_type == SET_TYPE:
+            yield from resource.props.get(DANGERS) or ()
 
 
 def _said(judgement: Judgement) -> str:

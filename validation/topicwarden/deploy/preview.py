@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from topicwarden import change
+from topicwarden.deploy.caller import Caller, calling
 from topicwarden.deploy.engine import TOPIC_TYPE, Engine, complaint
 from topicwarden.deploy.state import exported
 from topicwarden.plan.deployed import DeployedStack
+from topicwarden.plan.steps import TopicStep
 from topicwarden.problem import Refusal
 
-PLANNING = "TOPICWARDEN_PLANNING"
-"""Set for the preview under a plan: the program then leaves it to the plan to say what is refused."""
+
+@dataclass(frozen=True)
+class Previewed:
+    """What a preview said, and its steps on topics, those that leave a topic as it is left out."""
+
+    engine: change.Engine
+    steps: tuple[TopicStep, ...]
 
 
 @dataclass(frozen=True)
@@ -24,39 +31,39 @@ class Preview:
     """A preview that is under way; what was deployed is known before it ends."""
 
     deployed: DeployedStack
-    _said: Future[change.Engine]
+    _running: Future[Previewed]
 
-    def engine(self) -> change.Engine:
-        """What the engine said; waits for it. Refuses where it could not even begin."""
-        return self._said.result()
+    def result(self) -> Previewed:
+        """Wait for the preview, and return what the engine said; refuses if it could not even begin."""
+        return self._running.result()
 
 
 def start_preview(engine: Engine) -> Preview:
     """Starts `pulumi preview`, and reads the state beside it; refuses a stack that Pulumi does not know."""
-    planning = replace(engine, variables={**engine.variables, PLANNING: "1"})
     with_one = ThreadPoolExecutor(max_workers=1)
-    said = with_one.submit(_preview, planning)
+    running = with_one.submit(_preview, engine)
     with_one.shutdown(wait=False)
-    return Preview(exported(engine), said)
+    return Preview(exported(engine), running)
 
 
-def _preview(engine: Engine) -> change.Engine:
-    done = engine.look("preview", "--json")
+def _preview(engine: Engine) -> Previewed:
+    with calling(engine, Caller.PLAN) as planning:
+        done = planning.look("preview", "--json")
     try:
-        said = json.loads(done.stdout)
+        answer = json.loads(done.stdout)
     except json.JSONDecodeError:
         raise Refusal(f"pulumi preview could not run: {complaint(done)}") from None
-    return change.Engine(ran=done.returncode == 0, steps=_steps(said), errors=_errors(said))
+    steps = tuple(_steps(answer))
+    counts = dict(sorted(Counter(step.op for step in steps).items()))
+    return Previewed(change.Engine(ran=done.returncode == 0, steps=counts, errors=_errors(answer)), steps)
 
 
-def _steps(said: Mapping[str, Any]) -> dict[str, int]:
-    steps = Counter(str(step["op"]) for step in said.get("steps") or () if _of_topic(step))
-    return dict(sorted(steps.items()))
-
-
-def _of_topic(step: Mapping[str, Any]) -> bool:
-    state = step.get("newState") or step.get("oldState") or {}
-    return step["op"] != "same" and state.get("type") == TOPIC_TYPE
+def _steps(answer: Mapping[str, Any]) -> Iterator[TopicStep]:
+    for step in answer.get("steps") or ():
+        state = step.get("oldState") or step.get("newState") or {}
+        if step["op"] != "same" and state.get("type") == TOPIC_TYPE:
+            properties = {**(state.get("inputs") or {}), **(state.get("outputs") or {})}
+            yield TopicStep(str(properties.get("name") or state.get("id")), str(step["op"]), str(step["urn"]))
 
 
 def _errors(said: Mapping[str, Any]) -> list[str]:

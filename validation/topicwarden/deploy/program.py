@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, date, datetime
+from typing import Final
 
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.change import Action, TopicPlan
-from topicwarden.deploy.adopt import ADOPTING
-from topicwarden.deploy.half_written import once_written, stop_at_half_written
-from topicwarden.deploy.preview import PLANNING
-from topicwarden.deploy.state import read_by
+from topicwarden.change import Action, TopicPlan, Weight
+from topicwarden.deploy.caller import Caller, called_by
+from topicwarden.deploy.engine import Engine
+from topicwarden.deploy.state import exported
 from topicwarden.deploy.topic_set import Registration, TopicSet
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import SETTINGS, Connection, connection_from, refuse_sandbox_passphrase
 from topicwarden.plan.deployed import DeployedStack
+from topicwarden.plan.identity import check_cluster
 from topicwarden.plan.predict import predict, refusals
 from topicwarden.policies.check import check
 from topicwarden.problem import Problem, Refusal
-from topicwarden.project import find_project
+from topicwarden.project import Project, find_project
 from topicwarden.specs.kinds import KINDS
 from topicwarden.specs.resolve import Declaration
 from topicwarden.topic import Allowance
+
+_MOST_DANGERS: Final = 100
 
 
 def deploy() -> None:
@@ -38,41 +39,54 @@ def deploy() -> None:
         project = find_project()
         refuse_sandbox_passphrase(project, stack)
         checked = check(project, [stack])
-        _stop_at(_hindering(checked.errors))
+        _stop_at(_hindering(checked.errors, called_by(Caller.IMPORT, project, stack)))
         declarations = checked.declarations[stack]
         settings = {name: value for name in SETTINGS if (value := _setting(name)) is not None}
         connection = connection_from(project, stack, settings)
-        deployed = _deployed(stack)
+        deployed = _deployed(project)
         with open_cluster(connection) as cluster:
             names = {*deployed.topics, *deployed.duplicates, *(held.topic.name for held in declarations)}
             live = cluster.snapshot(names, expected=names)
+            remark = check_cluster(stack, connection, deployed, live)
             plans = predict(cluster, live, declarations, deployed)
     except Refusal as refusal:
         raise pulumi.RunError(str(refusal)) from None
-    if not (PLANNING in os.environ and pulumi.runtime.is_dry_run()):
+    if not (pulumi.runtime.is_dry_run() and called_by(Caller.PLAN, project, stack)):
         _stop_at(refusals(plans))
-    _warn_of_replicas(plans)
-    topics = TopicSet(stack, _registrations(declarations, plans), live.cluster_id, _provider(settings, connection))
+    dangers = _dangers(plans)
+    for line in (*([remark] if remark else []), *dangers):
+        pulumi.warn(line)
+    registrations = _registrations(declarations, plans, datetime.fromtimestamp(live.taken_at / 1000, UTC).date())
+    topics = TopicSet(stack, registrations, live.cluster_id, dangers, _provider(settings, connection))
     pulumi.export("topics", topics.topics)
 
 
-def _registrations(declarations: Iterable[Declaration], plans: Iterable[TopicPlan]) -> Iterable[Registration]:
-    today = datetime.now(UTC).date()
-    actions = {plan.topic: plan.action for plan in plans}
+def _registrations(
+    declarations: Iterable[Declaration], plans: Iterable[TopicPlan], today: date
+) -> Iterable[Registration]:
+    planned = {plan.topic: plan for plan in plans}
     for declaration in declarations:
-        allowed, action = declaration.topic.allowed(today), actions.get(declaration.topic.name)
+        allowed, plan = declaration.topic.allowed(today), planned.get(declaration.topic.name)
+        action = plan.action if plan else None
         yield Registration(
             declaration.topic,
             declaration.places.at(()).file,
             adopt=action is Action.ADOPT,
             deletable=Allowance.DELETE in allowed,
-            replaceable=Allowance.RECREATE in allowed and action is Action.RECREATE,
+            replaced=Allowance.RECREATE in allowed and action is Action.RECREATE,
+            held=_left(plan) if plan and plan.held else (),
         )
 
 
-def _hindering(errors: Sequence[Problem]) -> list[Problem]:
-    """All of them; for an adoption, which changes no topic, only those that hide what is declared."""
-    return [error for error in errors if error.rule in KINDS or ADOPTING not in os.environ]
+def _left(plan: TopicPlan) -> tuple[str, ...]:
+    """Return the properties of the resource that were changed by hand and are left so."""
+    names = {setting.name for setting in plan.settings} - {"replication_factor"}
+    return tuple(sorted({"partitions" if name == "partitions" else "config" for name in names}))
+
+
+def _hindering(errors: Sequence[Problem], adopting: bool) -> list[Problem]:
+    """Return all errors; for an adoption, which changes no topic, only those that hide what is declared."""
+    return [error for error in errors if error.rule in KINDS or not adopting]
 
 
 def _stop_at(errors: Sequence[Problem]) -> None:
@@ -85,27 +99,25 @@ def _setting(name: str) -> str | None:
     return pulumi.Config(namespace).get(key)
 
 
-def _deployed(stack: str) -> DeployedStack:
-    """This stack's own state, as it is before the deploy."""
-    name = f"{pulumi.get_organization()}/{pulumi.get_project()}/{stack}"
-    return read_by(once_written(lambda: _outputs(name)))
+def _deployed(project: Project) -> DeployedStack:
+    """Return this stack's own state, as it is before the deploy; the SDK hides resources that are pending deletion."""
+    return exported(Engine(project, f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"))
 
 
-def _outputs(stack: str) -> dict[str, Any]:
-    """What a state holds of each resource, by URN."""
-    try:
-        answer = pulumi.runtime.invoke("pulumi:pulumi:readStackResourceOutputs", {"stackName": stack})
-    except Exception as error:  # the SDK raises no narrower one for what the engine refuses
-        stop_at_half_written(str(error))
-        raise Refusal(f"Pulumi's engine cannot read the stack's state: {error}") from error
-    return (answer.value or {}).get("outputs") or {}
-
-
-def _warn_of_replicas(plans: Sequence[TopicPlan]) -> None:
-    for plan in plans:
-        for consequence in plan.consequences:
-            if consequence.kind == "replication-factor":
-                pulumi.warn(f"{plan.topic}: {consequence.message}")
+def _dangers(plans: Sequence[TopicPlan]) -> list[str]:
+    """Return a line for each danger of the deploy, sorted; the first hundred, and how many more there are."""
+    lines = sorted(
+        f"{plan.topic}: {' '.join(consequence.message.split())} [{consequence.kind}]"
+        for plan in plans
+        for consequence in plan.consequences
+        if consequence.weight is Weight.DANGER or consequence.kind == "replication-factor"
+    )
+    more = len(lines) - _MOST_DANGERS
+    stack = pulumi.get_stack()
+    return [
+        *lines[:_MOST_DANGERS],
+        *([f"and {more:,} more: see `topicwarden plan --stack {stack}`"] if more > 0 else []),
+    ]
 
 
 def _provider(settings: dict[str, str], connection: Connection) -> kafka.Provider | None:

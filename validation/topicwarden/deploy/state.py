@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 from topicwarden.deploy.engine import TOPIC_TYPE, Engine
-from topicwarden.plan.deployed import Deployed, DeployedStack
+from topicwarden.plan.deployed import Deployed, DeployedStack, Duplicate
 from topicwarden.topic import Allowance, Permit, Topic
 
 SET_TYPE = "topicwarden:index:TopicSet"
@@ -17,27 +17,30 @@ DOMAIN_TYPE = "topicwarden:index:Domain"
 
 def exported(engine: Engine) -> DeployedStack:
     """Return the topics of the state; refuses a stack that Pulumi does not know."""
-    return read_by({resource["urn"]: resource for resource in engine.resources()})
+    return read_by(engine.resources())
 
 
-def read_by(resources: Mapping[str, Mapping[str, Any]]) -> DeployedStack:
-    """Return the topics among a stack's ``resources``, by URN, each with ``type`` and ``outputs``.
+def read_by(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
+    """Return the topics among a stack's ``resources``, in the shape of `pulumi stack export`.
 
-    The shape is that of ``readStackResourceOutputs`` and of `pulumi stack export`. A resource that the engine is
-    still to delete counts as well: it holds a topic.
+    A resource that the engine is still to delete counts as well, also under a URN that is registered: the engine
+    deletes its topic, even if it is protected (Pulumi's ``DeleteStep`` of a replaced resource). What a program gets
+    from ``readStackResourceOutputs`` lacks such resources.
     """
-    records = _Records(resources.values())
+    records = _Records(resources)
     topics: dict[str, Deployed] = {}
-    duplicates: dict[str, list[str]] = {}
-    for urn, resource in resources.items():
-        outputs = resource.get("outputs") or {}
-        if resource["type"] != TOPIC_TYPE or not outputs.get("name"):
+    duplicates: dict[str, list[Duplicate]] = {}
+    for resource in resources:
+        if resource["type"] != TOPIC_TYPE:
             continue
-        name = str(outputs["name"])
-        if _registered(urn, name) and not resource.get("delete"):
+        urn, outputs = str(resource["urn"]), resource.get("outputs") or resource.get("inputs") or {}
+        name = str(outputs.get("name") or resource.get("id"))
+        if resource.get("delete"):
+            duplicates.setdefault(name, []).append(Duplicate(urn, pending_deletion=True))
+        elif _registered(urn, name):
             topics[name] = records.deployed(name, outputs)
         else:
-            duplicates.setdefault(name, []).append(urn)
+            duplicates.setdefault(name, []).append(Duplicate(urn))
     return DeployedStack(topics, records.cluster_id, {name: tuple(urns) for name, urns in duplicates.items()})
 
 

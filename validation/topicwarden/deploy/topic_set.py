@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 import pulumi
 import pulumi_kafka as kafka
 
 from topicwarden.deploy.state import DOMAIN_TYPE, SET_TYPE, recorded
 from topicwarden.topic import Topic
+
+DANGERS: Final = "dangers"
+"""The output of ``TopicSet`` that the policy pack reports."""
 
 
 class Domain(pulumi.ComponentResource):
@@ -27,20 +30,23 @@ class Registration:
     """How one declared topic is handed to the engine.
 
     ``file`` is the YAML file that declares it. ``adopt``: the topic is on the cluster as declared and not in the state
-    yet. ``deletable`` and ``replaceable``: its YAML allows that today.
+    yet. ``deletable``: its YAML allows that today. ``replaced``: this deploy creates it again, as its YAML allows.
+    ``held`` are the properties (in Pulumi's names) that were changed by hand, and that the deploy leaves so.
     """
 
     topic: Topic
     file: str | None = None
     adopt: bool = False
     deletable: bool = False
-    replaceable: bool = False
+    replaced: bool = False
+    held: tuple[str, ...] = ()
 
 
 class TopicSet(pulumi.ComponentResource):
     """Every topic of a stack. Each is protected unless its YAML allows what protection prevents.
 
-    ``cluster_id`` is Kafka's id of the cluster that is deployed to; ``provider`` is the stack's default where None.
+    ``cluster_id`` is Kafka's id of the cluster that is deployed to, ``dangers`` what the deploy puts at risk, a line
+    each; ``provider`` is the stack's default where None.
     Replicas of a topic that exists are never touched: the provider would place them at random,
     ``topicwarden rebalance`` does not.
     """
@@ -57,6 +63,7 @@ class TopicSet(pulumi.ComponentResource):
         name: str,
         topics: Iterable[Registration],
         cluster_id: str | None = None,
+        dangers: Sequence[str] = (),
         provider: kafka.Provider | None = None,
     ) -> None:
         super().__init__(SET_TYPE, name)
@@ -70,7 +77,14 @@ class TopicSet(pulumi.ComponentResource):
         self.topics = pulumi.Output.all(*map(_as_deployed, deployed)).apply(_by_name)
         self.declared = pulumi.Output.from_input({each.topic.name: recorded(each.topic, each.file) for each in ordered})
         self.cluster_id = pulumi.Output.from_input(cluster_id)
-        self.register_outputs({"topics": self.topics, "declared": self.declared, "clusterId": self.cluster_id})
+        self.register_outputs(
+            {
+                "topics": self.topics,
+                "declared": self.declared,
+                "clusterId": self.cluster_id,
+                DANGERS: list(dangers),
+            }
+        )
 
     @staticmethod
     def _topic(registration: Registration, domain: Domain, provider: kafka.Provider | None) -> kafka.Topic:
@@ -85,11 +99,26 @@ class TopicSet(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(
                 parent=domain,
                 provider=provider,
-                protect=not (registration.deletable or registration.replaceable),
+                protect=not (registration.deletable or registration.replaced),
+                hooks=_only_this_deploy(topic.name) if registration.replaced and not registration.deletable else None,
                 import_=topic.name if registration.adopt else None,
-                ignore_changes=["replicationFactor"],
+                ignore_changes=["replicationFactor", *registration.held],
             ),
         )
+
+
+def _only_this_deploy(topic: str) -> pulumi.ResourceHookBinding:
+    """Return a hook that lets nothing but a program which replaces the topic delete it.
+
+    The engine replaces no protected resource, so the new one begins unprotected, and is protected by the next deploy.
+    Until then `pulumi destroy` refuses, as it cannot run the hook, and so does a program that does not register it
+    (Pulumi's ``newDestroySource`` and ``Deployment.RunHooks``).
+    """
+    return pulumi.ResourceHookBinding(before_delete=[pulumi.ResourceHook(f"topicwarden:replace:{topic}", _pass)])
+
+
+def _pass(args: pulumi.ResourceHookArgs) -> None:
+    """Permit the deletion: the hook is there only in the deploy that may delete."""
 
 
 def _as_deployed(topic: kafka.Topic) -> pulumi.Output[dict[str, Any]]:

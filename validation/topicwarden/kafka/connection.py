@@ -24,7 +24,7 @@ ADDRESS_FILE = "bootstrap-servers"
 """In the sandbox's folder: where its brokers listen."""
 
 SETTINGS = (
-    "topicwarden:cluster",
+    *("topicwarden:cluster", "topicwarden:movedTo"),
     *("kafka:bootstrapServers", "kafka:tlsEnabled", "kafka:skipTlsVerify", "kafka:caCert", "kafka:caCertFile"),
     *("kafka:saslMechanism", "kafka:saslUsername", "kafka:saslPassword"),
 )
@@ -42,7 +42,11 @@ _MECHANISMS = {"plain": "PLAIN", "scram-sha256": "SCRAM-SHA-256", "scram-sha512"
 
 @dataclass(frozen=True)
 class Connection:
-    """Where a cluster is and how it is entered. The password is kept out of ``repr``."""
+    """Where a cluster is and how it is entered. The password is kept out of ``repr``.
+
+    ``sandbox`` tells that it is the cluster of this machine, whose data is throw-away; ``moved_to`` is Kafka's id of
+    the cluster that the stack says it moved to.
+    """
 
     bootstrap_servers: tuple[str, ...]
     tls: bool = True
@@ -51,9 +55,16 @@ class Connection:
     sasl_mechanism: str | None = None
     username: str | None = None
     password: str | None = None
+    sandbox: bool = False
+    moved_to: str | None = None
 
     def __repr__(self) -> str:
         return f"Connection({','.join(self.bootstrap_servers)}, {self.security_protocol})"
+
+    @property
+    def source(self) -> str:
+        """The setting of ``Pulumi.<stack>.yaml`` that leads to the cluster."""
+        return "topicwarden:cluster: sandbox" if self.sandbox else "kafka:bootstrapServers"
 
     @property
     def security_protocol(self) -> str:
@@ -99,8 +110,9 @@ def connect_to(project: Project, stack: str) -> Connection:
 
 def connection_from(project: Project, stack: str, settings: Mapping[str, Any]) -> Connection:
     """The connection that ``settings`` (names as in ``Pulumi.<stack>.yaml``, secrets in plain) describe."""
+    moved_to = settings.get("topicwarden:movedTo")
     if settings.get("topicwarden:cluster") == "sandbox":
-        return Connection(sandbox_servers(project), tls=False)
+        return Connection(sandbox_servers(project), tls=False, sandbox=True, moved_to=moved_to)
     servers = _addresses(stack, settings.get("kafka:bootstrapServers"))
     if not servers:
         raise Refusal(
@@ -119,6 +131,7 @@ def connection_from(project: Project, stack: str, settings: Mapping[str, Any]) -
         sasl_mechanism=_MECHANISMS[mechanism] if mechanism else None,
         username=username,
         password=password,
+        moved_to=moved_to,
     )
 
 

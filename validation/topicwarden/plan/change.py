@@ -11,7 +11,7 @@ from topicwarden.finding import Place
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
 from topicwarden.kafka.throttle import REPLICAS
 from topicwarden.plan.defaults import defaults_in_force
-from topicwarden.plan.deployed import Deployed, DeployedStack
+from topicwarden.plan.deployed import Deployed, DeployedStack, Duplicate
 from topicwarden.plan.effects import riskiest, safest
 from topicwarden.problem import Location
 from topicwarden.specs.resolve import Declaration
@@ -25,7 +25,7 @@ class Change:
     ``before`` is the topic with the settings in force, ``after`` the topic as a deploy would leave it; each is None
     where there is no such topic, and where the brokers do not tell the settings in force. Where a change leaves a
     setting to the brokers, or takes it from them, and brokers differ, the two differ the most. ``permitted`` are the
-    destructive changes that are allowed today, ``duplicates`` the URNs of further resources of the topic, and
+    destructive changes that are allowed today, ``duplicates`` further resources of the topic in Pulumi's state, and
     ``edited`` tells whether the YAML has changed since the last deploy.
     """
 
@@ -38,7 +38,7 @@ class Change:
     after: Topic | None
     settings: tuple[Setting, ...] = ()
     permitted: frozenset[Allowance] = frozenset()
-    duplicates: tuple[str, ...] = ()
+    duplicates: tuple[Duplicate, ...] = ()
     edited: bool = True
 
     def permits(self, allowance: Allowance) -> bool:

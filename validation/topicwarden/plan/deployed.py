@@ -26,13 +26,21 @@ class Deployed:
 
 
 @dataclass(frozen=True)
+class Duplicate:
+    """A topic resource that the program does not register under its URN, or that the engine is still to delete."""
+
+    urn: str
+    pending_deletion: bool = False
+
+
+@dataclass(frozen=True)
 class DeployedStack:
     """A stack's topics by name, the id of the cluster they were deployed to, and duplicates.
 
-    ``duplicates`` has, by topic name, the URNs of topic resources that the program does not register under their
-    URN, such as one made by `pulumi import`: the engine deletes the topic of each.
+    ``duplicates`` has further resources by topic name, such as one made by `pulumi import`: the engine deletes the
+    topic of each.
     """
 
     topics: Mapping[str, Deployed] = field(default_factory=dict)
     cluster_id: str | None = None
-    duplicates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    duplicates: Mapping[str, tuple[Duplicate, ...]] = field(default_factory=dict)

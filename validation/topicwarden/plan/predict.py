@@ -15,6 +15,7 @@ from topicwarden.plan.evidence import Evidence, gather, merged
 from topicwarden.plan.placement import place
 from topicwarden.problem import Location, Problem
 from topicwarden.specs.resolve import Declaration
+from topicwarden.topic import Allowance
 
 
 def predict(
@@ -58,8 +59,24 @@ def _plan(change: Change, rules: Iterable[str], evidence: Evidence) -> TopicPlan
             key=lambda one: BY_WEIGHT.index(one.weight),
         ),
         held=held,
+        needs=[] if held else sorted(_needs(change, rules, evidence, consequences)),
         place=change.at(),
     )
+
+
+def _needs(
+    change: Change, rules: Iterable[str], evidence: Evidence, consequences: Sequence[Consequence]
+) -> Iterable[Allowance]:
+    """Yield the permitted changes without which more would be refused."""
+    for allowance in change.permitted:
+        without = replace(change, permitted=change.permitted - {allowance})
+        judged = [one for name in rules for one in CONSEQUENCES[name].evaluate(without, evidence)]
+        if _refused(judged) > _refused(consequences):
+            yield allowance
+
+
+def _refused(consequences: Iterable[Consequence]) -> int:
+    return sum(one.weight is Weight.REFUSED for one in consequences)
 
 
 def _held(change: Change, consequences: Iterable[Consequence]) -> bool:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
+from topicwarden.moment import today as day_it_is
+from topicwarden.policies.allowances import expired_allowances
 from topicwarden.policies.contents import contents_problems
 from topicwarden.policies.file import load_policy
 from topicwarden.policies.judge import Judge, Judgement
@@ -48,9 +50,9 @@ def check(
 ) -> Checked:
     """Judges the project for ``stacks``; refuses a project that declares nothing, as an apply would delete all.
 
-    ``today`` is the day by which waivers run out, by default the day it is. With ``paths``, files and folders below
-    ``topics/``, only their topics are read, and the defaults that hold there. ``unwritten`` are files below
-    ``topics/`` that are judged as if they were on disk.
+    ``today`` is the day by which waivers and allowances run out, by default the day it is. With ``paths``, files and
+    folders below ``topics/``, only their topics are read, and the defaults that hold there. ``unwritten`` are files
+    below ``topics/`` that are judged as if they were on disk.
     """
     loaded = load(project.topics, project.root, project.stack_names(), paths, unwritten)
     if not loaded.topics and not loaded.problems and not paths:
@@ -64,7 +66,8 @@ def check(
         functions = policy.of(stack).brokers.partition_functions
         contents = contents_problems(resolved.declarations, project.root)
         partitioners = partitioner_problems(resolved.declarations, functions)
-        for problem in (*resolved.problems, *contents, *partitioners):
+        expired = expired_allowances(resolved.declarations, today or day_it_is())
+        for problem in (*resolved.problems, *contents, *partitioners, *expired):
             gathered.add(problem, stack)
         gathered.judge(resolved.declarations, stack)
     problems = [*policy.problems, *gathered.problems(stacks)]

@@ -7,6 +7,7 @@ from typing import Final
 
 KINDS: Final = MappingProxyType(
     {
+        "allowance-expired": "The last day of an allowed change is over. It permits nothing, and can go.",
         "config-unknown": "Kafka has no topic configuration of this name. The names are those of Kafka's TopicConfig.",
         "config-value": "Kafka's own definition of the configuration refuses this value, so its brokers would, too.",
         "document-extra": "A _defaults.yaml holds one document, as only one can hold for its folder.",

@@ -14,6 +14,8 @@ from topicwarden.plan.consequences.wording import bytes_of, count, group_effects
 from topicwarden.plan.evidence import Evidence, Needs, filled
 from topicwarden.topic import Allowance
 
+_UNDECLARED = "no YAML declares it any more, so the topic would be deleted; "
+
 
 def needs(change: Change, now: int) -> Needs | None:
     if change.live is None or change.action not in {Action.DELETE, Action.RECREATE} or change.duplicates:
@@ -31,7 +33,8 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     yield Consequence(
         kind="destroyed",
         weight=Weight.REFUSED if refused else Weight.DANGER,
-        message=(_lowered(change) if recreated else "the topic would be deleted; ") + f"{loss(live)} would be lost",
+        message=(_lowered(change) if recreated else "no YAML declares it any more, so the topic would be deleted; ")
+        + f"{loss(live)} would be lost",
         because=[*unseen(live), *_because(change, evidence, [group.name for group in active])],
         measured="offsets and log sizes of the leaders; at most, as compaction and transactions leave gaps",
         remedy=_remedy(change, refused),

@@ -16,13 +16,23 @@ def needs(change: Change, now: int) -> Needs | None:
 
 
 def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
-    for urn in change.duplicates:
+    lost = f"; {loss(change.live)} would be lost" if change.live else ""
+    for duplicate in change.duplicates:
         yield Consequence(
             kind="duplicate",
             weight=Weight.REFUSED,
-            message=f"Pulumi's state holds the topic under another URN, {urn}, which no program registers: `pulumi up` "
-            "would delete the topic itself" + (f"; {loss(change.live)} would be lost" if change.live else ""),
-            remedy=f"`pulumi state delete --force '{urn}'` forgets that resource and leaves the topic alone",
-            evidence={"urn": urn},
+            message=(
+                f"Pulumi's state holds a resource of the topic that is pending deletion, {duplicate.urn}: `pulumi up` "
+                "would delete the topic itself"
+                if duplicate.pending_deletion
+                else f"Pulumi's state holds the topic under another URN, {duplicate.urn}, which no program registers: "
+                "`pulumi up` would delete the topic itself"
+            )
+            + lost,
+            remedy='take the entry with `"delete": true` out of what `pulumi stack export --file state.json` writes, '
+            "then `pulumi stack import --file state.json`: that leaves the topic alone"
+            if duplicate.pending_deletion
+            else f"`pulumi state delete --force '{duplicate.urn}'` forgets that resource and leaves the topic alone",
+            evidence={"urn": duplicate.urn, "pending deletion": int(duplicate.pending_deletion)},
             place=change.at(),
         )

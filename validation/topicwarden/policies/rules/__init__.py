@@ -29,6 +29,7 @@ from topicwarden.policies.rules import (
     retention_bytes,
     schemas_topic,
     segment_outlives_retention,
+    standing_allowance,
     streams_topics,
     tiered_storage,
     timestamp_refused,
@@ -61,6 +62,7 @@ RULES: dict[str, Rule] = {
     "streams-topics": streams_topics,
     "schemas-topic": schemas_topic,
     "protected-names": protected_names,
+    "standing-allowance": standing_allowance,
     # What a house decides: on where a policy file says so.
     "topic-name": topic_name,
     "owner": owner,

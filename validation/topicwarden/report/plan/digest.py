@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from topicwarden.change import BY_WEIGHT, Action, PlanReport, TopicPlan, Weight
+from topicwarden.change import BY_WEIGHT, Action, PlanReport, StandingAllowance, TopicPlan, Weight
 
 SYMBOLS: Final = {Weight.REFUSED: "✗", Weight.DANGER: "!", Weight.NOTE: "·", None: "✓"}
 
@@ -68,6 +68,13 @@ def by_weight(topic: TopicPlan) -> TopicPlan:
     """The topic with its consequences in their one order: weight, kind, message."""
     ordered = sorted(topic.consequences, key=lambda each: (_rank(each.weight), each.kind, each.message))
     return topic.model_copy(update={"consequences": ordered})
+
+
+def allowance(standing: StandingAllowance) -> str:
+    """``orders.v1: delete until 2027-01-31; nothing in this plan needs it``."""
+    end = f"until {standing.until}" if standing.until else "without an end"
+    use = "this plan needs it" if standing.needed else "nothing in this plan needs it"
+    return f"{standing.topic}: {standing.change.value} {end}; {use}"
 
 
 def changes(number: int) -> str:

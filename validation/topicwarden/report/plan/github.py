@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from topicwarden.change import Consequence, PlanReport, TopicPlan, Weight
+from topicwarden.change import Consequence, PlanReport, StandingAllowance, TopicPlan, Weight
 from topicwarden.finding import Place
 from topicwarden.report.annotation import annotation
-from topicwarden.report.plan.digest import digest
+from topicwarden.report.plan.digest import allowance, digest
 from topicwarden.report.units import one_line, printable
 
 _COMMANDS: Final = {Weight.REFUSED: "error", Weight.DANGER: "warning", Weight.NOTE: "notice"}
@@ -23,6 +23,8 @@ def render(report: PlanReport) -> str:
     lines = [annotation("error", printable(error), {"title": "pulumi preview"}) for error in report.engine.errors]
     lines += [_command(topic, each) for weight in _COMMANDS for topic, each in found if each.weight is weight]
     lines += [annotation("warning", printable(line), {"title": "topicwarden plan: not seen"}) for line in report.unseen]
+    lines += [annotation("warning", printable(line), {"title": "topicwarden plan: remark"}) for line in report.remarks]
+    lines += [_allowance(each) for each in report.allowances]
     return "".join(lines) + f"plan of stack {one_line(report.stack)}: {view.summary}\n"
 
 
@@ -35,6 +37,11 @@ def _command(topic: TopicPlan, consequence: Consequence) -> str:
     return annotation(
         _COMMANDS[consequence.weight], message, {**_at(place), "title": f"topicwarden plan: {consequence.kind}"}
     )
+
+
+def _allowance(standing: StandingAllowance) -> str:
+    message = f"{f'{standing.place}: ' if standing.place else ''}{one_line(allowance(standing))}"
+    return annotation("notice", message, {**_at(standing.place), "title": "topicwarden plan: allowed"})
 
 
 def _at(place: Place | None) -> dict[str, str | int]:

@@ -8,7 +8,7 @@ from typing import Final
 from topicwarden.change import Consequence, PlanReport, TopicPlan
 from topicwarden.report import units
 from topicwarden.report.plan import grids
-from topicwarden.report.plan.digest import SYMBOLS, Digest, digest, topics
+from topicwarden.report.plan.digest import SYMBOLS, Digest, allowance, digest, topics
 from topicwarden.report.plan.grids import Grid
 from topicwarden.report.plan.quoting import code, plain
 from topicwarden.report.plan.values import brief
@@ -55,7 +55,9 @@ def _head(view: Digest) -> Iterator[str]:
     yield f"**Plan for stack {code(report.stack)}: {plain(view.headline)}**\n\n{plain(view.summary)}\n\n"
     errors = [f"Pulumi: {plain(_cut(error, 1_000))}" for error in report.engine.errors]
     unseen = [f"Not seen: {plain(_cut(line, 400))}" for line in report.unseen]
-    for lines in (errors, unseen):
+    remarks = [f"Remark: {plain(_cut(line, 400))}" for line in report.remarks]
+    allowances = [f"Allowed: {plain(_cut(allowance(each), 400))}" for each in report.allowances]
+    for lines in (errors, unseen, remarks, allowances):
         yield from (f"- {line}\n" for line in lines[:_LISTED])
         if len(lines) > _LISTED:
             yield f"- … and {len(lines) - _LISTED:,} more\n"

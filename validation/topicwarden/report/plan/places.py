@@ -7,7 +7,7 @@ from topicwarden.finding import Place
 
 
 def within(report: PlanReport, prefix: str) -> PlanReport:
-    """The report with ``prefix``, such as ``kafka/``, before the file of each topic and consequence."""
+    """The report with ``prefix``, such as ``kafka/``, before each file."""
     if not prefix:
         return report
 
@@ -23,4 +23,5 @@ def within(report: PlanReport, prefix: str) -> PlanReport:
         )
         for topic in report.topics
     ]
-    return report.model_copy(update={"topics": topics})
+    allowances = [each.model_copy(update={"place": moved(each.place)}) for each in report.allowances]
+    return report.model_copy(update={"topics": topics, "allowances": allowances})

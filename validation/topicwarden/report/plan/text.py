@@ -13,7 +13,7 @@ from rich.text import Text
 from topicwarden.change import Consequence, PlanReport, TopicPlan, Weight
 from topicwarden.report import units
 from topicwarden.report.plan import grids
-from topicwarden.report.plan.digest import SYMBOLS, digest
+from topicwarden.report.plan.digest import SYMBOLS, allowance, digest
 from topicwarden.report.plan.grids import Grid
 
 _STYLES: Final = {Weight.REFUSED: "bold red", Weight.DANGER: "yellow", Weight.NOTE: "cyan", None: "green"}
@@ -53,6 +53,11 @@ class _Page:
                 self._topic(topic)
             for line in report.unseen:
                 self._hang(Text(" ").join([Text("not seen", style="yellow"), self._text(line)]))
+            for line in report.remarks:
+                self._hang(Text(" ").join([Text("remark", style="yellow"), self._text(line)]))
+            for each in report.allowances:
+                place = f" ({each.place})" if each.place else ""
+                self._hang(Text(" ").join([Text("allowed", style="yellow"), self._text(allowance(each) + place)]))
         with self._out.capture() as summary:
             self._put(self._text(view.summary, "bold"))
         body = drawn.get().rstrip("\n")
