@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
-from typing import Final
 
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.change import Action, TopicPlan, Weight
+from topicwarden.change import Action, TopicPlan
 from topicwarden.deploy.caller import Caller, called_by
+from topicwarden.deploy.dangers import dangers
 from topicwarden.deploy.engine import Engine
 from topicwarden.deploy.state import exported
 from topicwarden.deploy.topic_set import Registration, TopicSet
@@ -25,8 +25,6 @@ from topicwarden.project import Project, find_project
 from topicwarden.specs.kinds import KINDS
 from topicwarden.specs.resolve import Declaration
 from topicwarden.topic import Allowance
-
-_MOST_DANGERS: Final = 100
 
 
 def deploy() -> None:
@@ -53,11 +51,11 @@ def deploy() -> None:
         raise pulumi.RunError(str(refusal)) from None
     if not (pulumi.runtime.is_dry_run() and called_by(Caller.PLAN, project, stack)):
         _stop_at(refusals(plans))
-    dangers = _dangers(plans)
-    for line in (*([remark] if remark else []), *dangers):
+    lines = dangers(plans, stack)
+    for line in (*([remark] if remark else []), *lines):
         pulumi.warn(line)
     registrations = _registrations(declarations, plans, datetime.fromtimestamp(live.taken_at / 1000, UTC).date())
-    topics = TopicSet(stack, registrations, live.cluster_id, dangers, _provider(settings, connection))
+    topics = TopicSet(stack, registrations, live.cluster_id, lines, _provider(settings, connection))
     pulumi.export("topics", topics.topics)
 
 
@@ -102,22 +100,6 @@ def _setting(name: str) -> str | None:
 def _deployed(project: Project) -> DeployedStack:
     """Return this stack's own state, as it is before the deploy; the SDK hides resources that are pending deletion."""
     return exported(Engine(project, f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"))
-
-
-def _dangers(plans: Sequence[TopicPlan]) -> list[str]:
-    """Return a line for each danger of the deploy, sorted; the first hundred, and how many more there are."""
-    lines = sorted(
-        f"{plan.topic}: {' '.join(consequence.message.split())} [{consequence.kind}]"
-        for plan in plans
-        for consequence in plan.consequences
-        if consequence.weight is Weight.DANGER or consequence.kind == "replication-factor"
-    )
-    more = len(lines) - _MOST_DANGERS
-    stack = pulumi.get_stack()
-    return [
-        *lines[:_MOST_DANGERS],
-        *([f"and {more:,} more: see `topicwarden plan --stack {stack}`"] if more > 0 else []),
-    ]
 
 
 def _provider(settings: dict[str, str], connection: Connection) -> kafka.Provider | None:
