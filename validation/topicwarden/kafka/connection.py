@@ -19,12 +19,13 @@ import yaml
 from topicwarden import children
 from topicwarden.problem import Refusal
 from topicwarden.project import Project
+from topicwarden.specs.brokers import MOVED_TO
 
 ADDRESS_FILE = "bootstrap-servers"
 """In the sandbox's folder: where its brokers listen."""
 
 SETTINGS = (
-    *("topicwarden:cluster", "topicwarden:movedTo"),
+    *("topicwarden:cluster", MOVED_TO),
     *("kafka:bootstrapServers", "kafka:tlsEnabled", "kafka:skipTlsVerify", "kafka:caCert", "kafka:caCertFile"),
     *("kafka:saslMechanism", "kafka:saslUsername", "kafka:saslPassword"),
 )
@@ -110,7 +111,7 @@ def connect_to(project: Project, stack: str) -> Connection:
 
 def connection_from(project: Project, stack: str, settings: Mapping[str, Any]) -> Connection:
     """The connection that ``settings`` (names as in ``Pulumi.<stack>.yaml``, secrets in plain) describe."""
-    moved_to = settings.get("topicwarden:movedTo")
+    moved_to = settings.get(MOVED_TO)
     if settings.get("topicwarden:cluster") == "sandbox":
         return Connection(sandbox_servers(project), tls=False, sandbox=True, moved_to=moved_to)
     servers = _addresses(stack, settings.get("kafka:bootstrapServers"))

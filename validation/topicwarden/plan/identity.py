@@ -6,6 +6,7 @@ from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import Snapshot
 from topicwarden.plan.deployed import DeployedStack
 from topicwarden.problem import Refusal
+from topicwarden.specs.brokers import MOVED_TO
 
 
 def check_cluster(stack: str, connection: Connection, deployed: DeployedStack, snapshot: Snapshot) -> str | None:
@@ -21,11 +22,11 @@ def check_cluster(stack: str, connection: Connection, deployed: DeployedStack, s
         return None
     if moved_to is not None and moved_to != now:
         raise Refusal(
-            f"topicwarden:movedTo in stacks/Pulumi.{stack}.yaml says that the stack moved to cluster {moved_to}, and "
+            f"{MOVED_TO} in stacks/Pulumi.{stack}.yaml says that the stack moved to cluster {moved_to}, and "
             f"{connection.source} leads to cluster {now}: correct the one or the other"
         )
     if before == now:
-        return f"{_SETTING} has done its work: `pulumi config rm {_SETTING} --stack {stack}`" if moved_to else None
+        return f"{MOVED_TO} has done its work: `pulumi config rm {MOVED_TO} --stack {stack}`" if moved_to else None
     if moved_to is not None:
         return (
             f"the stack moves from cluster {before} to {now}: topics that are not there yet are created by "
@@ -39,8 +40,5 @@ def check_cluster(stack: str, connection: Connection, deployed: DeployedStack, s
     raise Refusal(
         f"the stack {stack} was deployed to cluster {before}, and {connection.source} leads to cluster {now}: "
         "nothing is planned or changed there. Correct the setting; if the stack really moved, say so with "
-        f"`pulumi config set {_SETTING} {now} --stack {stack}`"
+        f"`pulumi config set {MOVED_TO} {now} --stack {stack}`"
     )
-
-
-_SETTING = "topicwarden:movedTo"

@@ -28,6 +28,8 @@ MESSAGE_MAX_BYTES: Final = "topicwarden:brokerMessageMaxBytes"
 PARTITION_FUNCTIONS: Final = "topicwarden:partitionFunctions"
 CLUSTER: Final = "topicwarden:cluster"
 """``sandbox``: what a connection makes of it, see ``kafka/connection.py``."""
+MOVED_TO: Final = "topicwarden:movedTo"
+"""Kafka's id of the cluster that the stack moved to: what a deploy makes of it, see ``plan/identity.py``."""
 SCHEMA_REGISTRY: Final = "topicwarden:schemaRegistry"
 """What the audit makes of it, see ``kafka/registry.py``."""
 HISTORY: Final = "topicwarden:history"
@@ -120,4 +122,4 @@ _SETTINGS: Final = {
     MESSAGE_MAX_BYTES: ("message_max_bytes", _bytes),
     PARTITION_FUNCTIONS: ("partition_functions", _functions),
 }
-_KNOWN: Final = (*_SETTINGS, CLUSTER, SCHEMA_REGISTRY, HISTORY)
+_KNOWN: Final = (*_SETTINGS, CLUSTER, MOVED_TO, SCHEMA_REGISTRY, HISTORY)
