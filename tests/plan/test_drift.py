@@ -43,3 +43,14 @@ def test_only_what_somebody_set_is_drift(
     found = changes([held], DeployedStack({"t": Deployed("t", 1, 1, config(deployed))}), snapshot)
     said = [one.kind for change in found for one in drift.evaluate(change, Evidence(snapshot))]
     assert said == (["drift"] if by_hand else [])
+
+
+@pytest.mark.parametrize("deployed", [{}, {"leader.replication.throttled.replicas": "0:1"}])
+def test_a_replication_throttle_is_no_change_whether_a_refresh_has_read_it_or_not(deployed: dict[str, str]) -> None:
+    config = {"leader.replication.throttled.replicas": "0:1"}
+    sources = dict.fromkeys(config, ON_TOPIC)
+    snapshot = Snapshot(
+        "c", 0, {1: None}, {}, {"t": LiveTopic(Topic("t", 1, 1, config), "id", sources, (Replicas(0, 1, (1,), (1,)),))}
+    )
+    held = Declaration(Topic("t", 1, 1), Places(Document("topics/t.yaml"), (), {}))
+    assert changes([held], DeployedStack({"t": Deployed("t", 1, 1, deployed)}), snapshot) == ()

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 
 from tests.cluster.projects import BIN, Shell, own_cache, project_of
 from tests.cluster.reading import records
@@ -37,7 +39,9 @@ def cache(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def sandbox(cache: Path) -> Iterator[Sandbox]:
     sandbox = sandbox_of(Project(cache))
     try:
-        sandbox.up(brokers=BROKERS, heap="384m", overrides={"broker.session.timeout.ms": "6000"})
+        # A throttle bounds the mean of eleven seconds: only small fetches let a move last as long as a test needs.
+        overrides = {"broker.session.timeout.ms": "6000", "replica.fetch.max.bytes": "65536"}
+        sandbox.up(brokers=BROKERS, heap="384m", overrides=overrides)
         yield sandbox
     finally:
         sandbox.down(remove=True)
@@ -59,9 +63,14 @@ class Stack:
     servers: list[str]
     movable: Movable
 
-    def declare(self, factor: int, partitions: int = 6) -> None:
-        text = f"{{partitions: {partitions}, replication_factor: {factor}, owner: team}}\n"
-        (self.project.topics / "moved" / f"{self.topic}.yaml").write_text(text)
+    def declare(self, factor: int, partitions: int = 6, more: str = "", topic: str = "") -> None:
+        """Write the YAML of ``topic``, by default the stack's; ``more`` are further entries, such as ``allow: [x]``."""
+        text = f"{{partitions: {partitions}, replication_factor: {factor}, owner: team{more and f', {more}'}}}\n"
+        (self.project.topics / "moved" / f"{topic or self.topic}.yaml").write_text(text)
+
+    def up(self, *arguments: str) -> None:
+        done = self.pulumi("up", "--yes", "--skip-preview", *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
 
     def placement(self) -> Placement:
         """What is foretold at this moment."""
@@ -83,8 +92,9 @@ class Stack:
             hashes[record.partition() or 0] = count + 1, digest
         return {partition: (count, digest.hexdigest()) for partition, (count, digest) in sorted(hashes.items())}
 
-    def replicas(self) -> dict[int, tuple[int, ...]]:
-        live = self.movable.cluster.snapshot([self.topic]).topics[self.topic]
+    def replicas(self, topic: str = "") -> dict[int, tuple[int, ...]]:
+        name = topic or self.topic
+        live = self.movable.cluster.snapshot([name]).topics[name]
         return {state.partition: state.replicas for state in live.replicas}
 
     def settings(self) -> Mapping[str, str]:
@@ -92,11 +102,10 @@ class Stack:
 
     def throttles(self) -> dict[str, list[str]]:
         """Every throttle on any broker or topic of the cluster."""
-        names = list(self.movable.cluster.snapshot().topics)
         throttle = self.movable.throttle
         brokers = [broker for broker, alive in self.movable.reassignment.brokers().items() if alive]
-        rated = [f"broker {broker}" for broker in sorted(throttle.rated(brokers))]
-        found = {"rates": rated, "lists": [*throttle.listed(names), *throttle.everything(names)]}
+        rated = [f"broker {broker}" for broker in sorted(throttle.rates(brokers))]
+        found = {"rates": rated, "lists": sorted(throttle.lists()[0])}
         return {kind: held for kind, held in found.items() if held}
 
     def rebalance(self, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -114,6 +123,14 @@ class Stack:
 
     def pulumi(self, *command: str) -> subprocess.CompletedProcess[str]:
         return self.shell.run("pulumi", *command, "--non-interactive")
+
+    def configure(self, kind: ConfigResourceType, name: str | int, settings: Mapping[str, str | None]) -> None:
+        """Set what somebody else sets by hand; None removes."""
+        changed = {
+            setting: (AlterConfigOp.DELETE, None) if value is None else value for setting, value in settings.items()
+        }
+        with KafkaAdminClient(bootstrap_servers=self.servers) as admin:
+            admin.alter_configs([ConfigResource(kind, str(name), changed)], raise_on_unknown=False, incremental=True)
 
     def clean(self) -> bool:
         """Whether nothing moves and nothing is throttled, anywhere."""

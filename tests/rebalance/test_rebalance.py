@@ -22,7 +22,7 @@ from tests.cluster.projects import Shell, project_of
 from tests.guarded import AUTHORIZER, permit
 from tests.rebalance.conftest import BROKERS, Stack, until
 from topicwarden.deploy.moving import AT_ONCE
-from topicwarden.kafka.throttle import RATES, REPLICAS, Copy
+from topicwarden.kafka.throttle import RATES, REPLICAS
 from topicwarden.sandbox.cluster import Sandbox
 
 Deploy = Callable[[str, int], Stack]
@@ -110,37 +110,6 @@ def test_what_was_begun_goes_on_throttled_and_can_be_taken_back(stack_of: Deploy
     assert (done.returncode, "taken back: 6 partitions\n" in done.stdout) == (0, True), done.stdout + done.stderr
     assert "removed the replication throttle that was left: brokers 1, 2, 3, 4; topics cancelled.v1" in done.stdout
     assert (stack.replicas(), stack.contents(), stack.clean()) == (before, contents, True)
-
-
-def test_what_a_killed_run_left_is_removed_and_what_others_set_is_not(stack_of: Deploy, sandbox: Sandbox) -> None:
-    stack = stack_of("left.v1", 1)
-    stack.movable.throttle.hold({"left.v1": [Copy(0, (1,), (2,))]}, [1, 2], 1000)
-    done = stack.rebalance()
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [
-        "nothing to move: 1 topic as declared",
-        "removed the replication throttle that was left: brokers 1, 2; topics left.v1",
-    ]
-    assert stack.clean()
-
-    stack.declare(2)
-    with KafkaAdminClient(bootstrap_servers=sandbox.bootstrap_servers) as admin:
-
-        def alter(kind: ConfigResourceType, name: str, setting: str, value: object) -> None:
-            admin.alter_configs([ConfigResource(kind, name, {setting: value})], raise_on_unknown=False)
-
-        alter(ConfigResourceType.BROKER, "3", RATES[0], "1000")
-        refused = stack.rebalance("--yes")
-        assert refused.returncode == 2
-        assert "broker 3 has a leader.replication.throttled.rate" in refused.stderr
-        assert stack.throttles() == {"rates": ["broker 3"]}
-        alter(ConfigResourceType.BROKER, "3", RATES[0], ("DELETE", None))
-        alter(ConfigResourceType.TOPIC, "left.v1", REPLICAS[1], "*")
-        refused = stack.rebalance("--yes")
-        assert (refused.returncode, "that someone set to *" in refused.stderr) == (2, True)
-        alter(ConfigResourceType.TOPIC, "left.v1", REPLICAS[1], ("DELETE", None))
-    assert not stack.movable.reassignment.ongoing()
-    assert stack.clean()
 
 
 def test_what_cannot_be_is_said_in_a_line(stack_of: Deploy) -> None:

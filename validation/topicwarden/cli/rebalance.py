@@ -12,13 +12,14 @@ from topicwarden.cli import moves as shown
 from topicwarden.cli.declared import declared
 from topicwarden.cli.engine import engine_of
 from topicwarden.cli.stop import interruptible
-from topicwarden.deploy.braking import Brake, Released
+from topicwarden.deploy.braking import Brake, Released, unlist
 from topicwarden.deploy.moving import Mover, Outcome
 from topicwarden.deploy.refresh import refresh, stale
 from topicwarden.deploy.state import exported
 from topicwarden.deploy.targets import targets
 from topicwarden.kafka.connection import Connection, connect_to
 from topicwarden.kafka.reassignment import Movable, open_for_moving
+from topicwarden.kafka.throttle import REPLICAS
 from topicwarden.plan.identity import check_cluster
 from topicwarden.plan.placement import Move
 from topicwarden.problem import Refusal
@@ -163,9 +164,23 @@ class _Run:
             brokers = ", ".join(map(str, released.brokers)) or "none"
             topics = ", ".join(released.topics)
             print(f"removed the replication throttle that was left: brokers {brokers}; topics {topics}")
+        for broker, rates in released.unused.items():
+            shown_rates = ", ".join(f"{name}={value}" for name, value in rates.items())
+            print(f"broker {broker}: removed a replication throttle that nothing used ({shown_rates})")
         for broker, why in released.kept.items():
             print(f"broker {broker} may keep a replication throttle, as {why}: {self._again()} when that is over")
+        for broker, why in released.foreign.items():
+            print(f"broker {broker} keeps a replication throttle that is not ours, {why}")
+        for topic in released.foreign_lists:
+            if not self._declares_throttle(topic):
+                print(
+                    f"{topic} keeps a throttle list that topicwarden did not write: if nobody needs it, "
+                    f"remove it with `{unlist(topic)}`"
+                )
         return 1 if released.kept else 0
+
+    def _declares_throttle(self, topic: str) -> bool:
+        return any(held.topic.name == topic and held.topic.config.keys() & {*REPLICAS} for held in self.chosen)
 
     def _is_chosen(self, topic: str) -> bool:
         return any(held.topic.name == topic for held in self.chosen)

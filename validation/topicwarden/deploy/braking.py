@@ -4,20 +4,68 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from topicwarden.kafka.reassignment import Movable
-from topicwarden.kafka.throttle import RATES, REPLICAS, Copy
+from topicwarden.kafka.reassignment import Movable, Ongoing, Place
+from topicwarden.kafka.throttle import REPLICAS, Copy, ThrottleLists
 from topicwarden.plan.placement import Move
 from topicwarden.problem import Refusal
+
+Rates = Mapping[str, str]
+"""Kafka's names of a broker's rates, and their values in bytes a second."""
 
 
 @dataclass(frozen=True)
 class Released:
-    """The brokers and topics that are not throttled any more; and the brokers whose throttle stays for now, and why."""
+    """What is not throttled any more, and what still is.
+
+    ``brokers`` and ``topics``: our throttle was removed. ``unused``: brokers whose rate no list and no reassignment
+    used, which was removed. ``kept``: brokers whose rate has to stay for now, and why. ``foreign``: brokers whose rate
+    somebody else's work uses, and why; ``foreign_lists``: topics of the stack whose list somebody else wrote.
+    """
 
     brokers: tuple[int, ...] = ()
     topics: tuple[str, ...] = ()
+    unused: Mapping[int, Rates] = field(default_factory=dict)
     kept: Mapping[int, str] = field(default_factory=dict)
+    foreign: Mapping[int, str] = field(default_factory=dict)
+    foreign_lists: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _InUse:
+    """All throttle lists and reassignments of the cluster, seen from the stack with ``topics``."""
+
+    topics: frozenset[str]
+    lists: Mapping[str, ThrottleLists]
+    unseen: frozenset[str]
+    ongoing: Mapping[Place, Ongoing]
+
+    @cached_property
+    def own(self) -> dict[str, frozenset[int]]:
+        """The brokers that our lists name, by topic."""
+        return {
+            topic: lists.brokers or frozenset()
+            for topic, lists in sorted(self.lists.items())
+            if topic in self.topics and lists.marked
+        }
+
+    @cached_property
+    def foreign(self) -> dict[str, ThrottleLists]:
+        """The other lists, by topic: another stack's, or written by somebody else."""
+        return {topic: lists for topic, lists in sorted(self.lists.items()) if topic not in self.own}
+
+    def by_others(self, broker: int) -> str | None:
+        """Return who else uses a rate of ``broker``; None if nobody does."""
+        for topic, lists in self.foreign.items():
+            if lists.names(broker):
+                return f"the throttle list of {topic} names it"
+        for (topic, partition), state in sorted(self.ongoing.items()):
+            if topic not in self.topics and broker in state.replicas:
+                return f"it takes part in a move of {topic}, partition {partition}"
+        if self.unseen:
+            return f"the throttle list of {min(self.unseen)} may name it (this user lacks DescribeConfigs on the topic)"
+        return None
 
 
 class Brake:
@@ -36,22 +84,26 @@ class Brake:
 
         Refuses where someone else throttles: that would be overwritten now, and gone at the end.
         """
-        self._listed = listed = self._throttle.listed(self._topics)
-        named = frozenset[int]().union(*listed.values())
+        used = self._in_use()
+        self._listed = used.own
+        named = frozenset[int]().union(*used.own.values())
         self._seen = self._alive()
         if self._rate is None:
-            self._throttle.release(listed.keys(), named & self._seen)
+            free = {broker for broker in named & self._seen if used.by_others(broker) is None}
+            self._throttle.release(used.own.keys(), free)
             return
-        if written := sorted(self._throttle.everything({move.topic for move in moves})):
+        if listed := sorted(used.foreign.keys() & {move.topic for move in moves if move.added}):
             raise Refusal(
-                f"{written[0]} has a {REPLICAS[0]} or {REPLICAS[1]} that someone set to *: remove it first, "
-                "or take --throttle unlimited, which leaves it alone"
+                f"{listed[0]} has a throttle list that topicwarden did not write ({REPLICAS[0]} or {REPLICAS[1]}): "
+                f"if nobody needs it, remove it with `{unlist(listed[0])}`; --throttle unlimited leaves it alone"
             )
-        if foreign := sorted(self._throttle.rated(_brokers(moves) & self._seen) - named):
-            raise Refusal(
-                f"broker {foreign[0]} has a {RATES[0]} or {RATES[1]} that someone else set: wait until that work is "
-                "done, or remove it with kafka-configs; --throttle unlimited leaves it alone"
-            )
+        rated = self._throttle.rates(_brokers(moves) & self._seen)
+        for broker in sorted(rated.keys() - named):
+            if why := used.by_others(broker):
+                raise Refusal(
+                    f"broker {broker} has a {' and a '.join(rated[broker])} that someone else uses: {why}. Wait until "
+                    "that work is done, or remove the throttle with kafka-configs; --throttle unlimited leaves it alone"
+                )
         self.hold(moves, under_way)
 
     def hold(self, moves: Collection[Move], topics: Collection[str]) -> None:
@@ -73,27 +125,51 @@ class Brake:
         self._throttle.hold(copies, _brokers(held) & alive, self._rate)
 
     def release(self) -> Released:
-        """Removes the throttles of the topics that do not move, and of the brokers that they list.
+        """Removes our throttle from topics that do not move and the brokers they list, and rates that nothing uses.
 
         Left alone are topics that move; and brokers that a reassignment needs, or that are lost and cannot be
         asked: the topics that list them keep their lists, so that a later call knows.
         """
-        listed = self._throttle.listed(self._topics)
-        if not listed:
-            return Released()
-        ongoing = self._cluster.ongoing()
+        used = self._in_use()
         registered = self._cluster.brokers()
-        kept = {broker: "it is lost" for broker, alive in registered.items() if not alive}
-        kept |= {broker: "it takes part in a move" for state in ongoing.values() for broker in state.replicas}
-        moving = {topic for topic, _ in ongoing}
-        topics = tuple(topic for topic, brokers in listed.items() if topic not in moving and brokers.isdisjoint(kept))
-        named = frozenset[int]().union(*listed.values())
+        alive = {broker for broker, lives in registered.items() if lives}
+        kept = dict.fromkeys(registered.keys() - alive, "it is lost")
+        kept |= {broker: "it takes part in a move" for state in used.ongoing.values() for broker in state.replicas}
+        moving = {topic for topic, _ in used.ongoing}
+        topics = tuple(name for name, listed in used.own.items() if name not in moving and listed.isdisjoint(kept))
+        named = frozenset[int]().union(*used.own.values())
         brokers = tuple(sorted((named & registered.keys()) - kept.keys()))
-        self._throttle.release(topics, brokers)
-        return Released(brokers, topics, {broker: kept[broker] for broker in sorted(named & kept.keys())})
+        unnamed = {broker: rates for broker, rates in self._throttle.rates(alive).items() if broker not in named}
+        foreign = {broker: why for broker in sorted(unnamed) if (why := used.by_others(broker))}
+        unused = {broker: unnamed[broker] for broker in sorted(unnamed.keys() - foreign.keys() - kept.keys())}
+        self._throttle.release(topics, {*brokers, *unused})
+        return Released(
+            brokers,
+            topics,
+            unused,
+            {broker: kept[broker] for broker in sorted((named | unnamed.keys() - foreign.keys()) & kept.keys())},
+            {broker: f"{_shown(unnamed[broker])}: {why}" for broker, why in foreign.items()},
+            tuple(sorted(used.foreign.keys() & self._topics)),
+        )
+
+    def _in_use(self) -> _InUse:
+        lists, unseen = self._throttle.lists()
+        return _InUse(self._topics, lists, unseen - self._topics, self._cluster.ongoing())
 
     def _alive(self) -> frozenset[int]:
         return frozenset(broker for broker, alive in self._cluster.brokers().items() if alive)
+
+
+def unlist(topic: str) -> str:
+    """Return the command that removes the throttle lists of ``topic``."""
+    return (
+        f"kafka-configs --bootstrap-server <server> --alter --entity-type topics --entity-name {topic} "
+        f"--delete-config {','.join(REPLICAS)}"
+    )
+
+
+def _shown(rates: Rates) -> str:
+    return ", ".join(f"{name}={value}" for name, value in rates.items())
 
 
 def _brokers(moves: Collection[Move]) -> frozenset[int]:

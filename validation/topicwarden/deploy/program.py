@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 
 import pulumi
 import pulumi_kafka as kafka
@@ -16,6 +16,8 @@ from topicwarden.deploy.state import exported
 from topicwarden.deploy.topic_set import Registration, TopicSet
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import SETTINGS, Connection, connection_from, refuse_sandbox_passphrase
+from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.kafka.throttle import REPLICAS
 from topicwarden.plan.deployed import DeployedStack
 from topicwarden.plan.identity import check_cluster
 from topicwarden.plan.predict import predict, refusals
@@ -24,7 +26,7 @@ from topicwarden.problem import Problem, Refusal
 from topicwarden.project import Project, find_project
 from topicwarden.specs.kinds import KINDS
 from topicwarden.specs.resolve import Declaration
-from topicwarden.topic import Allowance
+from topicwarden.topic import Allowance, Topic
 
 
 def deploy() -> None:
@@ -54,18 +56,22 @@ def deploy() -> None:
     lines = dangers(plans, stack)
     for line in (*([remark] if remark else []), *lines):
         pulumi.warn(line)
-    registrations = _registrations(declarations, plans, datetime.fromtimestamp(live.taken_at / 1000, UTC).date())
+    registrations = _registrations(declarations, plans, deployed, live)
     topics = TopicSet(stack, registrations, live.cluster_id, lines, _provider(settings, connection))
     pulumi.export("topics", topics.topics)
 
 
 def _registrations(
-    declarations: Iterable[Declaration], plans: Iterable[TopicPlan], today: date
+    declarations: Iterable[Declaration], plans: Iterable[TopicPlan], deployed: DeployedStack, live: Snapshot
 ) -> Iterable[Registration]:
+    today = datetime.fromtimestamp(live.taken_at / 1000, UTC).date()
     planned = {plan.topic: plan for plan in plans}
     for declaration in declarations:
-        allowed, plan = declaration.topic.allowed(today), planned.get(declaration.topic.name)
-        action = plan.action if plan else None
+        plan = planned.get(declaration.topic.name)
+        allowed, action = declaration.topic.allowed(today), plan.action if plan else None
+        name, written = declaration.topic.name, plan is not None and _writes(plan)
+        throttles = _throttles(declaration.topic, live.topics[name].own_config if name in live.topics else {})
+        known = _throttles(declaration.topic, deployed.topics[name].config if name in deployed.topics else {})
         yield Registration(
             declaration.topic,
             declaration.places.at(()).file,
@@ -73,6 +79,8 @@ def _registrations(
             deletable=Allowance.DELETE in allowed,
             replaced=Allowance.RECREATE in allowed and action is Action.RECREATE,
             held=_left(plan) if plan and plan.held else (),
+            throttles=throttles if written and action is not Action.RECREATE else {},
+            throttled=bool(throttles or known) and not written,
         )
 
 
@@ -80,6 +88,18 @@ def _left(plan: TopicPlan) -> tuple[str, ...]:
     """Return the properties of the resource that were changed by hand and are left so."""
     names = {setting.name for setting in plan.settings} - {"replication_factor"}
     return tuple(sorted({"partitions" if name == "partitions" else "config" for name in names}))
+
+
+def _throttles(topic: Topic, config: Mapping[str, str]) -> dict[str, str]:
+    """Return the replication throttle lists in ``config`` that ``topic`` does not declare."""
+    return {name: config[name] for name in REPLICAS if name in config and name not in topic.config}
+
+
+def _writes(plan: TopicPlan) -> bool:
+    """Return whether the deploy writes the topic's configuration."""
+    return any(
+        setting.declared != setting.deployed for setting in plan.settings if setting.name != "replication_factor"
+    )
 
 
 def _hindering(errors: Sequence[Problem], adopting: bool) -> list[Problem]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ import pulumi
 import pulumi_kafka as kafka
 
 from topicwarden.deploy.state import DOMAIN_TYPE, SET_TYPE, recorded
+from topicwarden.kafka.throttle import REPLICAS
 from topicwarden.topic import Topic
 
 DANGERS: Final = "dangers"
@@ -32,6 +33,9 @@ class Registration:
     ``file`` is the YAML file that declares it. ``adopt``: the topic is on the cluster as declared and not in the state
     yet. ``deletable``: its YAML allows that today. ``replaced``: this deploy creates it again, as its YAML allows.
     ``held`` are the properties (in Pulumi's names) that were changed by hand, and that the deploy leaves so.
+    ``throttles``: the replication throttle lists that the deploy writes with the declared configuration, as the
+    provider writes all of it. ``throttled``: replicas move, or moved when the state was refreshed, and the
+    configuration is not written.
     """
 
     topic: Topic
@@ -40,6 +44,8 @@ class Registration:
     deletable: bool = False
     replaced: bool = False
     held: tuple[str, ...] = ()
+    throttles: Mapping[str, str] = field(default_factory=dict)
+    throttled: bool = False
 
 
 class TopicSet(pulumi.ComponentResource):
@@ -74,7 +80,8 @@ class TopicSet(pulumi.ComponentResource):
             for domain in [Domain(f"{name}/{folder or 'topics'}", pulumi.ResourceOptions(parent=self))]
             for registration in members
         ]
-        self.topics = pulumi.Output.all(*map(_as_deployed, deployed)).apply(_by_name)
+        declared = {each.topic.name: each.topic.config.keys() for each in ordered}
+        self.topics = pulumi.Output.all(*map(_as_deployed, deployed)).apply(lambda held: _by_name(held, declared))
         self.declared = pulumi.Output.from_input({each.topic.name: recorded(each.topic, each.file) for each in ordered})
         self.cluster_id = pulumi.Output.from_input(cluster_id)
         self.register_outputs(
@@ -95,14 +102,14 @@ class TopicSet(pulumi.ComponentResource):
             name=topic.name,
             partitions=topic.partitions,
             replication_factor=topic.replication_factor,
-            config=dict(topic.config),
+            config={**registration.throttles, **topic.config},
             opts=pulumi.ResourceOptions(
                 parent=domain,
                 provider=provider,
                 protect=not (registration.deletable or registration.replaced),
                 hooks=_only_this_deploy(topic.name) if registration.replaced and not registration.deletable else None,
                 import_=topic.name if registration.adopt else None,
-                ignore_changes=["replicationFactor", *registration.held],
+                ignore_changes=_ignored(registration),
             ),
         )
 
@@ -121,12 +128,31 @@ def _pass(args: pulumi.ResourceHookArgs) -> None:
     """Permit the deletion: the hook is there only in the deploy that may delete."""
 
 
+def _ignored(registration: Registration) -> list[str]:
+    """Return the properties that the deploy leaves as the state has them."""
+    # A refresh reads throttle lists into the outputs only, so that ignoring the lists alone has no effect.
+    throttled = {"config"} if registration.throttled else set()
+    return ["replicationFactor", *sorted(throttled.union(registration.held))]
+
+
 def _as_deployed(topic: kafka.Topic) -> pulumi.Output[dict[str, Any]]:
     return pulumi.Output.all(
         name=topic.name, partitions=topic.partitions, replicationFactor=topic.replication_factor, config=topic.config
     )
 
 
-def _by_name(topics: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _by_name(topics: Iterable[dict[str, Any]], declared: Mapping[str, Collection[str]]) -> dict[str, dict[str, Any]]:
+    """Return the topics by name, without throttle lists that are not ``declared``: they are gone after a move."""
     held = sorted(topics, key=lambda topic: str(topic["name"]))
-    return {topic["name"]: {key: value for key, value in topic.items() if key != "name"} for topic in held}
+    return {
+        topic["name"]: {
+            "partitions": topic["partitions"],
+            "replicationFactor": topic["replicationFactor"],
+            "config": {
+                name: value
+                for name, value in (topic["config"] or {}).items()
+                if name not in REPLICAS or name in declared[topic["name"]]
+            },
+        }
+        for topic in held
+    }

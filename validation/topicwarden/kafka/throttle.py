@@ -1,7 +1,8 @@
 """Kafka's replication throttle (KIP-73): which replicas of a topic are slowed down, and how much a broker lets through.
 
-A topic's list of throttled replicas is written before any broker's rate and removed after it. So wherever
-a killed run left a rate behind, a list names the broker, and what someone else throttles is told apart.
+A topic's list of throttled replicas is written before any broker's rate and removed after the rate. So if a killed
+run left a rate behind, a list still names the broker. Every list of ours ends with ``MARK``, so that a later run, also
+on another machine, knows which lists are ours. Lists without the mark are never changed or removed.
 """
 
 from __future__ import annotations
@@ -24,6 +25,13 @@ REPLICAS = ("leader.replication.throttled.replicas", "follower.replication.throt
 """Of a topic: ``partition:broker,…``, or ``*``."""
 
 
+MARK = "999999999:999999999"
+"""The last entry of each list that topicwarden writes: a partition and a broker that do not exist.
+
+Brokers accept any two numbers that fit 32 bits (``ThrottledReplicaListValidator``), and each of them only takes the
+entries that name itself (``TopicConfigHandler.parseThrottledPartitions``).
+"""
+
 Answer = TypeVar("Answer")
 
 
@@ -36,31 +44,57 @@ class Copy:
     targets: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class ThrottleLists:
+    """The two lists of a topic's throttled replicas, as one.
+
+    ``brokers`` are the brokers that a list names, None for all (``*``). ``marked``: topicwarden wrote them.
+    """
+
+    brokers: frozenset[int] | None
+    marked: bool = False
+
+    def names(self, broker: int) -> bool:
+        return self.brokers is None or broker in self.brokers
+
+
 class Throttle:
     """Sets and removes throttles by incremental changes (KIP-339), which leave all other settings alone."""
 
     def __init__(self, admin: KafkaAdminClient) -> None:
         self._admin = admin
 
-    def listed(self, topics: Collection[str]) -> dict[str, frozenset[int]]:
-        """The brokers that each of ``topics`` lists by number; topics without a list, and with ``*``, are left out."""
-        lists = self._values(ConfigResourceType.TOPIC, topics, REPLICAS)
+    def lists(self, topics: Collection[str] | None = None) -> tuple[dict[str, ThrottleLists], frozenset[str]]:
+        """Return the lists by topic, of ``topics`` or of all that this user may describe, and the topics not seen.
+
+        Topics without a list are left out. A topic is not seen if DescribeConfigs on it is not granted.
+        """
+        names = sorted(answered(self._admin.list_topics) if topics is None else topics)
+        described = self._described(ConfigResourceType.TOPIC, names, REPLICAS)
+        found = {}
+        for topic, entries in described.items():
+            values = [str(entry["value"]) for entry in entries.values() if entry["value"]]
+            if values:
+                found[topic] = _lists(values)
+        mute = {topic for topic in names if not described.get(topic)}
+        # A topic that was deleted in the meantime has no settings either.
+        return found, frozenset(mute & {*answered(self._admin.list_topics)} if mute else ())
+
+    def rates(self, brokers: Collection[int]) -> dict[int, dict[str, str]]:
+        """Return the rates that are set on each of ``brokers`` itself, by setting; brokers without one are left out.
+
+        The default of all brokers is not the broker's own, and stays in force when the broker's own is removed.
+        """
+        described = self._described(ConfigResourceType.BROKER, map(str, sorted(brokers)), RATES)
         found = {
-            topic: frozenset(int(replica.rpartition(":")[2]) for value in values for replica in value.split(","))
-            for topic, values in lists.items()
-            if values and all(_numbered(value) for value in values)
+            int(broker): {
+                name: str(entry["value"])
+                for name, entry in sorted(entries.items())
+                if entry["value"] and entry["config_source"] == "DYNAMIC_BROKER_CONFIG"
+            }
+            for broker, entries in described.items()
         }
-        return dict(sorted(found.items()))
-
-    def rated(self, brokers: Collection[int]) -> frozenset[int]:
-        """Those of ``brokers`` that have a rate, whoever set it."""
-        rates = self._values(ConfigResourceType.BROKER, map(str, sorted(brokers)), RATES)
-        return frozenset(int(broker) for broker, values in rates.items() if values)
-
-    def everything(self, topics: Collection[str]) -> frozenset[str]:
-        """Those of ``topics`` whose list is ``*``, which someone wrote by hand."""
-        lists = self._values(ConfigResourceType.TOPIC, topics, REPLICAS)
-        return frozenset(topic for topic, values in lists.items() if not all(map(_numbered, values)))
+        return {broker: rates for broker, rates in found.items() if rates}
 
     def hold(self, copies: Mapping[str, Collection[Copy]], brokers: Collection[int], rate: int) -> None:
         """Slows ``copies`` (by topic) down to ``rate`` bytes a second, into each of ``brokers`` and out of each."""
@@ -68,9 +102,9 @@ class Throttle:
         for topic, held in copies.items():
             leading = _list((copy.partition, copy.sources) for copy in held)
             following = _list((copy.partition, copy.targets) for copy in held)
-            values = {name: value for name, value in zip(REPLICAS, (leading, following), strict=True) if value}
-            if following:
-                lists.append(ConfigResource(ConfigResourceType.TOPIC, topic, values))
+            lists.append(
+                ConfigResource(ConfigResourceType.TOPIC, topic, dict(zip(REPLICAS, (leading, following), strict=True)))
+            )
         self._alter(lists)
         self._alter(_brokers(brokers, {name: str(rate) for name in RATES}))
 
@@ -80,18 +114,16 @@ class Throttle:
         removed = dict.fromkeys(REPLICAS, (AlterConfigOp.DELETE, None))
         self._alter([ConfigResource(ConfigResourceType.TOPIC, topic, removed) for topic in topics])
 
-    def _values(
+    def _described(
         self, kind: ConfigResourceType, names: Iterable[str], settings: Collection[str]
-    ) -> dict[str, list[str]]:
-        """The values of ``settings`` that were set for each of ``names`` itself."""
+    ) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return Kafka's entries for ``settings`` by resource; empty ones where DescribeConfigs is not granted."""
         resources = [ConfigResource(kind, name, list(settings)) for name in names]
         if not resources:
             return {}
-        described = answered(lambda: self._admin.describe_configs(resources, config_filter="modified"))
-        return {
-            name: [entry["value"] for entry in entries.values() if entry["value"]]
-            for name, entries in described.get(kind.name.lower(), {}).items()
-        }
+        described = answered(lambda: self._admin.describe_configs(resources, config_filter="all"))
+        found: dict[str, dict[str, dict[str, Any]]] = described.get(kind.name.lower(), {})
+        return found
 
     def _alter(self, resources: list[ConfigResource]) -> None:
         if not resources:
@@ -137,8 +169,14 @@ def _brokers(brokers: Collection[int], settings: Mapping[str, Any]) -> list[Conf
 
 
 def _list(copies: Iterable[tuple[int, tuple[int, ...]]]) -> str:
-    return ",".join(f"{partition}:{broker}" for partition, brokers in copies for broker in dict.fromkeys(brokers))
+    held = [f"{partition}:{broker}" for partition, brokers in copies for broker in dict.fromkeys(brokers)]
+    return ",".join([*held, MARK])
 
 
-def _numbered(value: str) -> bool:
-    return all(part.isdigit() for replica in value.split(",") for part in replica.split(":"))
+def _lists(values: Collection[str]) -> ThrottleLists:
+    replicas = [[replica.strip() for replica in value.split(",") if replica.strip()] for value in values]
+    marked = all(MARK in each for each in replicas)
+    named = {replica for each in replicas for replica in each if replica != MARK}
+    if "*" in named:
+        return ThrottleLists(None, marked)
+    return ThrottleLists(frozenset(int(replica.rpartition(":")[2]) for replica in named), marked)

@@ -104,7 +104,7 @@ def _action(
 def _settings(held: Declaration, deployed: Deployed | None, live: LiveTopic | None) -> Iterable[Setting]:
     """What differs, in a fixed order. A setting that only the broker has is not one of the topic's."""
     declared = _columns(held.topic.partitions, held.topic.replication_factor, held.topic.config)
-    state = _columns(deployed.partitions, deployed.replication_factor, deployed.config) if deployed else {}
+    state = _in_state(held.topic, deployed) if deployed else {}
     on_topic = _on_topic(live) if live else {}
     told = live is not None and bool(live.sources)
     for name in (*("partitions", "replication_factor"), *sorted({*declared, *state, *on_topic} - _COUNTS)):
@@ -133,6 +133,12 @@ _COUNTS = frozenset({"partitions", "replication_factor"})
 
 def _columns(partitions: int, replication_factor: int, config: Mapping[str, str]) -> dict[str, str]:
     return {"partitions": str(partitions), "replication_factor": str(replication_factor), **config}
+
+
+def _in_state(declared: Topic, deployed: Deployed) -> dict[str, str]:
+    # A refresh while replicas move reads a throttle into the state. A deploy leaves the throttle.
+    own = {name: value for name, value in deployed.config.items() if name not in REPLICAS or name in declared.config}
+    return _columns(deployed.partitions, deployed.replication_factor, own)
 
 
 def _on_topic(live: LiveTopic) -> dict[str, str]:
