@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from topicwarden.kafka.snapshot import Extent, LiveTopic, Replicas, Snapshot
 from topicwarden.plan.durability import Durability, durability_after, durability_now, received, seconds, sent
-from topicwarden.plan.placement import Placement, place, settled
+from topicwarden.plan.placement import Placement, place, settled, wait_for_lagging
 from topicwarden.specs.nodes import Document
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.sheet import Places
@@ -68,6 +68,35 @@ def test_replicas_go_where_they_belong(
 ) -> None:
     placed = place([declared(factor)], snapshot(live(*before, lost=frozenset({4} - racks.keys())), racks))
     assert (after(placed), placed.problems, placed.stuck) == (expected, (), ())
+
+
+def test_an_in_sync_replica_is_not_dropped_while_a_kept_one_lags() -> None:
+    """A third rack is worth dropping broker 2, but not before broker 3 has caught up: one copy would be left."""
+    racks = {1: "a", 2: "a", 3: "b"}
+    lagging = snapshot(live((1, 2, 3), in_sync=(1, 2)), racks)
+    placed = wait_for_lagging(place([declared(2)], lagging), lagging)
+    assert after(placed) == {}
+    assert [stuck.reason for stuck in placed.stuck] == [
+        "it would drop in-sync replicas (broker 2) while broker 3 is out of sync: wait until it has caught up, "
+        "or start it again"
+    ]
+    caught_up = snapshot(live((1, 2, 3)), racks)
+    assert after(wait_for_lagging(place([declared(2)], caught_up), caught_up)) == {0: (1, 3)}
+
+
+@given(
+    racks=st.dictionaries(st.integers(1, 6), st.sampled_from("abc"), min_size=2),
+    data=st.data(),
+)
+def test_a_move_never_leaves_fewer_in_sync_replicas_than_it_must(racks: dict[int, str], data: st.DataObject) -> None:
+    replicas = tuple(data.draw(st.lists(st.sampled_from(sorted(racks)), min_size=1, unique=True)))
+    in_sync = tuple(data.draw(st.lists(st.sampled_from(replicas), min_size=1, unique=True)))
+    factor = data.draw(st.integers(1, len(racks)))
+    topic = snapshot(live(replicas, in_sync=in_sync), racks)
+    placed = wait_for_lagging(place([declared(factor)], topic), topic)
+    for move in placed.moves:
+        assert len({*in_sync, *move.added} & {*move.after}) >= min(len(in_sync), factor)
+    assert len(placed.moves) + len(placed.stuck) <= 1
 
 
 def test_the_replica_out_of_sync_goes_first_and_a_lost_leader_is_replaced() -> None:

@@ -237,7 +237,10 @@ def rebalance(
         bool, typer.Option("--refresh/--no-refresh", help="Bring Pulumi's state to agree afterwards.")
     ] = True,
 ) -> None:
-    """Move replicas to where they belong: as many as declared, on living brokers, over all racks. Moves the least."""
+    """Move replicas to where they belong: as many as declared, on living brokers, over all racks. Moves the least.
+
+    Drops replicas only of topics whose YAML says `allow: [reduce-replicas]`.
+    """
     from topicwarden.cli.rebalance import Wish, rebalance
 
     raise typer.Exit(rebalance(stack, tuple(topics or ()), Wish(throttle, dry_run, cancel, yes, refresh)))

@@ -95,26 +95,30 @@ class _Run:
         return Brake(self.movable, self.names, self.rate)
 
     def move(self, wish: Wish) -> int:
-        placed, under_way = targets(self.movable, self.names, self.chosen)
-        if placed.problems:
-            for problem in placed.problems:
-                print(problem)
-            return 1
+        found = targets(self.movable, self.names, self.chosen)
+        placed, under_way = found.placement, found.under_way
+        for reduction in found.reductions:
+            if reduction.problem is None:
+                print(reduction.message)
+        for problem in placed.problems:
+            print(problem)
         for stuck in placed.stuck:
             print(f"{stuck.topic}, partition {stuck.partition}: {stuck.reason}")
         if under_way:
             print(f"under way already: {many(len(under_way), 'partition')}")
+        unplaced = bool(placed.problems or placed.stuck)
         if placed.moves:
             shown.show(placed.moves, self.rate)
-        elif not under_way and not placed.stuck:
+        elif not under_way and not unplaced:
             print(f"nothing to move: {many(len(self.chosen), 'topic')} as declared")
+        code = 1 if unplaced else 0
         if wish.dry_run:
-            return 1 if placed.stuck else 0
+            return code
         if placed.moves and not wish.yes:
             _confirm(len(placed.moves))
         if not placed.moves and not under_way:
-            return max(self._say_released(self.brake.release(), left_behind=True), 1 if placed.stuck else 0)
-        return max(self._carried_out(placed.moves, under_way), 1 if placed.stuck else 0)
+            return max(self._say_released(self.brake.release(), left_behind=True), code)
+        return max(self._carried_out(placed.moves, under_way), code)
 
     def take_back(self) -> int:
         with interruptible(self.stop), shown.watching(self.stop) as watch:
@@ -141,7 +145,7 @@ class _Run:
         self.movable.reassignment.elect_preferred(
             [(move.topic, move.partition) for move in (*moves, *under_way) if _led_anew(move)]
         )
-        left, _ = targets(self.movable, self.names, self.chosen)
+        left = targets(self.movable, self.names, self.chosen).placement
         done = len(moves) + len(under_way) - len(outcome.refused)
         print(f"moved: {many(done, 'partition')}")
         if left.moves and not outcome.refused:

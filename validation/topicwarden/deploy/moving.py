@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Event
 
 from topicwarden.deploy.braking import Brake, Released
 from topicwarden.kafka.reassignment import Movable, Ongoing, Place
-from topicwarden.plan.placement import Move
+from topicwarden.plan.placement import Move, lagging
 from topicwarden.problem import Refusal
 
 AT_ONCE = 50
@@ -79,9 +79,15 @@ class Mover:
                     break
                 room = max(0, AT_ONCE - len(ongoing))
                 if batch := [waiting.popleft() for _ in range(min(room, len(waiting)))]:
-                    self._brake.hold(whole.values(), {move.topic for move in batch})
-                    refused |= self._cluster.start({(move.topic, move.partition): move.after for move in batch})
-                    begun = True
+                    ready = {}
+                    for move, in_sync in self._in_sync(batch):
+                        if reason := lagging(move, in_sync):
+                            refused[move.topic, move.partition] = reason
+                        else:
+                            ready[move.topic, move.partition] = move.after
+                    self._brake.hold(whole.values(), {topic for topic, _ in ready})
+                    refused |= self._cluster.start(ready)
+                    begun = begun or bool(ready)
                     continue
                 self._mind_brokers(ongoing, whole)
                 self._watch.progress(self._progress(whole, ongoing, waiting))
@@ -101,6 +107,11 @@ class Mover:
         while (left := (self.ongoing().keys() & places) - refused.keys()) and not self._watch.stop.is_set():
             self._watch.stop.wait(_POLL_S)
         return Outcome(refused, len(left), 0, self._brake.release())
+
+    def _in_sync(self, moves: Collection[Move]) -> Iterator[tuple[Move, tuple[int, ...]]]:
+        """Each of ``moves`` with the brokers that are in sync at this moment, hours after the moves were planned."""
+        found = self._cluster.in_sync({move.topic for move in moves})
+        return ((move, found.get((move.topic, move.partition), ())) for move in moves)
 
     def _mind_brokers(self, ongoing: Mapping[Place, Ongoing], whole: Mapping[Place, Move]) -> None:
         alive = {broker for broker, alive in self._cluster.brokers().items() if alive}

@@ -9,7 +9,7 @@ from typing import Any
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import UnknownTopicOrPartitionError, UnsupportedVersionError
+from kafka.errors import ClusterAuthorizationFailedError, UnknownTopicOrPartitionError, UnsupportedVersionError
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
 from topicwarden.kafka.batches import batch_starts, largest_batches, refused
@@ -80,6 +80,23 @@ class Cluster:
         described = self._admin.describe_topics(sorted(names)) if names else []
         missing = UnknownTopicOrPartitionError.errno
         return frozenset(str(topic["name"]) for topic in described if topic["error_code"] != missing)
+
+    def reassigned(self) -> dict[tuple[str, int], tuple[frozenset[int], frozenset[int]]]:
+        """Return, by topic and partition that a reassignment moves, its replicas before and after (KIP-455).
+
+        Meanwhile the metadata has both. Empty where Describe on the Cluster resource is not granted.
+        """
+        try:
+            listed = patiently(self._admin.list_partition_reassignments)
+        except (ClusterAuthorizationFailedError, UnsupportedVersionError, RuntimeError):
+            return {}
+        return {
+            (place.topic, place.partition): (
+                frozenset(state["replicas"]) - frozenset(state["adding_replicas"]),
+                frozenset(state["replicas"]) - frozenset(state["removing_replicas"]),
+            )
+            for place, state in listed.items()
+        }
 
     def log_starts(self, places: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """For each (topic, partition): the first offset that can be read at this moment."""

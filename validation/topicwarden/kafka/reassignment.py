@@ -61,6 +61,15 @@ class Reassignment:
             for place, state in listed.items()
         }
 
+    def in_sync(self, topics: Collection[str]) -> dict[Place, tuple[int, ...]]:
+        """Return the brokers whose replicas are in sync, by partition of ``topics``; one request."""
+        described = answered(lambda: self._admin.describe_topics(sorted(topics)))
+        return {
+            (topic["name"], partition["partition_index"]): tuple(partition["isr_nodes"])
+            for topic in described
+            for partition in topic["partitions"]
+        }
+
     def start(self, targets: Mapping[Place, tuple[int, ...] | None]) -> dict[Place, str]:
         """Needs for new replicas by partition, the first being the preferred leader; None takes one under way back.
 

@@ -59,6 +59,10 @@ class LiveTopic:
         """What is set on the topic itself, and not taken from its brokers."""
         return {name: value for name, value in self.topic.config.items() if self.sources.get(name) == SET_ON_TOPIC}
 
+    def in_sync(self, partition: int) -> tuple[int, ...]:
+        """Return the brokers whose replicas of ``partition`` are in sync."""
+        return next((state.in_sync for state in self.replicas if state.partition == partition), ())
+
 
 @dataclass(frozen=True)
 class Snapshot:

@@ -8,7 +8,7 @@ nothing, and every broker counts as one (as ``kafka-reassign-partitions --disabl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from topicwarden.kafka.snapshot import LiveTopic, Replicas, Snapshot
@@ -98,6 +98,35 @@ def place(declarations: Iterable[Declaration], snapshot: Snapshot) -> Placement:
     return Placement(tuple(sorted(moves)), tuple(sorted(problems)), tuple(sorted(stuck)))
 
 
+def wait_for_lagging(placement: Placement, snapshot: Snapshot) -> Placement:
+    """Return ``placement`` without the moves that drop in-sync replicas while one that they keep is out of sync.
+
+    Such a move is stuck. Kafka would carry it out at once: a reassignment ends when all added replicas are in sync,
+    whatever the others, and only the last in-sync replica is safe
+    (``PartitionReassignmentReplicas.maybeCompleteReassignment``).
+    """
+    stuck = {
+        (move.topic, move.partition): Stuck(move.topic, move.partition, reason)
+        for move in placement.moves
+        if (reason := lagging(move, snapshot.topics[move.topic].in_sync(move.partition)))
+    }
+    moves = tuple(move for move in placement.moves if (move.topic, move.partition) not in stuck)
+    return replace(placement, moves=moves, stuck=tuple(sorted((*placement.stuck, *stuck.values()))))
+
+
+def lagging(move: Move, in_sync: Collection[int]) -> str | None:
+    """Return why ``move`` has to wait for replicas to catch up; None if it leaves as many in sync as it can hold."""
+    left = {*in_sync, *move.added} & {*move.after}
+    if len(left) >= min(len(in_sync), len(move.after)):
+        return None
+    dropped = ", ".join(str(broker) for broker in in_sync if broker not in move.after)
+    behind = ", ".join(str(broker) for broker in move.after if broker not in left)
+    return (
+        f"it would drop in-sync replicas (broker {dropped}) while broker {behind} is out of sync: "
+        "wait until it has caught up, or start it again"
+    )
+
+
 def settled(snapshot: Snapshot, targets: Mapping[tuple[str, int], tuple[int, ...]]) -> Snapshot:
     """The snapshot as it will be when reassignments are done that lead to ``targets``, by topic and partition."""
     topics = dict(snapshot.topics)
@@ -107,7 +136,8 @@ def settled(snapshot: Snapshot, targets: Mapping[tuple[str, int], tuple[int, ...
             replace(state, replicas=target) if (target := targets.get((name, state.partition))) else state
             for state in live.replicas
         )
-        topics[name] = replace(live, replicas=states)
+        factor = min(len(state.replicas) for state in states)
+        topics[name] = replace(live, replicas=states, topic=replace(live.topic, replication_factor=factor))
     return replace(snapshot, topics=topics)
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from topicwarden.change import BY_WEIGHT, Action, Consequence, TopicPlan, Weight
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.kafka.snapshot import Replicas, Snapshot
 from topicwarden.plan.change import Change, changes
 from topicwarden.plan.consequences import CONSEQUENCES
 from topicwarden.plan.deployed import DeployedStack
 from topicwarden.plan.evidence import Evidence, gather, merged
-from topicwarden.plan.placement import place
+from topicwarden.plan.placement import place, settled
 from topicwarden.problem import Location, Problem
 from topicwarden.specs.resolve import Declaration
 from topicwarden.topic import Allowance
@@ -28,6 +28,7 @@ def predict(
 
     ``snapshot`` holds at least the topics declared and deployed; ``deployed`` is Pulumi's state.
     """
+    snapshot = _without_reassignments(cluster, snapshot, declarations)
     found = changes(declarations, deployed, snapshot)
     needed = {
         change.name: {
@@ -44,6 +45,27 @@ def predict(
         _plan(change, needed[change.name], replace(evidence[change.name], placement=placement, created=created))
         for change in found
     )
+
+
+def _without_reassignments(cluster: Cluster, snapshot: Snapshot, declarations: Sequence[Declaration]) -> Snapshot:
+    """Return the snapshot with the replicas of each partition that moves before or after that, whichever are more.
+
+    While a partition moves, its metadata has both, which is not its replication factor.
+    """
+    factors = {held.topic.name: held.topic.replication_factor for held in declarations}
+    if not any(len(state.replicas) > factors[name] for name, state in _states(snapshot) if name in factors):
+        return snapshot
+    places = {(name, state.partition): state.replicas for name, state in _states(snapshot) if name in factors}
+    kept = {
+        place: tuple(broker for broker in places[place] if broker in max(after, before, key=len))
+        for place, (before, after) in cluster.reassigned().items()
+        if place in places
+    }
+    return settled(snapshot, kept)
+
+
+def _states(snapshot: Snapshot) -> Iterator[tuple[str, Replicas]]:
+    return ((name, state) for name, live in snapshot.topics.items() for state in live.replicas)
 
 
 def _plan(change: Change, rules: Iterable[str], evidence: Evidence) -> TopicPlan:

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from topicwarden.change import Consequence, PartitionEffect, Weight
 from topicwarden.plan.change import Change, place_of
 from topicwarden.plan.consequences.guard import remedy_of, weight_of
-from topicwarden.plan.consequences.wording import count
-from topicwarden.plan.durability import Durability, durability_after, durability_now, received, seconds
+from topicwarden.plan.consequences.wording import count, survives
+from topicwarden.plan.durability import durability_after, durability_now, received, seconds
 from topicwarden.plan.evidence import Evidence, Needs
 from topicwarden.plan.placement import Move
 from topicwarden.topic import Allowance
@@ -56,7 +56,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         weight=weight,
         message=f"replication factor {live.topic.replication_factor} to {declared.replication_factor}: "
         f"`pulumi up` leaves the replicas where they are; `topicwarden rebalance` {_work(moves, copied)}",
-        because=[f"{_survives('now', now)}; {_survives('then', then)}"],
+        because=[f"{survives('now', now)}; {survives('then', then)}"],
         measured=f"the leaders' log sizes, at {THROTTLE >> 20} MiB/s into and out of each broker (--throttle)",
         remedy=(fewer and remedy_of(change, Allowance.REDUCE_REPLICAS, "keep the replicas"))
         or "run `topicwarden rebalance` after the deploy",
@@ -94,13 +94,3 @@ def _work(moves: list[Move], copied: int) -> str:
         if took >= 1
         else (f"copies {copied:,} bytes for {partitions}")
     )
-
-
-def _survives(when: str, held: Durability) -> str:
-    racks = "" if held.racks is None else f", on {count(held.racks, 'rack')}"
-    writing = (
-        count(held.losses_writing, "lost broker")
-        if held.losses_writing >= 0
-        else f"none: {-held.losses_writing} in-sync short of min.insync.replicas"
-    )
-    return f"{when} reading survives {count(held.losses_reading, 'lost broker')}, writing {writing}{racks}"

@@ -8,6 +8,7 @@ from topicwarden.change import GroupEffect
 from topicwarden.kafka.groups import Group
 from topicwarden.kafka.snapshot import LiveTopic
 from topicwarden.moment import utc
+from topicwarden.plan.durability import Durability
 from topicwarden.specs.units import DURATION, SIZE
 from topicwarden.topic import Topic
 
@@ -19,6 +20,17 @@ _ENDLESS = 2**63 - 1
 def count(number: int, noun: str) -> str:
     """``1 record``, ``2,000 records``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def survives(when: str, held: Durability) -> str:
+    """``now reading survives 2 lost brokers, writing 1 lost broker, on 3 racks``."""
+    racks = "" if held.racks is None else f", on {count(held.racks, 'rack')}"
+    writing = (
+        count(held.losses_writing, "lost broker")
+        if held.losses_writing >= 0
+        else f"none: {-held.losses_writing} in-sync short of min.insync.replicas"
+    )
+    return f"{when} reading survives {count(held.losses_reading, 'lost broker')}, writing {writing}{racks}"
 
 
 def times(milliseconds: int | None) -> str:
