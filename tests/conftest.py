@@ -12,7 +12,7 @@ from topicwarden.sandbox.install import Toolchain, toolchain
 
 REPOSITORY = Path(__file__).parents[1]
 _SLOW_ROOMS = (
-    *("engine", "sandbox", "rebalance", "adopt", "foretold", "workflows"),
+    *("engine", "sandbox", "rebalance", "adopt", "foretold", "guards", "workflows"),
     *("contents", "history", "internal", "soundness", "cluster"),
 )
 
