@@ -65,8 +65,17 @@ class TopicState:
 
     @property
     def records(self) -> frozenset[tuple[int, int]]:
-        """Partition and offset of every record that can be read."""
+        """Partition and offset of every record that the leader has."""
         return frozenset((number, entry.offset) for number, log in self.logs.items() for entry in log.entries)
+
+    @property
+    def kept_records(self) -> frozenset[tuple[int, int]]:
+        """Partition and offset of every record that all replicas have: each broker cleans its log in its own time."""
+        found = set[tuple[int, int]]()
+        for number, logs in self.replica_logs.items():
+            offsets = [{entry.offset for entry in log.entries} for log in logs]
+            found |= {(number, offset) for offset in set.intersection(*offsets)} if offsets else set()
+        return frozenset(found)
 
 
 class HurriedCluster:

@@ -133,7 +133,7 @@ def _records(name: str, was: TopicState, now_is: TopicState, before: Before, jud
         for number, logs in was.replica_logs.items()
         for offset in removable(logs, was.config, judged.now)
     }
-    lost = was.records - now_is.records - by_policy
+    lost = was.kept_records - now_is.records - by_policy
     found = [one for kind in _TAKES_RECORDS for one in _consequences(before.plan, name, kind)]
     dangers = [one for one in found if one.weight is Weight.DANGER]
     allowed = before.allowed.get(name, frozenset())

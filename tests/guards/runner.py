@@ -240,9 +240,10 @@ class Run:
         self._tally.commands[f"{' '.join(words)} {'done' if self._went_through else 'failed'}"] += 1
         self._stop_at_traceback(number, words, done.stdout + done.stderr)
         if command.plain and self._went_through != plan.engine.ran:
-            said = _short(done.stdout + done.stderr)
-            told = f"plan's engine ran: {plan.engine.ran} {plan.engine.errors}; up said {said}"
-            self._violated(number, str(command), Fault("disagree", _accused(plan), told))
+            said = done.stdout + done.stderr
+            accused = ", ".join(one.topic for one in plan.topics if f"'{one.topic}'" in said)
+            told = f"plan's engine ran: {plan.engine.ran} {plan.engine.errors}; up said {_short(said)}"
+            self._violated(number, str(command), Fault("disagree", accused, told))
 
     def _stop_at_traceback(self, number: int, command: Iterable[str], said: str) -> None:
         if "Traceback" in said:
@@ -339,10 +340,6 @@ def empty_plan() -> PlanReport:
     return PlanReport(
         topicwarden="", stack="dev", cluster_id=None, taken_at=0, topics=[], unchanged=0, engine=Engine(ran=True)
     )
-
-
-def _accused(plan: PlanReport) -> str:
-    return ", ".join(f"{one.topic} ({one.action.value})" for one in plan.topics)
 
 
 def _short(said: str) -> str:

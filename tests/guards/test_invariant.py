@@ -108,6 +108,13 @@ def test_a_loss_is_a_fault_unless_it_was_predicted_and_permitted(known: Before, 
     assert kinds(known, SHORTER) == expected
 
 
+def test_a_record_that_a_replica_has_cleaned_already_is_not_lost_with_its_leader() -> None:
+    """Each broker cleans its log in its own time, and another one becomes the leader."""
+    was = state(OLD, YOUNG)
+    was = replace(was, replica_logs={0: (*was.replica_logs[0], Log(0, 2, False, (YOUNG,)))})
+    assert kinds(before(was), state(YOUNG)) == []
+
+
 def test_records_that_the_old_policy_removes_need_no_prediction() -> None:
     assert kinds(before(state(OLD, YOUNG, retention_ms=str(DAY))), SHORTER) == []
 
