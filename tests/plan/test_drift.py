@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from topicwarden.change import Weight
 from topicwarden.kafka.snapshot import LiveTopic, Replicas, Snapshot
 from topicwarden.plan.change import changes
 from topicwarden.plan.consequences import drift
@@ -54,3 +55,14 @@ def test_a_replication_throttle_is_no_change_whether_a_refresh_has_read_it_or_no
     )
     held = Declaration(Topic("t", 1, 1), Places(Document("topics/t.yaml"), (), {}))
     assert changes([held], DeployedStack({"t": Deployed("t", 1, 1, deployed)}), snapshot) == ()
+
+
+@pytest.mark.parametrize(("retention", "weight"), [("1", Weight.DANGER), ("2", Weight.REFUSED)])
+def test_a_topic_that_somebody_deleted_is_not_changed(retention: str, weight: Weight) -> None:
+    """The provider cannot update it: the deploy would fail halfway."""
+    snapshot = Snapshot("c", 0, {1: None}, {}, {})
+    held = Declaration(Topic("t", 1, 1, {"retention.ms": retention}), Places(Document("topics/t.yaml"), (), {}))
+    (change,) = changes([held], DeployedStack({"t": Deployed("t", 1, 1, {"retention.ms": "1"})}), snapshot)
+    (found,) = drift.evaluate(change, Evidence(snapshot))
+    assert (found.kind, found.weight) == ("missing", weight)
+    assert ("fail" in found.because[0]) == (weight is Weight.REFUSED)

@@ -22,14 +22,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     if change.name in evidence.snapshot.hidden:
         return
     if change.live is None:
-        yield Consequence(
-            kind="missing",
-            weight=Weight.DANGER,
-            message="the topic was deployed, and is not on the cluster: somebody deleted it",
-            because=["Pulumi believes in its state, so that a deploy changes nothing"],
-            remedy="find out who deleted it; `pulumi up --refresh` creates it again, empty",
-            place=change.at(),
-        )
+        yield _missing(change)
         return
     now = change.action is not Action.DRIFT
     for setting in change.settings if change.live.sources else ():
@@ -44,6 +37,24 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
             evidence={"setting": setting.name, "live": setting.live, "deployed": setting.deployed},
             place=setting.place,
         )
+
+
+def _missing(change: Change) -> Consequence:
+    """Return what becomes of a topic that is gone: a deploy that would change it fails halfway, so it is refused."""
+    fails = change.action is not Action.DRIFT
+    return Consequence(
+        kind="missing",
+        weight=Weight.REFUSED if fails else Weight.DANGER,
+        message="the topic was deployed, and is not on the cluster: somebody deleted it",
+        because=["Pulumi's state still has it, so that " + (_FAILS if fails else "a deploy changes nothing")],
+        remedy="find out who deleted it; "
+        + ("run `pulumi refresh`, and the next deploy" if fails else "`pulumi up --refresh`")
+        + " creates it again, empty",
+        place=change.at(),
+    )
+
+
+_FAILS = "a deploy would try to change it, and fail when others are changed already"
 
 
 def _by_hand(setting: Setting) -> str | None:
