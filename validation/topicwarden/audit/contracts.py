@@ -6,6 +6,7 @@ The other side is ``reader/Contracts.java``. A topic of which nothing is declare
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +15,8 @@ from typing import Any
 from topicwarden.audit.horizon import CLOCK_MS
 from topicwarden.kafka.registry import SchemaRegistry
 from topicwarden.kafka.snapshot import LiveTopic
-from topicwarden.problem import Refusal
 from topicwarden.specs.contents import schema_path
+from topicwarden.specs.record_schemas.protobuf import ProtoError, compile_proto
 from topicwarden.specs.resolve import Declaration
 from topicwarden.topic import Contents
 
@@ -48,7 +49,7 @@ def contracts(
 ) -> Contracts:
     """The contracts of ``topics``; ``root`` is the project's, ``now`` the moment that is not the future yet (ms).
 
-    Refuses a schema file that has gone since the check.
+    A schema that cannot be used is no reason to stop: it leaves its topic's records undecided.
     """
     held: dict[str, dict[str, Any]] = {}
     by_key = set()
@@ -89,10 +90,18 @@ def _encoded(declaration: Declaration, part: str, root: Path) -> dict[str, Any]:
     if told["registry"]:
         told["subject"] = told["subject"] or f"{declaration.topic.name}-{part}"
     if path := schema_path(declaration, part):
-        try:
-            told["schema"] = (root / path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise Refusal(
-                f"the schema {path} of {declaration.topic.name} cannot be read; see `topicwarden check`"
-            ) from error
-    return {name: value for name, value in told.items() if value}
+        told |= _schema(root / path, told["format"], registry=bool(told["registry"]))
+    return {name: value for name, value in told.items() if value or name == "schema"}
+
+
+def _schema(file: Path, kind: str, *, registry: bool) -> dict[str, str]:
+    """The text of a schema, or the descriptors of a ``.proto``; ``unusable`` says why there is none."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        if kind != "protobuf" or registry:
+            return {"schema": text}
+        return {"descriptors": b64encode(compile_proto(text)).decode()}
+    except (OSError, UnicodeDecodeError):
+        return {"unusable": "its file cannot be read; see `topicwarden check`"}
+    except ProtoError as error:
+        return {"unusable": f"the file {error}"}

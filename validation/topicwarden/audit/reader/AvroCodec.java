@@ -1,6 +1,5 @@
 package topicwarden;
 
-import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -18,12 +17,16 @@ import org.apache.avro.io.DecoderFactory;
 
 /** Avro's binary encoding of one schema, without a header. */
 final class AvroCodec implements Codec {
+  private final Schema written;
   private final GenericDatumReader<Object> reader;
+  private final boolean resolves;
   private BinaryDecoder decoder;
 
   /** {@code written} by this schema, to be read as {@code read}. */
   AvroCodec(Schema written, Schema read) {
+    this.written = written;
     reader = new GenericDatumReader<>(written, read);
+    resolves = written != read;
   }
 
   static Schema parse(String text, Collection<String> references) {
@@ -38,37 +41,49 @@ final class AvroCodec implements Codec {
   }
 
   Object read(byte[] data, int from) throws Malformed {
+    AvroBounds.check(data, from, written);
     try {
       decoder = DecoderFactory.get().binaryDecoder(data, from, data.length - from, decoder);
-      Object read = reader.read(null, decoder);
-      if (!decoder.isEnd()) {
-        throw Malformed.because("not of this Avro schema: bytes are left over", PlainCodec.shape(data));
-      }
-      return read;
-    } catch (EOFException error) {
-      throw Malformed.because("not of this Avro schema: it ends too early", PlainCodec.shape(data));
-    } catch (IOException | AvroRuntimeException | IndexOutOfBoundsException | NegativeArraySizeException error) {
+      return reader.read(null, decoder);
+    } catch (IOException | AvroRuntimeException error) {
       throw Malformed.because("not of this Avro schema", PlainCodec.shape(data));
-    } catch (OutOfMemoryError | UnsupportedOperationException error) { // a length that is no length
-      throw Malformed.because("not of this Avro schema: a length that cannot be", PlainCodec.shape(data));
     }
   }
 
   @Override
-  public Object plain(Object read) {
+  public void check(byte[] data) throws Malformed {
+    check(data, 0);
+  }
+
+  void check(byte[] data, int from) throws Malformed {
+    if (resolves) {
+      read(data, from);
+    } else {
+      AvroBounds.check(data, from, written);
+    }
+  }
+
+  @Override
+  public Object plain(Object read) throws Malformed {
     if (read instanceof GenericRecord record) {
       Map<String, Object> plain = new LinkedHashMap<>();
-      record.getSchema().getFields().forEach(field -> plain.put(field.name(), plain(record.get(field.pos()))));
+      for (Schema.Field field : record.getSchema().getFields()) {
+        plain.put(field.name(), plain(record.get(field.pos())));
+      }
       return plain;
     }
     if (read instanceof Map<?, ?> map) {
       Map<String, Object> plain = new LinkedHashMap<>();
-      map.forEach((name, held) -> plain.put(name.toString(), plain(held)));
+      for (Map.Entry<?, ?> entry : map.entrySet()) {
+        plain.put(entry.getKey().toString(), plain(entry.getValue()));
+      }
       return plain;
     }
     if (read instanceof Collection<?> many) {
       List<Object> plain = new ArrayList<>(many.size());
-      many.forEach(held -> plain.add(plain(held)));
+      for (Object item : many) {
+        plain.add(plain(item));
+      }
       return plain;
     }
     if (read instanceof ByteBuffer bytes) {

@@ -11,7 +11,7 @@ interface Codec {
   }
 
   /** What {@link #read} gave, as CEL takes it: null, Boolean, Long, Double, String, byte[], List or Map. */
-  default Object plain(Object read) {
+  default Object plain(Object read) throws Malformed {
     return read;
   }
 }

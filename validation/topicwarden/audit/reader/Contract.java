@@ -20,38 +20,57 @@ final class Contract {
   private final long largest;
   private final long latest;
 
-  /** {@code declared} as {@code audit/contents.py} writes it; {@code registry} where the stack has one. */
+  /**
+   * {@code declared} as {@code audit/contracts.py} writes it; {@code registry} is null if the stack has none. A schema
+   * or expression that cannot be used leaves its part of every record undecided, and nothing else.
+   */
   Contract(JsonNode declared, Registry registry) {
     key = codec(declared.path("key"), registry);
     value = codec(declared.path("value"), registry);
     declared.path("headers").forEach(name -> headers.add(name.asText()));
     for (JsonNode one : declared.path("expressions")) {
-      requirements.add(new Requirement(one.path("id").asText(), one.path("require").asText()));
+      requirements.add(Requirement.of(one.path("id").asText(), one.path("require").asText()));
     }
     largest = declared.path("largest").asLong(Long.MAX_VALUE);
     latest = declared.path("latest").asLong(Long.MAX_VALUE);
   }
 
   private static Codec codec(JsonNode part, Registry registry) {
+    try {
+      return usable(part, registry);
+    } catch (RuntimeException | StackOverflowError | LinkageError error) {
+      return undecided("the schema cannot be used: " + Malformed.cause(error));
+    }
+  }
+
+  private static Codec undecided(String reason) {
+    Malformed malformed = Malformed.unknown(reason);
+    return data -> {
+      throw malformed;
+    };
+  }
+
+  private static Codec usable(JsonNode part, Registry registry) {
     String format = part.path("format").asText(null);
     if (format == null) {
       return null;
     }
+    if (part.has("unusable")) {
+      return undecided("the schema cannot be used: " + part.path("unusable").asText());
+    }
     String schema = part.path("schema").asText(null);
     if (part.path("registry").asBoolean()) {
       if (registry == null) {
-        Malformed nobody = Malformed.unknown("the stack names no Schema Registry");
-        return data -> {
-          throw nobody;
-        };
+        return undecided("the stack names no Schema Registry");
       }
       Schema declared = schema == null || !format.equals("avro") ? null : AvroCodec.parse(schema, List.of());
       return new WireCodec(registry, format, part.path("subject").asText(), declared);
     }
     return switch (format) {
-      case "json" -> JsonCodec.of(schema);
-      case "avro" -> schema == null ? data -> data : avro(schema);
-      case "protobuf" -> schema == null ? data -> data : protobuf(schema, part.path("message").asText(null));
+      case "json" -> JsonCodec.of(schema, Map.of());
+      case "avro" -> avro(schema);
+      case "protobuf" -> new ProtobufCodec(
+          ProtobufCodec.message(ProtobufCodec.compiled(part.path("descriptors").asText()), part.path("message").asText(null)));
       default -> PlainCodec.of(format);
     };
   }
@@ -59,10 +78,6 @@ final class Contract {
   private static Codec avro(String text) {
     Schema schema = AvroCodec.parse(text, List.of());
     return new AvroCodec(schema, schema);
-  }
-
-  private static Codec protobuf(String text, String message) {
-    return new ProtobufCodec(ProtobufCodec.message(ProtobufCodec.parse(text, Map.of()), message));
   }
 
   void judge(ConsumerRecord<byte[], byte[]> record, Notes notes) {
@@ -79,40 +94,75 @@ final class Contract {
         notes.fault("header", "lacks " + name, "", false, offset);
       }
     }
-    boolean whole = true;
-    Object readKey = null;
-    Object readValue = null;
-    try {
-      readKey = read(key, record.key());
-    } catch (Malformed why) {
-      notes.fault("key-schema", why, offset);
-      whole = false;
+    Part readKey = part(key, record.key(), "key-schema", offset, notes);
+    Part readValue = part(value, record.value(), "value-schema", offset, notes);
+    if (requirements.isEmpty() || readKey.malformed() || readValue.malformed()) {
+      return; // an expression is about well-formed records
     }
+    Map<String, ?> plain;
     try {
-      readValue = read(value, record.value());
+      plain = bounded(() -> plain(record, readKey.get(), readValue.get()));
     } catch (Malformed why) {
-      notes.fault("value-schema", why, offset);
-      whole = false;
+      requirements.forEach(one -> one.undecided(why, offset, notes));
+      return;
     }
-    if (whole && !requirements.isEmpty()) {
-      Map<String, ?> plain = plain(record, readKey, readValue);
-      requirements.forEach(one -> one.judge(plain, record.value() == null, offset, notes));
+    requirements.forEach(one -> one.judge(plain, record.value() == null, offset, notes));
+  }
+
+  /** A decoded key or value, or why there is none. */
+  private record Part(Object decoded, Malformed fault) {
+    boolean malformed() {
+      return fault != null && !fault.undecided;
+    }
+
+    Object get() throws Malformed {
+      if (fault != null) {
+        throw fault;
+      }
+      return decoded;
     }
   }
 
-  /** What {@code data} says, where a requirement may ask for it. */
+  private Part part(Codec codec, byte[] data, String rule, long offset, Notes notes) {
+    try {
+      return new Part(read(codec, data), null);
+    } catch (Malformed why) {
+      notes.fault(rule, why, offset);
+      return new Part(null, why);
+    }
+  }
+
+  private interface Judging<T> {
+    T get() throws Malformed;
+  }
+
+  /** What {@code judging} gives; undecided if it ends in an error of a library, as one record must not stop a scan. */
+  private static <T> T bounded(Judging<T> judging) throws Malformed {
+    try {
+      return judging.get();
+    } catch (StackOverflowError error) {
+      throw Malformed.unknown("nested too deeply for the audit");
+    } catch (RuntimeException | LinkageError error) {
+      throw Malformed.unknown("cannot be judged: " + error.getClass().getSimpleName()); // a message may hold payload
+    }
+  }
+
+  /** The decoded value of {@code data}, or null if no requirement asks for it. */
   private Object read(Codec codec, byte[] data) throws Malformed {
     if (codec == null || data == null) {
       return null;
     }
-    if (requirements.isEmpty()) {
-      codec.check(data);
-      return null;
-    }
-    return codec.read(data);
+    return bounded(() -> {
+      if (requirements.isEmpty()) {
+        codec.check(data);
+        return null;
+      }
+      return codec.read(data);
+    });
   }
 
-  private Map<String, ?> plain(ConsumerRecord<byte[], byte[]> record, Object readKey, Object readValue) {
+  private Map<String, ?> plain(ConsumerRecord<byte[], byte[]> record, Object readKey, Object readValue)
+      throws Malformed {
     Map<String, Object> headerTexts = new HashMap<>();
     for (Header header : record.headers()) {
       byte[] held = header.value();
@@ -128,7 +178,7 @@ final class Contract {
     return plain;
   }
 
-  private static Object cel(Codec codec, Object read, byte[] data) {
+  private static Object cel(Codec codec, Object read, byte[] data) throws Malformed {
     return cel(data == null ? null : codec == null ? data : codec.plain(read));
   }
 

@@ -1,38 +1,23 @@
 package topicwarden;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.type.TypeReference;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.JsonNodeType;
-import com.networknt.schema.JsonSchema;
-import com.networknt.schema.JsonSchemaFactory;
-import com.networknt.schema.SchemaValidatorsConfig;
-import com.networknt.schema.SpecVersion.VersionFlag;
-import com.networknt.schema.SpecVersionDetector;
-import com.networknt.schema.ValidationMessage;
-import com.networknt.schema.resource.InputStreamSource;
-import com.networknt.schema.resource.SchemaLoader;
-import java.io.IOException;
-import java.util.HashSet;
-import java.util.Iterator;
-import java.util.Locale;
+import java.math.BigDecimal;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.StringJoiner;
 
-/** JSON, with a JSON Schema where one is declared. */
+/** JSON, with a JSON Schema if one is declared. */
 final class JsonCodec implements Codec {
-  private static final int MOST_NAMES = 12;
-  private static final TypeReference<Object> ANY = new TypeReference<>() {};
+  private final JsonSchemaValidator schema;
 
-  private final Validated schema;
-
-  private JsonCodec(Validated schema) {
+  private JsonCodec(JsonSchemaValidator schema) {
     this.schema = schema;
   }
 
-  static JsonCodec of(String text) {
-    return new JsonCodec(text == null ? null : new Validated(text));
+  /** {@code text}: a JSON Schema, or null; {@code references}: the texts of schemas that it refers to, by URI. */
+  static JsonCodec of(String text, Map<String, String> references) {
+    return new JsonCodec(text == null ? null : new JsonSchemaValidator(text, references));
   }
 
   @Override
@@ -41,17 +26,7 @@ final class JsonCodec implements Codec {
   }
 
   JsonNode read(byte[] data, int from) throws Malformed {
-    JsonNode node;
-    try {
-      node = Json.MAPPER.readTree(data, from, data.length - from);
-    } catch (JsonProcessingException error) {
-      throw Malformed.because("not JSON", PlainCodec.shape(data) + ", wrong at byte " + error.getLocation().getByteOffset());
-    } catch (IOException error) {
-      throw Malformed.because("not JSON", PlainCodec.shape(data));
-    }
-    if (node.isMissingNode()) {
-      throw Malformed.because("not JSON: empty", PlainCodec.shape(data));
-    }
+    JsonNode node = JsonText.tree(data, from);
     if (schema != null) {
       schema.require(node);
     }
@@ -59,90 +34,49 @@ final class JsonCodec implements Codec {
   }
 
   @Override
-  public Object plain(Object read) {
-    return Wide.of(Json.MAPPER.convertValue((JsonNode) read, ANY));
+  public void check(byte[] data) throws Malformed {
+    check(data, 0);
   }
 
-  /** A schema, and the names it gives, which alone may be told of a record. */
-  private static final class Validated {
-    private final JsonSchema schema;
-    private final Set<String> names = new HashSet<>();
-
-    Validated(String text) {
-      JsonNode node;
-      try {
-        node = Json.MAPPER.readTree(text);
-      } catch (JsonProcessingException error) {
-        throw new IllegalArgumentException("the schema is not JSON", error);
-      }
-      VersionFlag version = SpecVersionDetector.detectOptionalVersion(node, false).orElse(VersionFlag.V202012);
-      SchemaLoader nothingElse = uri -> (InputStreamSource) () -> {
-        throw new IOException(uri + " is outside of the schema, and not fetched");
-      };
-      JsonSchemaFactory factory = JsonSchemaFactory.getInstance(
-          version, builder -> builder.schemaLoaders(loaders -> loaders.values(held -> held.clear()).add(nothingElse)));
-      SchemaValidatorsConfig config = SchemaValidatorsConfig.builder().locale(Locale.ROOT).build();
-      schema = factory.getSchema(node, config);
-      schema.initializeValidators();
-      collect(node);
+  void check(byte[] data, int from) throws Malformed {
+    if (schema == null) {
+      JsonText.check(data, from);
+    } else {
+      read(data, from);
     }
+  }
 
-    private void collect(JsonNode node) {
-      node.path("properties").fieldNames().forEachRemaining(names::add);
-      node.path("required").forEach(name -> names.add(name.asText()));
-      node.forEach(this::collect);
-    }
-
-    void require(JsonNode node) throws Malformed {
-      Iterator<ValidationMessage> wrong = schema.validate(node).iterator();
-      if (wrong.hasNext()) {
-        throw Malformed.because(said(wrong.next()), shape(node));
-      }
-    }
-
-    private String said(ValidationMessage message) {
-      StringBuilder place = new StringBuilder();
-      for (int at = 0; at < message.getInstanceLocation().getNameCount(); at++) {
-        Object name = message.getInstanceLocation().getName(at);
-        place.append('/').append(name instanceof String text && names.contains(text) ? text : "*");
-      }
-      String where = place.isEmpty() ? "the whole" : place.toString();
-      return switch (message.getType()) {
-        case "type" -> where + ": expected " + expected(message) + ", seen " + kind(message.getInstanceNode());
-        case "required" -> where + ": lacks " + message.getProperty();
-        case "additionalProperties", "unevaluatedProperties" -> where + ": has a property that is not in the schema";
-        default -> where + ": breaks " + message.getType();
-      };
-    }
-
-    private static String expected(ValidationMessage message) {
-      JsonNode wanted = message.getSchemaNode();
-      return wanted == null ? "another type" : wanted.isTextual() ? wanted.asText() : wanted.toString();
-    }
-
-    /** The record's outline: names that the schema gives, and kinds of values. */
-    private String shape(JsonNode node) {
-      if (!node.isObject()) {
-        return kind(node);
-      }
-      StringJoiner parts = new StringJoiner(", ", "{", "}");
-      int told = 0;
+  @Override
+  public Object plain(Object read) throws Malformed {
+    JsonNode node = (JsonNode) read;
+    if (node.isObject()) {
+      Map<String, Object> fields = new LinkedHashMap<>();
       for (Map.Entry<String, JsonNode> field : node.properties()) {
-        if (++told > MOST_NAMES) {
-          parts.add("…");
-          break;
-        }
-        parts.add((names.contains(field.getKey()) ? field.getKey() : "*") + ": " + kind(field.getValue()));
+        fields.put(field.getKey(), plain(field.getValue()));
       }
-      return parts.toString();
+      return fields;
     }
+    if (node.isArray()) {
+      List<Object> items = new ArrayList<>(node.size());
+      for (JsonNode item : node) {
+        items.add(plain(item));
+      }
+      return items;
+    }
+    if (node.isNumber()) {
+      return node.canConvertToLong() && node.isIntegralNumber() ? (Object) node.longValue() : real(node);
+    }
+    return node.isNull() ? null : node.isTextual() ? node.textValue() : (Object) node.booleanValue();
   }
 
-  private static String kind(JsonNode node) {
-    if (node == null) {
-      return "nothing";
+  /** CEL has no number for 1e-400 or 2^64 + 1: neither is 0 or another whole number. */
+  private static double real(JsonNode node) throws Malformed {
+    BigDecimal exact = node.decimalValue();
+    double rounded = exact.doubleValue();
+    boolean lost = Double.isInfinite(rounded) || rounded == 0 && exact.signum() != 0;
+    if (lost || node.isBigInteger() && !new BigDecimal(rounded).toBigInteger().equals(node.bigIntegerValue())) {
+      throw Malformed.unknown("a number that CEL cannot hold");
     }
-    return node.getNodeType() == JsonNodeType.NUMBER && node.isIntegralNumber()
-        ? "integer" : node.getNodeType().name().toLowerCase(Locale.ROOT);
+    return rounded;
   }
 }

@@ -20,4 +20,15 @@ final class Malformed extends Exception {
   static Malformed unknown(String reason) {
     return new Malformed(reason, "", true);
   }
+
+  /** What went wrong with a schema or an expression, which hold no payload: the kind of error and its first line. */
+  static String cause(Throwable error) {
+    Throwable deepest = error;
+    while (deepest.getCause() != null && deepest.getMessage() == null) {
+      deepest = deepest.getCause();
+    }
+    String message = String.valueOf(deepest.getMessage()).lines().findFirst().orElse("");
+    String kind = deepest.getClass().getSimpleName();
+    return deepest.getMessage() == null ? kind : kind + ": " + message.substring(0, Math.min(message.length(), 200));
+  }
 }

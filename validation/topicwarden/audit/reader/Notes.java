@@ -17,17 +17,15 @@ final class Notes {
   private static final long MOST = 100_000_000_000_000L;
   private static final long MOST_MICROS = 100_000_000_000_000_000L;
 
-  private record Cause(String rule, String reason) {}
+  private record Cause(String rule, String reason, boolean undecided) {}
 
   private static final class Fault {
     final String excerpt;
-    final boolean undecided;
     final long[] offsets = new long[MOST_OFFSETS];
     long count;
 
-    Fault(String excerpt, boolean undecided) {
+    Fault(String excerpt) {
       this.excerpt = excerpt;
-      this.undecided = undecided;
     }
   }
 
@@ -71,13 +69,13 @@ final class Notes {
   }
 
   void fault(String rule, String reason, String excerpt, boolean undecided, long offset) {
-    Cause cause = new Cause(rule, reason);
+    Cause cause = new Cause(rule, reason, undecided);
     Fault fault = faults.get(cause);
     if (fault == null) {
       if (faults.size() >= MOST_REASONS) {
-        cause = new Cause(rule, OTHER);
+        cause = new Cause(rule, OTHER, undecided);
       }
-      fault = faults.computeIfAbsent(cause, any -> new Fault(excerpt, undecided));
+      fault = faults.computeIfAbsent(cause, any -> new Fault(excerpt));
     }
     if (fault.count < MOST_OFFSETS) {
       fault.offsets[(int) fault.count] = offset;
@@ -102,7 +100,7 @@ final class Notes {
     faults.forEach((cause, fault) -> {
       ObjectNode one = wrong.addObject();
       one.put("rule", cause.rule()).put("reason", cause.reason()).put("excerpt", fault.excerpt);
-      one.put("undecided", fault.undecided).put("count", fault.count);
+      one.put("undecided", cause.undecided()).put("count", fault.count);
       ArrayNode offsets = one.putArray("offsets");
       for (int at = 0; at < Math.min(fault.count, MOST_OFFSETS); at++) {
         offsets.add(fault.offsets[at]);

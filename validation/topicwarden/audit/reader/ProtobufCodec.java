@@ -3,6 +3,7 @@ package topicwarden;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
+import com.google.protobuf.DescriptorProtos.FileDescriptorSet;
 import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.DescriptorValidationException;
 import com.google.protobuf.Descriptors.FieldDescriptor;
@@ -21,22 +22,41 @@ import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** One message type of Protocol Buffers. Unknown fields are no fault: newer producers add some. */
 final class ProtobufCodec implements Codec {
+  /** As many messages within one another as Protocol Buffers' own parsers read unless told otherwise. */
+  static final int MOST_DEPTH = 100;
+
   private static final String MAIN = "topicwarden.main.proto";
 
   private final Descriptor type;
 
   ProtobufCodec(Descriptor type) {
     this.type = type;
+  }
+
+  /** The last file of a {@code FileDescriptorSet} in base 64, in which every file comes after those it imports. */
+  static FileDescriptor compiled(String descriptors) {
+    try {
+      Map<String, FileDescriptor> built = new HashMap<>();
+      FileDescriptor last = null;
+      for (FileDescriptorProto file : FileDescriptorSet.parseFrom(Base64.getDecoder().decode(descriptors)).getFileList()) {
+        FileDescriptor[] needed = file.getDependencyList().stream().map(built::get).toArray(FileDescriptor[]::new);
+        last = FileDescriptor.buildFrom(file, needed);
+        built.put(file.getName(), last);
+      }
+      return last;
+    } catch (DescriptorValidationException | InvalidProtocolBufferException error) {
+      throw new IllegalArgumentException(error.getMessage(), error);
+    }
   }
 
   /** The file that {@code text} is; {@code imports} are texts by the names it imports them under. */
@@ -113,14 +133,37 @@ final class ProtobufCodec implements Codec {
 
   Object read(byte[] data, int from) throws Malformed {
     try {
-      return DynamicMessage.parseFrom(type, CodedInputStream.newInstance(data, from, data.length - from));
+      return parsed(data, from, MOST_DEPTH);
     } catch (IOException error) {
+      if (isTooDeep(data, from)) {
+        throw Malformed.unknown(
+            "Protocol Buffers beyond the limits of the audit: more than " + MOST_DEPTH + " nested messages");
+      }
       throw Malformed.because("not a " + type.getName() + " of Protocol Buffers", PlainCodec.shape(data));
     }
   }
 
+  private Message parsed(byte[] data, int from, int depth) throws IOException {
+    CodedInputStream input = CodedInputStream.newInstance(data, from, data.length - from);
+    input.setRecursionLimit(depth);
+    Message message = DynamicMessage.parseFrom(type, input);
+    input.checkLastTagWas(0); // the end of a group that never began also ends a message
+    return message;
+  }
+
+  private boolean isTooDeep(byte[] data, int from) {
+    try {
+      parsed(data, from, Integer.MAX_VALUE);
+      return true;
+    } catch (IOException error) {
+      return false;
+    } catch (StackOverflowError error) {
+      return true;
+    }
+  }
+
   @Override
-  public Object plain(Object read) {
+  public Object plain(Object read) throws Malformed {
     if (read instanceof Message message) {
       Map<String, Object> plain = new LinkedHashMap<>();
       for (FieldDescriptor field : message.getDescriptorForType().getFields()) {
@@ -134,7 +177,11 @@ final class ProtobufCodec implements Codec {
       return plain;
     }
     if (read instanceof List<?> many) {
-      return many.stream().map(this::plain).collect(Collectors.toCollection(ArrayList::new));
+      List<Object> plain = new ArrayList<>(many.size());
+      for (Object item : many) {
+        plain.add(plain(item));
+      }
+      return plain;
     }
     if (read instanceof ByteString bytes) {
       return bytes.toByteArray();
@@ -142,7 +189,7 @@ final class ProtobufCodec implements Codec {
     return read instanceof Number || read instanceof Boolean ? Wide.of(read) : read.toString();
   }
 
-  private Map<Object, Object> entries(List<?> held) {
+  private Map<Object, Object> entries(List<?> held) throws Malformed {
     Map<Object, Object> plain = new LinkedHashMap<>();
     for (Object entry : held) {
       Message pair = (Message) entry;

@@ -32,13 +32,22 @@ final class Requirement {
 
   private final String rule;
   private final CelRuntime.Program program;
+  private final Malformed unusable;
 
-  Requirement(String id, String text) {
-    rule = "expression:" + id;
+  private Requirement(String rule, CelRuntime.Program program, Malformed unusable) {
+    this.rule = rule;
+    this.program = program;
+    this.unusable = unusable;
+  }
+
+  /** An expression that is not CEL leaves every record undecided. */
+  static Requirement of(String id, String text) {
+    String rule = "expression:" + id;
     try {
-      program = RUNTIME.createProgram(COMPILER.compile(text).getAst());
-    } catch (CelValidationException | CelEvaluationException error) {
-      throw new IllegalArgumentException("the expression " + id + " is not CEL: " + error.getMessage(), error);
+      return new Requirement(rule, RUNTIME.createProgram(COMPILER.compile(text).getAst()), null);
+    } catch (CelValidationException | CelEvaluationException | RuntimeException | StackOverflowError error) {
+      Malformed unusable = Malformed.unknown("the expression cannot be used: " + Malformed.cause(error));
+      return new Requirement(rule, null, unusable);
     }
   }
 
@@ -47,8 +56,17 @@ final class Requirement {
     return ByteString.copyFrom(data);
   }
 
-  /** Notes where it is not true; of a tombstone, only where that can be told without a value. */
+  /** Notes that it cannot be told whether this is true of the record, because of {@code why}. */
+  void undecided(Malformed why, long offset, Notes notes) {
+    notes.fault(rule, "cannot be evaluated: " + why.getMessage(), "", true, offset);
+  }
+
+  /** Notes if this is not true; of a tombstone, only if that can be told without a value. */
   void judge(Map<String, ?> record, boolean tombstone, long offset, Notes notes) {
+    if (unusable != null) {
+      notes.fault(rule, unusable, offset);
+      return;
+    }
     try {
       Object result = program.eval(record);
       if (!(result instanceof Boolean)) {
@@ -60,6 +78,10 @@ final class Requirement {
       if (!tombstone) {
         notes.fault(rule, "cannot be evaluated: " + error.getErrorCode(), "", true, offset);
       }
+    } catch (StackOverflowError error) {
+      notes.fault(rule, "cannot be evaluated: nested too deeply for the audit", "", true, offset);
+    } catch (RuntimeException error) {
+      notes.fault(rule, "cannot be evaluated: " + error.getClass().getSimpleName(), "", true, offset);
     }
   }
 }

@@ -10,7 +10,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.apache.avro.AvroRuntimeException;
 import org.apache.avro.Schema;
 import org.apache.avro.SchemaCompatibility;
 import org.apache.avro.SchemaCompatibility.SchemaCompatibilityType;
@@ -60,7 +59,7 @@ final class WireCodec implements Codec {
   }
 
   @Override
-  public Object plain(Object read) {
+  public Object plain(Object read) throws Malformed {
     Held held = (Held) read;
     return held.codec().plain(held.read());
   }
@@ -88,7 +87,7 @@ final class WireCodec implements Codec {
   }
 
   private Codec json(int id, Registry.Schema schema) throws Malformed {
-    return codec(id, () -> JsonCodec.of(schema.text()));
+    return codec(id, () -> JsonCodec.of(schema.text(), schema.references()));
   }
 
   private Held protobuf(int id, Registry.Schema schema, byte[] data) throws Malformed {
@@ -136,8 +135,8 @@ final class WireCodec implements Codec {
         held = making.make();
       } catch (Malformed error) {
         held = error;
-      } catch (AvroRuntimeException | IllegalArgumentException | IllegalStateException error) {
-        held = Malformed.unknown("the registry's schema cannot be used: " + error.getClass().getSimpleName());
+      } catch (RuntimeException | StackOverflowError | LinkageError error) {
+        held = Malformed.unknown("the registry's schema cannot be used: " + Malformed.cause(error));
       }
       codecs.put(key, held);
     }
