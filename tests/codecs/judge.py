@@ -72,10 +72,7 @@ def _verdict(faults: list[dict[str, Any]]) -> Verdict:
 @contextmanager
 def judging(java: Path, scratch: Path) -> Iterator[Judge]:
     """Start the JVM with the stack of Spark's task threads, and stop it."""
-    source = Path(__file__).parent / "Judge.java"
-    jars = os.pathsep.join([str(Path(pyspark.__file__).parent / "jars" / "*"), *map(str, _reader_jars())])
-    subprocess.run([java.parent / "javac", "-nowarn", "-cp", jars, "-d", scratch, source], check=True)
-    command = [str(java), "-Xmx1g", "-cp", f"{scratch}{os.pathsep}{jars}", "topicwarden.Judge"]
+    command = [*compiled(java, scratch, "Judge"), "topicwarden.Judge"]
     with (scratch / "judge.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, encoding="utf-8"
@@ -87,5 +84,10 @@ def judging(java: Path, scratch: Path) -> Iterator[Judge]:
             process.wait()
 
 
-def _reader_jars() -> list[Path]:
-    return reader.jars(Project(REPOSITORY))
+def compiled(java: Path, scratch: Path, name: str) -> list[str]:
+    """Compile a Java file of this folder into ``scratch``; return the command to run its class, up to its name."""
+    jars = reader.jars(Project(REPOSITORY))
+    path = os.pathsep.join([str(Path(pyspark.__file__).parent / "jars" / "*"), *map(str, jars)])
+    source = Path(__file__).parent / f"{name}.java"
+    subprocess.run([java.parent / "javac", "-nowarn", "-cp", path, "-d", scratch, source], check=True)
+    return [str(java), "-Xmx1g", "-cp", f"{scratch}{os.pathsep}{path}"]

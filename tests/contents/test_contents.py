@@ -34,7 +34,7 @@ def lines(found: Finding) -> str:
         (
             "avro",
             "value-schema",
-            {2: "ends too early", 3: "bytes are left over", 4: "not of this Avro schema", 7: "a length that cannot be"},
+            {2: "ends too early", 3: "bytes are left over", 4: "a union branch", 7: "ends too early"},
         ),
         ("avro", "key-schema", {5: "not 8 bytes"}),
         ("avro", "expression", {6: "not true"}),

@@ -2,9 +2,10 @@
 
 **fail**: a key that a consumer reading committed sees is not of the declared ``contents: {key: {format: …}}``, or
 does not meet its ``schema``, or carries a schema id that the Schema Registry does not know, or knows for another
-subject. ``undecidable`` where no registry answered. A record without a key is the concern of ``null-key``.
+subject. ``undecidable``, for the records concerned, if no registry answered, if the schema cannot be used, or if a key
+is legal but beyond the audit's limits. A record without a key is the concern of ``null-key``.
 
-Formats and words are those of ``value-schema``. What compaction and joins go by is the key's bytes: one that is
+Formats, limits and words are those of ``value-schema``. What compaction and joins go by is the key's bytes: one that is
 written in two encodings is two keys.
 
 Example: ``12 records whose key is not uuid as declared, first at offset 0 of partition 1``.

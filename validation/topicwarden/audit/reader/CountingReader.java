@@ -98,9 +98,12 @@ abstract class CountingReader extends RangeReader {
 
   @Override
   public void close() throws IOException {
-    super.close();
-    if (keys != null) {
-      keys.close();
+    try {
+      super.close();
+    } finally {
+      if (keys != null) {
+        keys.close();
+      }
     }
   }
 }

@@ -18,8 +18,8 @@ final class Pace {
     bytes += Math.max(0, record.serializedKeySize()) + Math.max(0, record.serializedValueSize());
   }
 
-  /** Waits, where what was read runs ahead of the rate; for how long, in nanoseconds. */
-  long keep() throws IOException {
+  /** Waits if what was read runs ahead of the rate. */
+  void keep() throws IOException {
     long ahead = rate == 0 ? 0 : Math.max(0, (long) (1e9 * bytes / rate) - (System.nanoTime() - begun));
     try {
       TimeUnit.NANOSECONDS.sleep(ahead);
@@ -27,6 +27,5 @@ final class Pace {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted while it kept to " + rate + " bytes a second", error);
     }
-    return ahead;
   }
 }

@@ -9,6 +9,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
+import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -39,10 +40,12 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
 
   private static final Duration POLL = Duration.ofMillis(500);
   private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration CLOSING = Duration.ofSeconds(1);
 
-  private final KafkaConsumer<byte[], byte[]> consumer;
+  private final Consumer<byte[], byte[]> consumer;
   private final Map<TopicPartition, Cursor> open = new HashMap<>();
   private final List<Cursor> cursors = new ArrayList<>();
+  private final Map<TopicPartition, Long> positions = new HashMap<>();
   private final boolean judging;
   private final Pace pace;
   private ConsumerRecords<byte[], byte[]> answer = ConsumerRecords.empty();
@@ -50,7 +53,7 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
   private Iterator<ConsumerRecord<byte[], byte[]>> records = Collections.emptyIterator();
   private Iterator<Cursor> ended;
   protected Cursor cursor;
-  private long progress = System.nanoTime();
+  private long idle; // nanoseconds in polls since a position last moved
   private long passed;
 
   /** {@code judging}: whether records are judged by {@code contracts}, and the notes told. */
@@ -58,14 +61,30 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
       Map<String, Object> settings, List<OffsetRange> ranges, boolean judging, Contracts contracts, Pace pace) {
     this.pace = pace;
     this.judging = judging;
-    consumer = new KafkaConsumer<>(settings);
     for (OffsetRange range : ranges) {
       Cursor one = new Cursor(range, contracts);
       cursors.add(one);
       open.put(range.place(), one);
+      positions.put(range.place(), range.start());
     }
-    consumer.assign(open.keySet());
-    ranges.forEach(range -> consumer.seek(range.place(), range.start()));
+    consumer = connect(settings); // last, as nobody closes what a constructor leaves behind
+    try {
+      consumer.assign(open.keySet());
+      ranges.forEach(range -> consumer.seek(range.place(), range.start()));
+    } catch (RuntimeException error) {
+      consumer.close(CLOSING);
+      throw error;
+    }
+  }
+
+  /** A consumer of {@code settings}. Called once, by the constructor. */
+  Consumer<byte[], byte[]> connect(Map<String, Object> settings) {
+    return new KafkaConsumer<>(settings);
+  }
+
+  /** The time in nanoseconds, from any origin. */
+  long now() {
+    return System.nanoTime();
   }
 
   @Override
@@ -107,26 +126,31 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
   private boolean poll() throws IOException {
     PASSED.add(passed);
     passed = 0;
-    List<TopicPartition> done = open.values().stream()
-        .filter(one -> consumer.position(one.range.place()) >= one.range.end())
-        .map(one -> one.range.place())
-        .toList();
+    List<TopicPartition> done = new ArrayList<>();
+    for (Cursor one : open.values()) {
+      long position = consumer.position(one.range.place());
+      if (positions.put(one.range.place(), position) != position) {
+        idle = 0; // also behind what was aborted, of which no record comes
+      }
+      if (position >= one.range.end()) {
+        done.add(one.range.place());
+      }
+    }
     if (!done.isEmpty()) {
       done.forEach(open::remove);
       consumer.pause(done);
-      progress = System.nanoTime();
     }
     if (open.isEmpty()) {
       return false;
     }
-    progress += pace.keep();
-    answer = consumer.poll(POLL);
-    places = answer.partitions().iterator();
-    if (places.hasNext()) {
-      progress = System.nanoTime();
-    } else if (System.nanoTime() - progress > PATIENCE.toNanos()) {
+    if (idle > PATIENCE.toNanos()) {
       throw new IOException("no broker answered for " + open.keySet().iterator().next() + " for " + PATIENCE);
     }
+    pace.keep();
+    long before = now();
+    answer = consumer.poll(POLL);
+    idle += now() - before;
+    places = answer.partitions().iterator();
     return true;
   }
 
@@ -160,6 +184,6 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
 
   @Override
   public void close() throws IOException {
-    consumer.close(Duration.ofSeconds(1));
+    consumer.close(CLOSING);
   }
 }

@@ -1,5 +1,6 @@
 package topicwarden;
 
+import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.net.URI;
@@ -102,6 +103,8 @@ final class Registry {
         throw Malformed.unknown("the Schema Registry answered " + answer.statusCode());
       }
       return Json.MAPPER.readTree(answer.body());
+    } catch (JsonProcessingException error) { // one answer says nothing about the others
+      throw Malformed.unknown("the Schema Registry's answer is not JSON");
     } catch (IOException | IllegalArgumentException error) {
       silent = Malformed.unknown("the Schema Registry could not be asked: " + error.getClass().getSimpleName());
       throw silent;
