@@ -19,7 +19,7 @@ SECRET = "s3cr3t"
 """Stands in every malformed record, and must stand nowhere else."""
 
 DAY_MS = 86_400_000
-TOPICS = ("json", "avro", "protobuf", "plain", "aborted", "appended", "units")
+TOPICS = ("json", "avro", "protobuf", "plain", "aborted", "appended", "units", "poison", "group")
 
 
 def fill(servers: Sequence[str]) -> None:
@@ -33,6 +33,7 @@ def fill(servers: Sequence[str]) -> None:
         _json(producer)
         _avro(producer)
         _protobuf(producer)
+        _poison(producer)
         for key, value in ((b"a", b"\0\0\0\1"), (b"b", b"\0\0\1"), (b"\xff\xfe", b"\0\0\0\2"), (b"a", None)):
             producer.produce("contents.plain", value, key)
         producer.produce("contents.appended", b"x")
@@ -94,6 +95,21 @@ def _protobuf(producer: Producer) -> None:
     producer.produce("contents.protobuf", payment(-1.5), "k")  # 3: an expression
     producer.produce("contents.protobuf", payment(1.5) + b"\x50\x01", "k")  # 4: a field of a newer schema
     producer.produce("contents.protobuf", payment(1.5, b""), "k")  # 5: the expression cannot be evaluated
+
+
+def _poison(producer: Producer) -> None:
+    """Legal records beyond the limits, among others; a group of proto2."""
+    node, leaf = b"\x02", b"\x00"
+    producer.produce("contents.poison", b"{}", leaf)  # 0
+    producer.produce("contents.poison", b"[" * 1_001 + b"]" * 1_001, leaf)  # 1: too deep for a schema
+    producer.produce("contents.poison", b'{"below":' * 990 + b"{}" + b"}" * 990, leaf)  # 2: deep recursion
+    producer.produce("contents.poison", b"{}", node * 200_000 + leaf)  # 3: a key of 200,000 nodes
+    producer.produce("contents.poison", f'{{"{SECRET}": 1}}'.encode(), leaf)  # 4: a property too many
+    producer.produce("contents.poison", b"[" * 1_001, leaf)  # 5: not JSON
+    producer.produce("contents.poison", b"[" + b"1" * 1_001 + b"]", leaf)  # 6: too many digits
+    producer.produce("contents.group", b"\x0b\x10\x07\x0c")  # 0
+    producer.produce("contents.group", b"\x0b\x0c")  # 1: lacks what is required
+    producer.produce("contents.group", b"\x0c")  # 2: the end of no group
 
 
 def _aborted(servers: Sequence[str]) -> None:

@@ -87,6 +87,21 @@ def test_what_an_expression_cannot_say_is_undecidable(report: AuditReport) -> No
     assert "offset 5" in unknown.because[0]
 
 
+def test_records_beyond_the_limits_are_undecidable_and_hide_nothing(report: AuditReport) -> None:
+    false, unknown = (one for one in report.of_topic("contents.poison") if one.check == "value-schema")
+    assert (false.verdict, false.evidence["records"], false.evidence["offset"]) == (Verdict.FAIL, 2, 4)
+    assert (unknown.verdict, unknown.evidence["offset"]) == (Verdict.UNDECIDABLE, 1)
+    assert "more than 1000 nested arrays and objects" in lines(unknown)
+    assert "a number of more than 1000 characters" in lines(unknown)
+    key = finding(report, "contents.poison", "key-schema")
+    assert (key.verdict, key.evidence["records"], key.evidence["offset"]) == (Verdict.UNDECIDABLE, 1, 3)
+
+
+def test_groups_of_proto2_are_read(report: AuditReport) -> None:
+    found = finding(report, "contents.group", "value-schema")
+    assert (found.verdict, found.evidence["records"], found.evidence["offset"]) == (Verdict.FAIL, 2, 1)
+
+
 def test_only_committed_records_break_a_contract(report: AuditReport) -> None:
     found = finding(report, "contents.aborted", "value-schema")
     assert (found.verdict, found.evidence["records"], found.evidence["offset"]) == (Verdict.FAIL, 1, 4)

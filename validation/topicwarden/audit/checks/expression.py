@@ -6,7 +6,8 @@ formats (bytes without one), ``headers`` (texts by name) and ``timestamp``. ``un
 neither true nor false, or cannot be evaluated: a field that is not there, a text where a number is needed;
 ``has(value.field)`` asks first. Also ``undecidable``: a key or value beyond the limits of ``value-schema``, or a JSON
 number that CEL cannot hold, such as ``1e-400``, which is not 0. A tombstone's ``value`` is null: what cannot be
-evaluated for it is passed over. A record whose key or value is malformed is left to ``key-schema`` and ``value-schema``.
+evaluated for it is passed over. A record whose key or value is malformed is left to ``key-schema`` and
+``value-schema``.
 
 Example: ``2 records of which positive-amount is not true, first at offset 8 of partition 0``.
 

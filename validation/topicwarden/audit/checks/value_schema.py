@@ -11,10 +11,10 @@ for Protocol Buffers the path of the message, then the data. A ``uuid`` is what 
 
 JSON is one value in UTF-8, without a byte order mark. Without a schema and expressions there are no limits. With them,
 the limits are 1,000 nested arrays and objects, and numbers of 1,000 characters with exponents up to 1,000. JSON Schema
-is of draft 4, 6, 7, 2019-09 or 2020-12 (if ``$schema`` is missing). Numbers are compared exactly. ``format`` is an annotation in
-every draft, as it is by default since 2019-09: use ``pattern`` to assert. Regular expressions are those of ECMA-262
-without lookbehind; a match is given up after ten million steps. Avro values have up to 500 nested values and a million
-empty items; Protocol Buffers have up to 100 nested messages.
+is of draft 4, 6, 7, 2019-09 or 2020-12 (if ``$schema`` is missing). Numbers are compared exactly. ``format`` is an
+annotation in every draft, as it is by default since 2019-09: use ``pattern`` to assert. Regular expressions are those
+of ECMA-262 without lookbehind; a match is given up after ten million steps. Avro values have up to 500 nested values
+and a million empty items; Protocol Buffers have up to 100 nested messages.
 
 Example: ``3 records whose value is not json as declared, first at offset 17 of partition 2``, because ``3 × /amount:
 expected number, seen string ({id: integer, amount: string})``. Names are told where the schema has them; nothing else

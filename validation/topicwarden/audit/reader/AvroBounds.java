@@ -134,17 +134,20 @@ final class AvroBounds {
     at += bytes;
   }
 
-  /** A variable-length zig-zag integer of at most ten bytes. */
+  /** A variable-length zig-zag integer of at most ten bytes, the last of which has one bit. */
   private long number() throws Malformed {
     long bits = 0;
     for (int shift = 0; shift < Long.SIZE; shift += 7) {
       skip(1);
       byte next = data[at - 1];
+      if (shift == Long.SIZE - 1 && next != (next & 1)) {
+        throw wrong("a number beyond 64 bits");
+      }
       bits |= (next & 0x7FL) << shift;
       if (next >= 0) {
         return bits >>> 1 ^ -(bits & 1);
       }
     }
-    throw wrong("a number of more than ten bytes");
+    throw new IllegalStateException("the tenth byte is the last");
   }
 }
