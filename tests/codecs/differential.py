@@ -242,8 +242,44 @@ def protobuf_accepts(kind: Any, value: bytes) -> Outcome:
     try:
         made.ParseFromString(value)
     except message.DecodeError:
-        return False, "a tag beyond 32 bits"
+        return False, "a tag beyond 32 bits" if has_long_tag(kind.DESCRIPTOR, value) else ""
     return made.IsInitialized(), ""
+
+
+def has_long_tag(kind: Any, value: bytes) -> bool:
+    """Whether the tag of a field has more than 32 bits, in a message or those within; ``kind`` is its descriptor."""
+    stream, kinds = io.BytesIO(value), [kind]
+    while kinds and stream.tell() < len(value):
+        start = stream.tell()
+        tag = _varint(stream)
+        if tag >= 2**32 or stream.tell() - start > 5:
+            return True
+        field = kinds[-1].fields_by_number.get(tag >> 3) if kinds[-1] else None
+        below = field.message_type if field else None
+        match tag & 7:
+            case 0:
+                _varint(stream)
+            case 1 | 5:
+                stream.read(8 if tag & 7 == 1 else 4)
+            case 2:
+                within = stream.read(_varint(stream))
+                if below and has_long_tag(below, within):
+                    return True
+            case 3:
+                kinds.append(below)
+            case _:
+                kinds.pop()
+    return False
+
+
+def _varint(stream: io.BytesIO) -> int:
+    number = shift = 0
+    while byte := stream.read(1):
+        number |= (byte[0] & 0x7F) << shift
+        shift += 7
+        if byte[0] < 0x80:
+            break
+    return number
 
 
 def compare_protobuf(judge: Judge, draw: random.Random, counts: Counter[str]) -> None:
