@@ -42,8 +42,11 @@ def test_a_deletion_takes_two_merges(door: Deployment, cluster: Cluster) -> None
     assert any("creates kept.v1" in reason for reason in destroyed.because)
     for command in ("preview", "up --yes", "up --yes --skip-preview"):
         said = door.refused(command)
-        assert "topics/:1:1: door.v1: the topic would be deleted; up to 2 records in " in said
+        assert "topics/door/door.v1.yaml:1:1: door.v1: no YAML declares it any more, so the topic would be" in said
+        assert "at most 2 records in " in said
         assert "first deploy it with `allow: [delete]`" in said
+    annotations = door.shell.topicwarden("plan", "--stack", "dev", "--format", "github").stdout
+    assert "::error file=topics/door/door.v1.yaml,line=1,col=1,title=topicwarden plan%3A destroyed::" in annotations
     assert "kept.v1" not in topics(cluster)
 
     door.write({"door/door.v1.yaml": _ONE.replace("owner", "allow: [delete], owner")})
@@ -63,21 +66,6 @@ def test_a_new_name_is_a_deletion_too(door: Deployment, cluster: Cluster) -> Non
     assert {plan.topic: plan.action for plan in report.topics} == {"door.v1": Action.DELETE, "door.v2": Action.CREATE}
     assert "would be deleted" in door.refused("preview")
     assert "door.v2" not in topics(cluster)
-
-
-def test_fewer_partitions_take_their_own_word(door: Deployment, cluster: Cluster) -> None:
-    door.write({"door/door.v1.yaml": _ONE.replace("partitions: 2", "partitions: 1")})
-    assert one(door.plan(), "door.v1", "destroyed").weight is Weight.REFUSED
-    assert "lowering partitions from 2 to 1" in door.refused("up --yes")
-    before = cluster.snapshot({"door.v1"}).topics["door.v1"].id
-    door.write({"door/door.v1.yaml": _ONE.replace("owner", "allow: [recreate], owner")})
-    door.pulumi("up --yes --suppress-outputs")
-    door.write({"door/door.v1.yaml": _ONE.replace("owner", "allow: [recreate], owner").replace("s: 2,", "s: 1,", 1)})
-    assert of(door.plan(), "door.v1").action is Action.RECREATE
-    door.pulumi("up --yes --suppress-outputs")
-    after = cluster.snapshot({"door.v1"}).topics["door.v1"]
-    assert after.id != before
-    assert after.topic.partitions == 1
 
 
 def test_a_topic_that_is_there_is_adopted_or_refused(
