@@ -262,7 +262,7 @@ def has_long_tag(kind: Any, value: bytes) -> bool:
             case 1 | 5:
                 stream.read(8 if tag & 7 == 1 else 4)
             case 2:
-                within = stream.read(_varint(stream))
+                within = stream.read(min(_varint(stream), len(value)))
                 if below and has_long_tag(below, within):
                     return True
             case 3:
