@@ -25,7 +25,7 @@ def test_after_a_kill_the_next_run_ends_what_was_begun(stack_of: Callable[[str, 
     factor = 1
     for number in range(KILLS):
         factor = chance.choice([other for other in (1, 2, 3, 4) if other != factor])
-        stack.declare(factor)
+        stack.declare(factor, more="allow: [reduce-replicas]")
         process = stack.rebalancing("--throttle", "1MiB")
         if chance.random() < 0.25:
             alive_s, since = chance.uniform(0.3, 3.0), "its start"
