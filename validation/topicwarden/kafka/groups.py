@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -22,6 +23,9 @@ _WITHOUT_MEMBERS = ("Empty", "Dead")
 
 _CONSUMERS = ("consumer", "streams", "")
 """Protocol types of groups that commit how far they read topics; Connect's workers and share groups do not."""
+
+_SHARE = "share"
+"""Protocol type and type of share groups (KIP-932)."""
 
 _STREAMS = "stream"
 """``StreamsPartitionAssignor.PROTOCOL_NAME``; from KIP-1071 on Streams has a protocol type of its own."""
@@ -46,6 +50,8 @@ class Group:
     assigned: frozenset[tuple[str, int]] = frozenset()
     streams: bool = False
     hidden: bool = False
+    share: bool = False
+    """Whether it is a share group (KIP-932): which topics it reads, and how far, this client cannot ask."""
 
     @property
     def topics(self) -> frozenset[str]:
@@ -56,11 +62,13 @@ class Group:
 def read_groups(admin: KafkaAdminClient, connection: Connection, topics: Collection[str]) -> tuple[Group, ...]:
     """Return the groups that have committed an offset in any of ``topics``, or read one now, with all their offsets.
 
-    They are sorted by name; hidden groups come last. One request a broker to list them, then two a coordinator.
-    Without Describe on the cluster, Kafka itself leaves groups out without an error.
+    They are sorted by name; all share groups come after them, and hidden groups last. One request a broker to list
+    them, then two a coordinator. Without Describe on the cluster, Kafka itself leaves groups out without an error.
     """
     listed = {str(group["group_id"]): group for group in patiently(admin.list_groups)}
-    names = sorted(name for name, group in listed.items() if group["protocol_type"] in _CONSUMERS)
+    names = sorted(
+        name for name, group in listed.items() if group["protocol_type"] in _CONSUMERS and not _shares(group)
+    )
     committed = _committed(admin, names) if names else {}
     readers = {name for name, held in committed.items() if any(topic in topics for topic, _ in held)}
     active = {name for name in committed if str(listed[name].get("group_state") or "") not in _WITHOUT_MEMBERS}
@@ -71,7 +79,18 @@ def read_groups(admin: KafkaAdminClient, connection: Connection, topics: Collect
         if name in readers or name in active
     )
     found = tuple(group for group in groups if not group.topics.isdisjoint(topics))
-    return (*found, *(Group(name, "", 0, hidden=True) for name in names if name not in committed))
+    hidden = (Group(name, "", 0, hidden=True) for name in names if name not in committed)
+    return (*found, *_share_groups(listed), *hidden)
+
+
+def _share_groups(listed: Mapping[str, Mapping[str, Any]]) -> Iterator[Group]:
+    for name, group in sorted(listed.items()):
+        if _shares(group):
+            yield Group(name, str(group.get("group_state") or ""), 0, share=True)
+
+
+def _shares(group: Mapping[str, Any]) -> bool:
+    return _SHARE in (group["protocol_type"], str(group.get("group_type") or "").lower())
 
 
 def _group(
@@ -125,13 +144,14 @@ def _described(connection: Connection, names: Collection[str]) -> dict[str, Cons
     """Return members and state of groups of the classic protocol and of KIP-848's; hidden ones are left out."""
     if not names:
         return {}
-    futures = AdminClient({**connection.for_librdkafka()}).describe_consumer_groups(
-        sorted(names), request_timeout=_TIMEOUT_S
-    )
+    admin = AdminClient({**connection.for_librdkafka()})  # it polls as long as it is referred to
+    futures = admin.describe_consumer_groups(sorted(names), request_timeout=_TIMEOUT_S)
     found: dict[str, ConsumerGroupDescription] = {}
     for name, future in futures.items():
-        with suppress(KafkaException):  # not visible to this user, or of another kind, such as KIP-1071's
-            found[name] = future.result()
+        # Not visible to this user, of another kind, such as KIP-1071's, or of a coordinator that does not answer.
+        with suppress(KafkaException, TimeoutError):
+            found[name] = future.result(_TIMEOUT_S + 1)
+    del admin
     return found
 
 

@@ -53,6 +53,8 @@ class Evidence:
     """The topics that the same deploy creates."""
     first_at: Mapping[int, Mapping[int, tuple[int, int]]] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
+    share_groups: tuple[str, ...] = ()
+    """All share groups of the cluster, by name: which topics they read cannot be asked."""
     tail: Tail | None = None
     largest_batches: Mapping[int, int] = field(default_factory=dict)
 
@@ -86,6 +88,7 @@ def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, Needs]) -> 
             snapshot,
             first_at=first_at.get(name, {}),
             groups=tuple(group for group in groups if name in group.topics) if asked[name].groups else (),
+            share_groups=tuple(group.name for group in groups if group.share) if asked[name].groups else (),
             tail=tails.get(name),
             largest_batches=batches.get(name, {}),
         )

@@ -55,7 +55,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
             *unseen(live),
             *([f"{count(sum(over.values()), 'byte')} above retention.bytes are held by large segments"] * bool(over)),
             *(["the sizes of the logs could not be seen (Describe on Cluster)"] * sizes_hidden),
-            *readers(evidence.groups, groups),
+            *readers(evidence.groups, groups, evidence.share_groups),
         ],
         measured="offsets asked of the brokers by time, and bytes of the leaders' logs",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the segments as they are") if loses else "",

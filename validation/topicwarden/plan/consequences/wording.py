@@ -78,8 +78,13 @@ def group_effects(groups: Iterable[Group], topic: str, going: Mapping[int, tuple
     ]
 
 
-def readers(groups: Sequence[Group], unread: Sequence[GroupEffect]) -> Iterable[str]:
+def readers(groups: Sequence[Group], unread: Sequence[GroupEffect], share_groups: Sequence[str]) -> Iterable[str]:
     """Yield which consumer groups read the topic, and which of them have not read what goes."""
+    if share_groups:
+        yield (
+            f"the cluster has share groups ({listed(share_groups)}): which of them read the topic, and what they have "
+            "not read, cannot be asked"
+        )
     if not groups:
         yield "no visible consumer group reads the topic or has committed offsets for it"
         return
