@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,21 @@ from tests.guards.cluster import HurriedCluster, hurried_cluster
 from tests.guards.draw import DAY, HOUR, Chance
 from tests.guards.judge import Before, judge
 from tests.guards.runner import Run, Tally, empty_plan
-from tests.guards.scenario import Command, Configure, Layer, Scenario, Step, TopicStart, Write
+from tests.guards.scenario import (
+    Allow,
+    Command,
+    Configure,
+    Layer,
+    RemoveFile,
+    Resize,
+    Scenario,
+    Step,
+    TopicStart,
+    Verb,
+    Write,
+)
 from topicwarden.sandbox.install import Toolchain
+from topicwarden.topic import Allowance, Permit
 
 SEED = os.environ.get("GUARDS_SEED", "20261122")
 SEQUENCES = int(os.environ.get("GUARDS_SEQUENCES", "6"))
@@ -43,6 +57,50 @@ def test_nothing_is_lost_without_a_word(cluster: HurriedCluster, tmp_path: Path)
     print("\n".join(tally.lines()))
     assert [str(violation) for violation in tally.violations] == []
     assert tally.commands.total() >= 1
+
+
+def permit(topic: str, word: Allowance) -> Allow:
+    return Allow(topic, (Permit(word),))
+
+
+TARGETED = Command(Verb.UP, (), "--target", ("gc-1",))
+WAYS = {
+    "a permit that is withdrawn before its change, which a targeted deploy left out, is applied": Scenario(
+        "gc",
+        (start("gc-0"), start("gc-1")),
+        (
+            Step(
+                (Configure("gc-0", (("retention.ms", str(DAY)),)), permit("gc-0", Allowance.SHRINK_RETENTION)), TARGETED
+            ),
+            Step((Allow("gc-0", ()),), Command()),
+        ),
+    ),
+    "a deletion that only a targeted deploy without the topic has seen allowed": Scenario(
+        "gc",
+        (start("gc-0"), start("gc-1")),
+        (
+            Step((permit("gc-0", Allowance.DELETE),), TARGETED),
+            Step((RemoveFile("gc-0"),), Command()),
+        ),
+    ),
+    "a topic that was created again as allowed is destroyed": Scenario(
+        "gc",
+        (replace(start("gc-0"), partitions=2),),
+        (
+            Step((permit("gc-0", Allowance.RECREATE), Resize("gc-0", 1)), Command()),
+            Step((), Command(Verb.DESTROY, (), "--target", ("gc-0",))),
+        ),
+    ),
+}
+"""What random scenarios and their neighbours have found, cut down."""
+
+
+@pytest.mark.parametrize("scenario", WAYS.values(), ids=WAYS.keys())
+def test_a_way_around_the_guards_stays_closed(scenario: Scenario, cluster: HurriedCluster, tmp_path: Path) -> None:
+    tally = Tally()
+    Run(cluster, scenario, tmp_path / "project", tally).run()
+    assert [str(violation) for violation in tally.violations] == []
+    assert tally.steps == 2
 
 
 def test_a_loss_behind_the_guards_back_is_seen_on_disk(cluster: HurriedCluster, tmp_path: Path) -> None:
