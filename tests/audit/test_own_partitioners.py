@@ -47,3 +47,19 @@ def test_a_function_that_is_listed_is_imported(tmp_path: Path, marker: Path) -> 
 def test_an_expression_that_calls_java_is_not_run(tmp_path: Path) -> None:
     expression = "reflect('java.lang.System', 'getenv', 'HOME') % partitions"
     assert "may not call Java" in _judged(tmp_path, Contents(partition_expression=expression))
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("def place(:", "SyntaxError"),
+        ("raise SystemExit(3)", "SystemExit"),
+        ("import no_such_module", "ModuleNotFoundError"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("assert False", "AssertionError"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_takes_only_its_own_judgement(tmp_path: Path, text: str, error: str) -> None:
+    (tmp_path / "broken_partitioner.py").write_text(f"{text}\n", encoding="utf-8")
+    message = _judged(tmp_path, Contents(partition_function="broken_partitioner:place"), "broken_partitioner:place")
+    assert message == f"the declared partitioner gave no answer: importing broken_partitioner ended with {error}"

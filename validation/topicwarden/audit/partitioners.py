@@ -34,6 +34,10 @@ SAMPLE_KEYS = 10_000
 _COMMITTED = {"isolation.level": "read_committed"}
 
 
+class UnusableModule(Exception):
+    """The module of a declared partition function, which cannot be imported; the message says why."""
+
+
 @dataclass(frozen=True)
 class Keys:
     """The keys of one topic: what is declared of them, what the scan counted, and the ranges that are committed."""
@@ -179,7 +183,9 @@ def misplaced(places: DataFrame, keys: Keys, root: Path, functions: frozenset[st
             )
             .collect()
         )
-    except (PySparkException, Py4JJavaError, ImportError, AttributeError) as error:
+    except UnusableModule as error:
+        return {}, f"the declared partitioner gave no answer: {error}"
+    except (PySparkException, Py4JJavaError, AttributeError) as error:
         return {}, f"the declared partitioner gave no answer: {type(error).__name__}"
     return {row["partition"]: Misplaced(row["keys"], row["never"], row["offset"]) for row in rows}, ""
 
@@ -204,11 +210,16 @@ def _wanted(contents: Contents, root: Path) -> Callable[[], Column]:
 
 
 def _function(name: str, root: Path) -> Callable[[bytes, int], int]:
-    """The function ``module:name``; it travels to the executors by value, as they may lack the module."""
+    """Return the function ``module:name``; it travels to the executors by value, as they may lack the module.
+
+    Raises ``UnusableModule`` for whatever the module raises, and ``AttributeError`` if it has no such function.
+    """
     module_name, _, attribute = name.partition(":")
     sys.path.insert(0, str(root))
     try:
         module = importlib.import_module(module_name)
+    except (Exception, SystemExit) as error:
+        raise UnusableModule(f"importing {module_name} ended with {type(error).__name__}") from error
     finally:
         sys.path.remove(str(root))
     cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
