@@ -231,3 +231,24 @@ def test_a_topic_that_may_be_hidden_is_not_missing() -> None:
     assert verdicts(judged("topic-missing", of)) == [Verdict.FAIL]
     hidden = replace(of, snapshot=replace(of.snapshot, hidden=frozenset({"t"})))
     assert verdicts(judged("topic-missing", hidden)) == [Verdict.UNDECIDABLE]
+
+
+@pytest.mark.parametrize(
+    ("kind", "several", "expected"),
+    [
+        (Kind.SCATTERED, 1, [Verdict.UNDECIDABLE]),
+        (Kind.OWN, 0, []),
+        (Kind.ONE, None, []),
+        (Kind.GROWN, None, [Verdict.UNDECIDABLE]),
+    ],
+)
+def test_a_key_in_several_partitions_may_have_more_than_it_has_in_one(
+    kind: Kind, several: int | None, expected: list[Verdict]
+) -> None:
+    counts = Counts(records=9, keys=3, hottest=5)
+    study = None if several is None else Study(3, several, (((0, 1), (1, 1)),), ())
+    placement = Placement(kind, 4, 3, {}, study=study)
+    of = replace(subject(contents=Contents(key_max_share=0.5)), counts=dict.fromkeys(range(4), counts))
+    assert verdicts(judged("hot-key", replace(of, placement=placement))) == expected
+    above = replace(of, counts={0: replace(counts, hottest=25), 1: counts, 2: counts, 3: counts})
+    assert verdicts(judged("hot-key", replace(above, placement=placement))) == [Verdict.FAIL]
