@@ -70,7 +70,7 @@ def test_lowering_partitions_is_refused_and_changes_nothing(
         assert (
             f"{asked}: my_topic: lowering partitions from 5 to 3 would delete the topic and create it again; "
         ) in done.stdout
-        assert f"up to 100 records in {lost:,} bytes on the leaders' disks" in done.stdout
+        assert f"at most 100 records in {lost:,} bytes on the leaders' disks" in done.stdout
         assert "Traceback" not in done.stdout + done.stderr
     assert resources(shell) == state
     assert cluster.snapshot().topics["my_topic"] == live

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from topicwarden.change import Action, Consequence, PartitionEffect, Weight
 from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.guard import unseen, unseen_partitions
+from topicwarden.plan.consequences.guard import remedy_of, unseen, unseen_partitions
 from topicwarden.plan.consequences.wording import bytes_of, count, group_effects, listed, loss, records_of
 from topicwarden.plan.evidence import Evidence, Needs, filled
 from topicwarden.topic import Allowance
@@ -86,8 +86,6 @@ def _remedy(change: Change, refused: bool) -> str:
         return ""
     if change.action is Action.RECREATE:
         assert change.live
-        return (
-            f"declare {change.live.topic.partitions} partitions, or move to a new topic; a loss that was thought over "
-            "needs `allow: [recreate]` in the YAML"
-        )
+        instead = f"declare {change.live.topic.partitions} partitions, or move to a new topic"
+        return remedy_of(change, Allowance.RECREATE, instead)
     return "put its YAML back; to delete it, first deploy it with `allow: [delete]`, then remove the YAML"
