@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import urandom
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
@@ -147,7 +147,8 @@ class HurriedCluster:
             self._asked(lambda admin: admin.delete_topics(names))
 
     def commit(self, group: str, topic: str, offset: int) -> None:
-        commit(self.servers, group, {(topic, 0): offset})
+        with suppress(KafkaException):  # right after a broker has come back
+            commit(self.servers, group, {(topic, 0): offset})
 
     def append(self, topic: str, partitions: Sequence[int], age: int, *, keyless: bool, large: bool) -> int:
         """Append records that are ``age`` milliseconds old to each partition; return how many were refused.
@@ -216,7 +217,7 @@ class HurriedCluster:
     def _tried(self, act: Callable[[KafkaAdminClient], object]) -> bool:
         try:
             act(self._admin)
-        except KafkaError:
+        except (KafkaError, ValueError):  # of a topic that is gone the client knows no configuration
             return False
         return True
 
