@@ -21,7 +21,7 @@ def test_active_groups_are_counted_whether_or_not_they_commit(
     sandbox: Sandbox, servers: list[str], cluster: Cluster, tmp_path: Path, protocol: str
 ) -> None:
     name = f"read-{protocol}.v1"
-    project = deployment(tmp_path / "read", {f"read/{name}.yaml": _TOPIC, "read/kept.v1.yaml": _TOPIC})
+    project = deployment(tmp_path / "read", {f"read/{name}.yaml": _TOPIC, "read/beside.v1.yaml": _TOPIC})
     with writing(servers) as writer:
         for number in range(5):
             writer.send(name, f"k{number}", "v")

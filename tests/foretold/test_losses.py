@@ -63,7 +63,7 @@ WAYS = {
         _RECORDS,
     ),
     "endless.v1": Way("retention.ms: -1", "retention.ms: 25d", "retention-cut", "shrink-retention"),
-    "held.v1": Way(
+    "large.v1": Way(
         "retention.bytes: 2MiB, segment.bytes: 100MiB",
         "retention.bytes: 2MiB, segment.bytes: 1MiB",
         "earlier-roll",
@@ -90,7 +90,7 @@ def deployed(sandbox: Sandbox, servers: list[str], tmp_path_factory: pytest.Temp
     with writing(servers) as writer:
         for name in WAYS:
             for number in range(_RECORDS):
-                value = urandom(10_000) if name == "held.v1" else "v"
+                value = urandom(10_000) if name == "large.v1" else "v"
                 writer.send(name, f"k{number % _KEYS}", value, old + number)
     return project
 
@@ -150,11 +150,11 @@ def test_no_more_is_lost_than_was_predicted(
     for number in range(3):  # segments roll on an append only
         with writing(servers) as writer:
             for name in WAYS:
-                writer.send(name, f"new {number}", urandom(900_000) if name == "held.v1" else "v", now + number)
+                writer.send(name, f"new {number}", urandom(900_000) if name == "large.v1" else "v", now + number)
         time.sleep(1)
     cleaned = ("compact.v1", "lag.v1", "ratio.v1", "roll.v1")
     until(lambda: all(len(old_records(servers, name)) < _RECORDS for name in cleaned), "the cleaner has come")
-    until(lambda: extents(cluster, "held.v1")[0].start > 0, "the old segment is deleted")
+    until(lambda: extents(cluster, "large.v1")[0].start > 0, "the old segment is deleted")
     until(lambda: extents(cluster, "tight.v1")[0].start > 0, "the records have expired")
     for name, way in WAYS.items():
         assert _RECORDS - len(old_records(servers, name)) <= way.records, name
@@ -185,7 +185,7 @@ def test_a_partition_that_is_offline_is_not_empty(
 ) -> None:
     project = deployment(
         tmp_path / "offline",
-        {"off/offline.v1.yaml": topic("retention.ms: 30d", factor=1), "off/kept.v1.yaml": topic("")},
+        {"off/offline.v1.yaml": topic("retention.ms: 30d", factor=1), "off/beside.v1.yaml": topic("")},
     )
     with writing(servers) as writer:
         for number in range(_RECORDS):
@@ -243,21 +243,21 @@ def test_what_was_raised_by_hand_is_left_and_blocks_nothing(
     sandbox: Sandbox, servers: list[str], cluster: Cluster, tmp_path: Path
 ) -> None:
     declared = {
-        "own/raised.v1.yaml": topic("retention.ms: 7d"),
-        "own/other.v1.yaml": topic("retention.ms: 7d"),
+        "own/lifted.v1.yaml": topic("retention.ms: 7d"),
+        "own/lifted-beside.v1.yaml": topic("retention.ms: 7d"),
     }
     project = deployment(tmp_path / "raised", declared)
     with writing(servers) as writer:
-        writer.send("raised.v1", "k", "v", int(time.time() * 1000) - 8 * DAY + HOUR)
-    set_topic(servers, "raised.v1", {"retention.ms": str(60 * DAY)})
-    project.write({"own/other.v1.yaml": topic("retention.ms: 8d")})
+        writer.send("lifted.v1", "k", "v", int(time.time() * 1000) - 8 * DAY + HOUR)
+    set_topic(servers, "lifted.v1", {"retention.ms": str(60 * DAY)})
+    project.write({"own/lifted-beside.v1.yaml": topic("retention.ms: 8d")})
     report = project.plan()
     assert not report.refused
-    plan = of(report, "raised.v1")
+    plan = of(report, "lifted.v1")
     assert (plan.action, plan.held) == (Action.DRIFT, True)
     assert any("was changed by hand and is left so" in each.message for each in plan.consequences)
     project.pulumi("up --yes --suppress-outputs")
-    assert cluster.snapshot({"raised.v1"}).topics["raised.v1"].own_config["retention.ms"] == str(60 * DAY)
+    assert cluster.snapshot({"lifted.v1"}).topics["lifted.v1"].own_config["retention.ms"] == str(60 * DAY)
 
 
 def test_records_that_are_written_meanwhile_are_counted_by_the_deploy(

@@ -7,13 +7,13 @@ import pytest
 from topicwarden.change import Weight
 from topicwarden.kafka.snapshot import LiveTopic, Replicas, Snapshot
 from topicwarden.plan.change import changes
-from topicwarden.plan.consequences import drift
+from topicwarden.plan.consequences import drift, unseen
 from topicwarden.plan.deployed import Deployed, DeployedStack
 from topicwarden.plan.evidence import Evidence
 from topicwarden.specs.nodes import Document
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.sheet import Places
-from topicwarden.topic import Topic
+from topicwarden.topic import Allowance, Permit, Topic
 
 ON_TOPIC, DEFAULT = "DYNAMIC_TOPIC_CONFIG", "DEFAULT_CONFIG"
 
@@ -66,3 +66,14 @@ def test_a_topic_that_somebody_deleted_is_not_changed(retention: str, weight: We
     (found,) = drift.evaluate(change, Evidence(snapshot))
     assert (found.kind, found.weight) == ("missing", weight)
     assert ("fail" in found.because[0]) == (weight is Weight.REFUSED)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("allow", [frozenset[Permit](), frozenset({Permit(Allowance.DELETE)})])
+def test_a_topic_that_no_broker_shows_is_not_taken_for_gone(hidden: bool, allow: frozenset[Permit]) -> None:
+    snapshot = Snapshot("c", 0, {1: None}, {}, {}, hidden=frozenset({"t"} if hidden else ()))
+    deployed = Deployed("t", 1, 1, {}, Topic("t", 1, 1, allow=allow), "topics/t.yaml")
+    (change,) = changes([], DeployedStack({"t": deployed}), snapshot)
+    rules = [rule for rule in (drift, unseen) if rule.needs(change, 0) is not None]
+    found = [(one.kind, one.weight) for rule in rules for one in rule.evaluate(change, Evidence(snapshot))]
+    assert found == ([] if allow else [("unseen" if hidden else "missing", Weight.REFUSED)])

@@ -10,19 +10,21 @@ from topicwarden.change import Action, Consequence, Setting, Weight
 from topicwarden.kafka.snapshot import SET_ON_TOPIC
 from topicwarden.plan.change import Change
 from topicwarden.plan.evidence import Evidence, Needs
+from topicwarden.topic import Allowance
 
 _BY_REBALANCE = "replication_factor"
 
 
 def needs(change: Change, now: int) -> Needs | None:
-    return Needs() if change.deployed is not None and change.action is not Action.DELETE else None
+    removed = change.action is Action.DELETE and (change.live is not None or change.permits(Allowance.DELETE))
+    return Needs() if change.deployed is not None and not removed else None
 
 
 def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     if change.name in evidence.snapshot.hidden:
         return
     if change.live is None:
-        yield _missing(change)
+        yield _missing(change) if change.action is not Action.DELETE else _missing_and_removed(change)
         return
     now = change.action is not Action.DRIFT
     for setting in change.settings if change.live.sources else ():
@@ -50,6 +52,19 @@ def _missing(change: Change) -> Consequence:
         remedy="find out who deleted it; "
         + ("run `pulumi refresh`, and the next deploy" if fails else "`pulumi up --refresh`")
         + " creates it again, empty",
+        place=change.at(),
+    )
+
+
+def _missing_and_removed(change: Change) -> Consequence:
+    """Return why a topic whose YAML is gone, and that no broker shows, is not taken for one that is gone."""
+    return Consequence(
+        kind="missing",
+        weight=Weight.REFUSED,
+        message="no YAML declares the topic any more, and the broker that was asked does not know it: somebody deleted "
+        "it, or the broker is behind",
+        because=["its YAML did not allow `delete` when it was last deployed"],
+        remedy="plan again; if somebody deleted it, `pulumi refresh` forgets it",
         place=change.at(),
     )
 

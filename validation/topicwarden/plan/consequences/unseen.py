@@ -11,12 +11,14 @@ from topicwarden.plan.change import Change
 from topicwarden.plan.consequences.wording import listed
 from topicwarden.plan.effects import EFFECTS, Risk
 from topicwarden.plan.evidence import Evidence, Needs
+from topicwarden.topic import Allowance
 
-_WRITES = frozenset({Action.CREATE, Action.ADOPT, Action.UPDATE, Action.RECREATE})
+_WRITES = frozenset({Action.CREATE, Action.ADOPT, Action.UPDATE, Action.RECREATE, Action.DELETE})
 
 
 def needs(change: Change, now: int) -> Needs | None:
-    return Needs() if change.declaration is not None else None
+    removed = change.action is Action.DELETE and change.permits(Allowance.DELETE)
+    return None if removed else Needs()
 
 
 def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
@@ -30,6 +32,8 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
             remedy="grant Describe on the topic (or on its name), and plan again",
             place=change.at(),
         )
+    elif change.action is Action.DELETE:
+        return
     elif change.live is not None and not change.live.sources:
         yield Consequence(
             kind="unseen",
