@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import argparse
 import signal
+import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from confluent_kafka import KafkaException
+from kafka.errors import KafkaError
 
 from tests.guards.cluster import HurriedCluster, hurried_cluster
 from tests.guards.draw import TOPICS, Chance
 from tests.guards.runner import Run, Tally, Violation
 from tests.guards.scenario import Scenario
 from tests.guards.shrink import shrink
+from topicwarden.problem import Refusal
+
+_TROUBLE = (OSError, AssertionError, KafkaError, KafkaException, subprocess.TimeoutExpired, Refusal)
+"""What ends one scenario only; it is counted, and the run does not pass."""
 
 
 def main() -> int:
@@ -37,7 +45,12 @@ def main() -> int:
             if arguments.show:
                 print("\n".join(scenario.lines()), flush=True)
             before, seen = time.monotonic(), len(tally.violations)
-            Run(cluster, scenario, Path(folder) / scenario.name, tally).run()
+            try:
+                cluster.start_all()
+                Run(cluster, scenario, Path(folder) / scenario.name, tally).run()
+            except _TROUBLE as trouble:
+                tally.interrupted.append(f"{scenario.name}: {type(trouble).__name__}: {trouble}")
+                print(f"  interrupted: {trouble}", flush=True)
             took = time.monotonic() - before
             print(
                 f"{tally.sequences} sequences; {scenario.name}: {len(scenario.steps)} steps, {took:.0f} s", flush=True
@@ -48,7 +61,7 @@ def main() -> int:
                 _shrink(cluster, scenario, tally.violations, seen, arguments.shrink)
     print("\n".join(tally.lines()))
     print(f"{(time.monotonic() - begun) / max(1, tally.sequences):.1f} s a sequence")
-    return 1 if tally.violations else 0
+    return 1 if tally.violations or tally.interrupted else 0
 
 
 def _shrink(cluster: HurriedCluster, scenario: Scenario, violations: list[Violation], seen: int, attempts: int) -> None:

@@ -93,6 +93,10 @@ class HurriedCluster:
     def close(self) -> None:
         self._admin.close()
 
+    def start_all(self) -> None:
+        """Start every broker that does not run, such as one that an interrupted scenario has left stopped."""
+        self.sandbox.up(brokers=len(BROKERS))
+
     def observe(self, prefix: str) -> dict[str, TopicState]:
         """Return the topics whose names begin with ``prefix``; every broker must run."""
         described = [one for one in self._asked(lambda admin: admin.describe_topics()) if _exists(one, prefix)]
@@ -206,11 +210,11 @@ class HurriedCluster:
         found = set[object]()
         for broker in BROKERS:
             folder = self.sandbox.log_dir(broker)
-            for file in folder.glob(f"{prefix}*/*.log"):
+            for log in folder.glob(f"{prefix}*"):
                 try:
-                    found.add((broker, str(file), file.stat().st_size))
-                except FileNotFoundError:
-                    found.add((broker, str(file), None))
+                    found |= {(broker, str(file), file.stat().st_size) for file in log.glob("*.log")}
+                except FileNotFoundError:  # deleted meanwhile
+                    found.add((broker, str(log), None))
             found |= {(broker, place, at) for place, at in cleaner_checkpoint(folder).items() if place[0][:1] == "g"}
         return frozenset(found)
 

@@ -61,6 +61,8 @@ class Tally:
     weakened: int = 0
     predictions: list[Prediction] = field(default_factory=list)
     unsettled: int = 0
+    interrupted: list[str] = field(default_factory=list)
+    """Scenarios that the test itself could not bring to their end, and why."""
     violations: list[Violation] = field(default_factory=list)
 
     def lines(self) -> Iterable[str]:
@@ -76,6 +78,7 @@ class Tally:
         )
         yield f"topics destroyed: {self.destroyed}; settings or replicas weakened as allowed: {self.weakened}"
         yield f"steps in which the brokers did not settle in time: {self.unsettled}"
+        yield from (f"interrupted: {one}" for one in self.interrupted)
         yield f"violations: {len(self.violations)}"
 
 
