@@ -135,4 +135,11 @@ _TESTED = """\
 `tests/foretold/test_losses.py` makes each of these changes on a real cluster with records, first without and then with
 the word, and compares what is left with what was predicted. `python -m tests.guards` draws sequences of edits,
 hand-made changes, Pulumi commands, lost brokers and writers at random, and holds after each step, from the records on
-the brokers' disks, that whatever was lost was predicted by the plan just before, and allowed by name."""
+the brokers' disks, that whatever was lost was predicted by the plan just before, and allowed by name.
+
+| run | sequences | steps | losses predicted and allowed | violations |
+|---|---|---|---|---|
+| `python -m tests.guards --sequences 48 --first 1 --seed 7` | 48 | 29 | 6 | 0 |
+
+A sequence is the history of one topic; twelve topics share a project and its commands. Not drawn: brokers with
+different defaults (tested in `test_losses.py`), share groups, and tiered storage."""
