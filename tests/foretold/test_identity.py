@@ -43,7 +43,7 @@ def test_another_cluster_is_refused_until_the_stack_says_that_it_moved(home: Dep
 
     edited(home, elsewhere)
     home.write({FILE: TOPIC.replace("2", "3", 1)})
-    snapshot = cluster.snapshot()
+    snapshot = cluster.snapshot({"home.v1"})
     reason = "was deployed to cluster elsewhere, and topicwarden:cluster: sandbox leads to cluster"
     with pytest.raises(Refusal, match=reason):
         home.plan()
@@ -52,7 +52,7 @@ def test_another_cluster_is_refused_until_the_stack_says_that_it_moved(home: Dep
     for arguments in (["rebalance", "--yes"], ["rebalance", "--dry-run", "--no-refresh"], ["import"]):
         done = home.shell.topicwarden(*arguments, "--stack", "dev")
         assert (done.returncode, reason in done.stderr) == (2, True), done.stdout + done.stderr
-    assert cluster.snapshot().topics == snapshot.topics
+    assert cluster.snapshot({"home.v1"}).topics == snapshot.topics
 
     settings = home.project.root / "stacks" / "Pulumi.dev.yaml"
     settings.write_text(f"config: {{topicwarden:cluster: sandbox, topicwarden:movedTo: {snapshot.cluster_id}}}\n")
