@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from rich.console import Console
 
@@ -70,7 +69,7 @@ def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
         unchanged=len(names - {plan.topic for plan in plans}),
         unseen=list(snapshot.unseen),
         remarks=[remark] if remark else [],
-        allowances=list(standing(declarations, plans, datetime.fromtimestamp(snapshot.taken_at / 1000, UTC).date())),
+        allowances=list(standing(declarations, plans, snapshot.day)),
         engine=_without_echoes(previewed.engine, plans),
     )
 

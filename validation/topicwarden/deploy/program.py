@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 
 import pulumi
 import pulumi_kafka as kafka
@@ -64,7 +63,7 @@ def deploy() -> None:
 def _registrations(
     declarations: Iterable[Declaration], plans: Iterable[TopicPlan], deployed: DeployedStack, live: Snapshot
 ) -> Iterable[Registration]:
-    today = datetime.fromtimestamp(live.taken_at / 1000, UTC).date()
+    today = live.day
     planned = {plan.topic: plan for plan in plans}
     for declaration in declarations:
         plan = planned.get(declaration.topic.name)

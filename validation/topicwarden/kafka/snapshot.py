@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 
 from topicwarden.topic import Topic
 
@@ -79,6 +80,11 @@ class Snapshot:
     topics: Mapping[str, LiveTopic]
     hidden: frozenset[str] = frozenset()
     """Of the names that were asked for: those of which the brokers do not tell whether they exist."""
+
+    @property
+    def day(self) -> date:
+        """Return the day (UTC) on which it was taken: by it permits run out."""
+        return datetime.fromtimestamp(self.taken_at / 1000, UTC).date()
 
     @property
     def broker_config(self) -> Mapping[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from topicwarden.change import Action, Setting
 from topicwarden.finding import Place
@@ -67,7 +66,7 @@ def changes(declarations: Iterable[Declaration], deployed: DeployedStack, snapsh
 
 def _change(name: str, held: Declaration | None, stack: DeployedStack, snapshot: Snapshot) -> Change | None:
     live, deployed, duplicates = snapshot.topics.get(name), stack.topics.get(name), stack.duplicates.get(name, ())
-    today = datetime.fromtimestamp(snapshot.taken_at / 1000, UTC).date()
+    today = snapshot.day
     if held is None:
         permitted = deployed.declared.allowed(today) if deployed and deployed.declared else frozenset()
         before = live.topic if live and live.sources else None

@@ -148,6 +148,9 @@ EFFECTS: Final[Mapping[str, Effect]] = {
     ),
 }
 
+HARMFUL: Final = tuple(name for name, effect in EFFECTS.items() if effect.risk is not Risk.NONE)
+"""The settings of which a change can take something away."""
+
 _ENDLESS: Final = frozenset({"retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes"})
 """Settings in which a negative number means no limit."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from topicwarden.kafka.snapshot import Snapshot
 from topicwarden.plan.consequences.wording import count, survives
@@ -32,7 +31,7 @@ def reductions(
     ``snapshot`` holds the replicas as they were before the reassignments ``under_way``; ``moves`` are the planned
     ones. `plan` refuses the same change as the consequence ``replication-factor``.
     """
-    today = datetime.fromtimestamp(snapshot.taken_at / 1000, UTC).date()
+    today = snapshot.day
     found = []
     for declaration in sorted(declarations, key=lambda each: each.topic.name):
         topic, live = declaration.topic, snapshot.topics.get(declaration.topic.name)

@@ -19,10 +19,8 @@ from collections.abc import Iterable
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.plan.consequences.wording import spelled
 from topicwarden.plan.defaults import differing_defaults
-from topicwarden.plan.effects import EFFECTS, Risk
+from topicwarden.plan.effects import HARMFUL
 from topicwarden.verdict import Verdict
-
-_SETTINGS = tuple(name for name, effect in EFFECTS.items() if effect.risk is not Risk.NONE)
 
 
 def applies(subject: Subject) -> bool:
@@ -31,7 +29,7 @@ def applies(subject: Subject) -> bool:
 
 def judge(subject: Subject) -> Iterable[Judgement]:
     assert subject.declared
-    for name in _SETTINGS:
+    for name in HARMFUL:
         brokers = {} if name in subject.declared.config else differing_defaults(subject.snapshot, name)
         if brokers:
             shown = "; ".join(f"{spelled(name, value)} on {', '.join(map(str, ids))}" for value, ids in brokers.items())

@@ -9,10 +9,8 @@ from topicwarden.change import Action, Consequence, Weight
 from topicwarden.plan.change import Change
 from topicwarden.plan.consequences.wording import listed, spelled
 from topicwarden.plan.defaults import differing_defaults
-from topicwarden.plan.effects import EFFECTS, Risk
+from topicwarden.plan.effects import HARMFUL
 from topicwarden.plan.evidence import Evidence, Needs
-
-SETTINGS = tuple(name for name, effect in EFFECTS.items() if effect.risk is not Risk.NONE)
 
 
 def needs(change: Change, now: int) -> Needs | None:
@@ -21,7 +19,7 @@ def needs(change: Change, now: int) -> Needs | None:
 
 def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     assert change.declaration
-    for name in SETTINGS:
+    for name in HARMFUL:
         if name in change.declaration.topic.config:
             continue
         if brokers := differing_defaults(evidence.snapshot, name):

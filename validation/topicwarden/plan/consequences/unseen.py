@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from topicwarden.change import Action, Consequence, Weight
 from topicwarden.plan.change import Change
 from topicwarden.plan.consequences.wording import listed
-from topicwarden.plan.effects import EFFECTS, Risk
+from topicwarden.plan.effects import HARMFUL
 from topicwarden.plan.evidence import Evidence, Needs
 from topicwarden.topic import Allowance
 
@@ -58,4 +58,4 @@ def _unknown_defaults(change: Change) -> list[str]:
     if change.live is None or change.after is None or change.declaration is None:
         return []
     unset = change.live.own_config.keys() - change.declaration.topic.config.keys() - change.after.config.keys()
-    return sorted(name for name in unset if name in EFFECTS and EFFECTS[name].risk is not Risk.NONE)
+    return sorted(name for name in unset if name in HARMFUL)
