@@ -185,7 +185,7 @@ def test_a_partition_that_is_offline_is_not_empty(
 ) -> None:
     project = deployment(
         tmp_path / "offline",
-        {"off/offline.v1.yaml": topic("retention.ms: 30d", factor=1), "off/beside.v1.yaml": topic("")},
+        {"off/offline.v1.yaml": topic("retention.ms: 30d", factor=1), "off/offline-beside.v1.yaml": topic("")},
     )
     with writing(servers) as writer:
         for number in range(_RECORDS):

@@ -89,6 +89,15 @@ NOT_DRAWN: Final[Mapping[str, str]] = {
     ),
 }
 
+_DESTRUCTIVE: Final = {
+    "cleanup.policy": 4,
+    "retention.ms": 4,
+    "retention.bytes": 2,
+    "min.compaction.lag.ms": 1,
+    "min.cleanable.dirty.ratio": 1,
+    "segment.ms": 1,
+    "min.insync.replicas": 1,
+}
 _HAND_MADE: Final = tuple(name for name in VALUES if EFFECTS[name].allow)
 _STARTS: Final[tuple[Settings, ...]] = (
     (("retention.ms", "-1"), ("segment.ms", str(HOUR))),
@@ -169,7 +178,7 @@ class Chance:
                 Command(Verb.DESTROY, (), "--target", some[:1]),
                 Command(Verb.REBALANCE),
             ),
-            (40, 4, 12, 8, 3, 5, 8, 3, 4, 3, 3, 4, 4),
+            (36, 4, 12, 8, 3, 5, 10, 4, 4, 3, 3, 4, 10),
         )[0]
 
     def _actions(self, topic: str) -> list[Action]:
@@ -193,9 +202,8 @@ class Chance:
     def _configure(self, topic: str) -> list[Action]:
         draw = self._random
         names = draw.sample(sorted(VALUES), draw.choice((1, 1, 2, 3)))
-        if draw.random() < 0.5:  # what destroys most, more often
-            frequent = ("cleanup.policy", "retention.ms", "retention.bytes", "segment.ms", "min.insync.replicas")
-            names[0] = draw.choice(frequent)
+        if draw.random() < 0.65:  # what destroys most, more often
+            names[0] = draw.choices(tuple(_DESTRUCTIVE), tuple(_DESTRUCTIVE.values()))[0]
         settings = tuple((name, draw.choice(VALUES[name])) for name in dict.fromkeys(names))
         layer = draw.choices(tuple(Layer), (80, 8, 12))[0]
         words = {word for name, _ in settings for word in EFFECTS[name].allow}

@@ -6,8 +6,9 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from kafka import KafkaConsumer
+from kafka import KafkaConsumer, TopicPartition
 from kafka.admin import ConfigResourceType
+from kafka.structs import OffsetAndMetadata
 
 from tests.rebalance.conftest import BROKERS, Stack, until
 from topicwarden.kafka.throttle import MARK, RATES, REPLICAS, Copy
@@ -104,8 +105,10 @@ def test_a_rate_that_somebody_else_uses_stays_and_is_named(stack_of: Deploy) -> 
 
 def create_offsets_topic(stack: Stack) -> None:
     """A group's first commit makes brokers create it."""
-    with KafkaConsumer(stack.topic, bootstrap_servers=stack.servers, group_id="throttles") as consumer:
-        until(lambda: consumer.poll(timeout_ms=200) or consumer.assignment())
+    partition = TopicPartition(stack.topic, 0)
+    with KafkaConsumer(bootstrap_servers=stack.servers, group_id="throttles") as consumer:
+        consumer.assign([partition])
+        consumer.commit({partition: OffsetAndMetadata(0, "", -1)})
 
 
 def test_a_deploy_during_a_move_leaves_it_throttled(stack_of: Deploy) -> None:
