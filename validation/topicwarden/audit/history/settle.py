@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from topicwarden.audit.counts import Pair
 from topicwarden.audit.history.memory import (
@@ -68,7 +68,7 @@ def settled(subject: Subject, judged: Judged) -> Iterator[Settled]:
         )
 
 
-def _outcome(subject: Subject, one: Suspicion, judgements: Iterable[Judgement]) -> tuple[Verdict, str]:
+def _outcome(subject: Subject, one: Suspicion, judgements: Sequence[Judgement]) -> tuple[Verdict, str]:
     for judgement in judgements:
         if one.partition in judgement.partitions and judgement.verdict is not Verdict.PASS:
             facts = judgement.standing.get(one.partition)
@@ -77,6 +77,9 @@ def _outcome(subject: Subject, one: Suspicion, judgements: Iterable[Judgement]) 
                     "" if judgement.verdict is Verdict.FAIL else "; it cannot be settled yet"
                 )
             return judgement.verdict, f"{_difference(one.facts, facts)}; what is seen now is new"
+    for judgement in judgements:
+        if judgement.verdict is Verdict.PASS and judgement.standing.get(one.partition) == one.facts:
+            return Verdict.PASS, judgement.because[-1] if judgement.because else "it is lawful"
     changed = sorted(name for name, value in one.settings.items() if subject.in_force((name,)).get(name) != value)
     if changed:
         return Verdict.PASS, f"{' and '.join(changed)} changed since"
