@@ -61,8 +61,8 @@ def plant(stage: Stage, variants: int, seed: int, tally: Tally, beside: Sequence
             others = [_Planted("", _named(one, prefix)) for one in beside] if begin == 0 and not stuck else []
             tally.histories += len(others)
             looks = _session(stage, prefix, [*some, *others], stuck)
-            for scene in looks:
-                tally.add(scene)
+            for before, scene in zip((None, *looks), looks, strict=False):
+                tally.add(scene, before)
             for one in some:
                 _count(one, looks, found)
     return found

@@ -28,10 +28,17 @@ def _lines(tally: Tally) -> Iterator[str]:
     for check in CHECKS:
         wrong = sum(one.startswith(f"{check} on ") for one in tally.denied)
         numbers = (tally.fails[check], wrong, tally.suspects[check])
-        became = tuple(tally.settled[check, verdict] for verdict in ("fail", "pass"))
+        became = tuple(tally.outcomes.counted[check, verdict] for verdict in ("fail", "pass"))
         if any((*numbers, *became)):
             yield f"{check:28}{numbers[0]:7}{numbers[1]:8}{numbers[2]:9}{became[0]:8}{became[1]:8}"
     yield f"{'in all':28}{tally.fails.total():7}{len(tally.denied):8}{tally.suspects.total():9}"
+    yield (
+        f"precision of suspects: {tally.outcomes.precision:.1%} of {tally.outcomes.judged} partitions "
+        "were settled by the next audit"
+    )
+    for (check, why), number in sorted(tally.outcomes.reasons.items()):
+        yield f"    {check} passed {number} times: {why}"
+    yield from (f"OPEN    {one}" for one in tally.outcomes.unsettled)
     yield f"{tally.exact} partitions counted once more on the disk, {len(tally.inexact)} numbers not so"
     yield from (f"DENIED  {one}" for one in tally.denied)
     yield from (f"INEXACT {one}" for one in tally.inexact)

@@ -25,9 +25,8 @@ def dirty_ratio(subject: Subject, partition: int) -> float:
     dirty, except the largest record of each key, what the cleaner may not take yet, and transaction markers.
     Keys and values count uncompressed, so that the clean part of a compressed log only looks larger than it is.
     """
-    log, horizon = extent(subject, partition), subject.horizons.get(partition)
-    counts = subject.counts.get(partition)
-    if log is None or log.log_bytes is None or horizon is None or counts is None:
+    log, counts = extent(subject, partition), subject.counts.get(partition)
+    if log is None or log.log_bytes is None or counts is None:
         return 0.0
     head = _RECORD_BYTES
     if counts.records:  # headers are not counted: where they are what the log is made of, they are here
@@ -38,7 +37,6 @@ def dirty_ratio(subject: Subject, partition: int) -> float:
     gaps = max(0, end - start - counts.records)
     clean = counts.clean_bytes_at_most + counts.keys * head + gaps * _MARKER_BYTES + (segment if log.start else 0)
     behind = counts.payload_bytes - counts.cleanable_bytes + (counts.records - counts.cleanable) * head
-    behind += segment if horizon.held_by == "an open transaction" else 0
     if read is not None and read.end < log.end:  # all else but the active segment is cleanable, if nothing holds it
         if log.last_stable < log.end or subject.number("min.compaction.lag.ms") != 0:
             return 0.0
