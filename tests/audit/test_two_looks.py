@@ -165,6 +165,16 @@ def test_a_setting_that_changed_between_begins_anew() -> None:
     assert verdicts_of(log.look(after=MINUTE)) == both(Verdict.SUSPECT)
 
 
+def test_a_suspect_whose_records_are_gone_is_settled_though_others_take_its_place() -> None:
+    log = one_key()
+    log.look()
+    log.records = dict.fromkeys(range(50, 100), 5)
+    log.start = 50
+    assert verdicts_of(log.look(after=MINUTE)) == both(Verdict.SUSPECT)
+    assert {(one.check, one.now) for one in log.settled} == {(check, Verdict.PASS) for check in TWO_LOOKS}
+    assert all("the log starts at offset 50 now" in one.why for one in log.settled)
+
+
 def test_once_cleaned_it_passes_and_the_report_says_what_became_of_it() -> None:
     log = one_key()
     log.look()

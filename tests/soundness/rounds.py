@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from tests.soundness.broker import CLEANER_OFF, WELL, Room
 from tests.soundness.exact import counted, inexact
+from tests.soundness.hostile import FUNCTION
 from tests.soundness.logs import read_logs
 from tests.soundness.oracle import denied
 from tests.soundness.scene import Scene, Works
@@ -101,7 +102,13 @@ class Stage:
         truths = {name: replace(truth, config=dict(truth.config)) for name, truth in teller.truths.items()}
         declared = tuple(declaration(one.history.declared) for one in truths.values() if one.history.declared)
         request = Request(
-            "dev", self.room.connection, declared, (f"{prefix}*",), history=history, root=self.room.project.root
+            "dev",
+            self.room.connection,
+            declared,
+            (f"{prefix}*",),
+            history=history,
+            root=self.room.project.root,
+            partition_functions=frozenset({FUNCTION}),
         )
         before = read_logs(self.room.data, prefix)
         report: AuditReport = audit(self.spark, request, lambda _: None)

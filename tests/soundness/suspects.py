@@ -11,6 +11,7 @@ from tests.soundness.scene import Scene
 from topicwarden.finding import Settled
 from topicwarden.verdict import Verdict
 
+LEAST_PRECISION: Final = 0.95
 GONE: Final = "topic gone"
 NEVER: Final = "not looked at again"
 _SETTLED: Final = (Verdict.FAIL.value, Verdict.PASS.value)

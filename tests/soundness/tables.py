@@ -19,7 +19,12 @@ def told_of_faults(found: Found) -> str:
     for fault, planted in found.planted.items():
         lines.append(f"{fault:38}{planted:9}{found.found[fault]:7}{found.at_once[fault]:9}")
     lines.append(f"{'in all':38}{found.planted.total():9}{found.found.total():7}{found.at_once.total():9}")
-    return "\n".join([*lines, *(f"MISSED  {one}" for one in found.missed)])
+    lines += [f"MISSED  {one}" for one in found.missed]
+    lines.append(f"{'what must not stop an audit':58}{'planted':>9}{'survived':>10}")
+    for kind, planted in found.hostile.planted.items():
+        lines.append(f"{kind:58}{planted:9}{found.hostile.survived[kind]:10}")
+    lines.append(f"{'in all':58}{found.hostile.planted.total():9}{found.hostile.survived.total():10}")
+    return "\n".join([*lines, *(f"STOPPED {one}" for one in found.hostile.trouble)])
 
 
 def _lines(tally: Tally) -> Iterator[str]:

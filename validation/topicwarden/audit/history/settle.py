@@ -76,6 +76,8 @@ def _outcome(subject: Subject, one: Suspicion, judgements: Sequence[Judgement]) 
                 return judgement.verdict, "it still stands" + (
                     "" if judgement.verdict is Verdict.FAIL else "; it cannot be settled yet"
                 )
+            if any(facts.get(name) != one.facts.get(name) for name in _identity(one.facts)):
+                return Verdict.PASS, f"{_gone(subject, one)}; what is seen now is new"
             return judgement.verdict, f"{_difference(one.facts, facts)}; what is seen now is new"
     for judgement in judgements:
         if judgement.verdict is Verdict.PASS and judgement.standing.get(one.partition) == one.facts:
@@ -84,6 +86,11 @@ def _outcome(subject: Subject, one: Suspicion, judgements: Sequence[Judgement]) 
     if changed:
         return Verdict.PASS, f"{' and '.join(changed)} changed since"
     return Verdict.PASS, _gone(subject, one)
+
+
+def _identity(facts: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the facts that name what is suspected: under another leader it is the same, though it begins anew."""
+    return ("offset", "superseded_by") if "offset" in facts else ("start", "last_stable")
 
 
 def _difference(before: Mapping[str, int], now: Mapping[str, int]) -> str:
