@@ -136,8 +136,8 @@ class Chance:
         if factor > 1 and draw.random() < 0.5:
             config["min.insync.replicas"] = "2"
         if draw.random() < 0.3:
-            setting = draw.choice(sorted(VALUES))
-            if setting != "cleanup.policy" and (value := draw.choice(VALUES[setting])) is not None:
+            setting = draw.choice(sorted({*VALUES} - {"cleanup.policy", "min.insync.replicas"}))
+            if (value := draw.choice(VALUES[setting])) is not None:
                 config.setdefault(setting, value)
         self._factors[name], self._partitions[name] = factor, draw.choice((1, 2, 2))
         compacted = "compact" in (config.get("cleanup.policy") or "")

@@ -110,10 +110,10 @@ class Run:
     def run(self) -> None:
         """Deploy the topics, fill them, and take every step; the topics are gone afterwards."""
         try:
-            self._tally.scenarios += 1
-            self._tally.sequences += len(self._scenario.topics)
             if not self.begin():
                 return
+            self._tally.scenarios += 1
+            self._tally.sequences += len(self._scenario.topics)
             for number, step in enumerate(self._scenario.steps):
                 self._tally.steps += 1
                 self.step(number, step)

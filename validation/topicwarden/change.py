@@ -75,7 +75,9 @@ class GroupEffect(_Model):
 
     group: str
     partition: int
-    records: int = Field(description="Records that it has not read yet, and will not be able to.")
+    records: int = Field(
+        description="Records that it has not read yet, and will not be able to; for a share group at most."
+    )
     members: int | None = Field(default=None, description="Members at the moment; null where not to be had.")
 
 

@@ -108,6 +108,18 @@ class Cluster:
         answers = patiently(lambda: self._offsets({TopicPartition(*place): OffsetSpec.LATEST for place in places}))
         return {place: answer.offset for place, answer in answers.items()}
 
+    def local_starts(self, places: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """Return, for each (topic, partition), the first offset on the leader's own disk (KIP-405).
+
+        Empty if the brokers are older than Kafka 3.4.
+        """
+        try:
+            specs = {TopicPartition(*place): OffsetSpec.EARLIEST_LOCAL for place in places}
+            answers = patiently(lambda: self._offsets(specs))
+        except UnsupportedVersionError:
+            return {}
+        return {place: answer.offset for place, answer in answers.items() if answer.offset >= 0}
+
     def first_offsets_at(self, times: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], tuple[int, int]]:
         """For each (topic, partition): offset and timestamp of the first record stamped at or after the time (ms).
 

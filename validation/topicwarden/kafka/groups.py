@@ -17,6 +17,7 @@ from kafka.errors import GroupAuthorizationFailedError
 
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.patience import patiently
+from topicwarden.kafka.share_groups import start_offsets
 
 _TIMEOUT_S = 20.0
 _WITHOUT_MEMBERS = ("Empty", "Dead")
@@ -51,7 +52,7 @@ class Group:
     streams: bool = False
     hidden: bool = False
     share: bool = False
-    """Whether it is a share group (KIP-932): which topics it reads, and how far, this client cannot ask."""
+    """Whether it is a share group (KIP-932): its offsets are where the records begin that are not settled yet."""
 
     @property
     def topics(self) -> frozenset[str]:
@@ -62,8 +63,9 @@ class Group:
 def read_groups(admin: KafkaAdminClient, connection: Connection, topics: Collection[str]) -> tuple[Group, ...]:
     """Return the groups that have committed an offset in any of ``topics``, or read one now, with all their offsets.
 
-    They are sorted by name; all share groups come after them, and hidden groups last. One request a broker to list
-    them, then two a coordinator. Without Describe on the cluster, Kafka itself leaves groups out without an error.
+    They are sorted by name; share groups come after them, also those of which nobody tells what they read, and hidden
+    groups last. One request a broker to list them, then three a coordinator. Without Describe on the cluster, Kafka
+    itself leaves groups out without an error.
     """
     listed = {str(group["group_id"]): group for group in patiently(admin.list_groups)}
     names = sorted(
@@ -80,13 +82,16 @@ def read_groups(admin: KafkaAdminClient, connection: Connection, topics: Collect
     )
     found = tuple(group for group in groups if not group.topics.isdisjoint(topics))
     hidden = (Group(name, "", 0, hidden=True) for name in names if name not in committed)
-    return (*found, *_share_groups(listed), *hidden)
+    shares = (group for group in _share_groups(admin, listed) if not group.offsets or group.topics & {*topics})
+    return (*found, *shares, *hidden)
 
 
-def _share_groups(listed: Mapping[str, Mapping[str, Any]]) -> Iterator[Group]:
-    for name, group in sorted(listed.items()):
-        if _shares(group):
-            yield Group(name, str(group.get("group_state") or ""), 0, share=True)
+def _share_groups(admin: KafkaAdminClient, listed: Mapping[str, Mapping[str, Any]]) -> Iterator[Group]:
+    names = sorted(name for name, group in listed.items() if _shares(group))
+    offsets = start_offsets(admin, names)
+    for name in names:
+        state = str(listed[name].get("group_state") or "")
+        yield Group(name, state, 0, offsets=offsets.get(name, {}), share=True)
 
 
 def _shares(group: Mapping[str, Any]) -> bool:

@@ -22,13 +22,14 @@ FIRST = 0
 @dataclass(frozen=True)
 class Needs:
     """What one consequence needs to see of a change: the first records stamped at or after some times (ms since the
-    epoch), the consumer groups, the newest records, or the newest batches.
+    epoch), the consumer groups, the newest records, the newest batches, or where the log begins on its leader's disk.
     """
 
     times: frozenset[int] = frozenset()
     groups: bool = False
     tail: bool = False
     batches: bool = False
+    local: bool = False
 
     def __or__(self, other: Needs) -> Needs:
         return Needs(
@@ -36,6 +37,7 @@ class Needs:
             self.groups or other.groups,
             self.tail or other.tail,
             self.batches or other.batches,
+            self.local or other.local,
         )
 
 
@@ -54,9 +56,11 @@ class Evidence:
     first_at: Mapping[int, Mapping[int, tuple[int, int]]] = field(default_factory=dict)
     groups: tuple[Group, ...] = ()
     share_groups: tuple[str, ...] = ()
-    """All share groups of the cluster, by name: which topics they read cannot be asked."""
+    """Share groups of the cluster of which no broker told what they read, by name."""
     tail: Tail | None = None
     largest_batches: Mapping[int, int] = field(default_factory=dict)
+    local_starts: Mapping[int, int] = field(default_factory=dict)
+    """By partition: the first offset on the leader's own disk, where the brokers tell."""
 
     @property
     def now(self) -> int:
@@ -78,6 +82,9 @@ def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, Needs]) -> 
     first_at = _first_at(cluster, live, asked)
     with_groups = [name for name in live if asked[name].groups]
     groups = cluster.groups(with_groups) if with_groups else ()
+    unknown = tuple(group.name for group in groups if group.share and not group.offsets)
+    local = [name for name in live if asked[name].local]
+    tiers = cluster.local_starts([(name, partition) for name in local for partition in filled(live[name])])
     tails = cluster.tails({name: live[name] for name in [name for name in live if asked[name].tail][:MOST_TAILS]})
     batches: dict[str, dict[int, int]] = {}
     sizes = cluster.largest_batches(snapshot, [name for name in live if asked[name].batches])
@@ -88,9 +95,10 @@ def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, Needs]) -> 
             snapshot,
             first_at=first_at.get(name, {}),
             groups=tuple(group for group in groups if name in group.topics) if asked[name].groups else (),
-            share_groups=tuple(group.name for group in groups if group.share) if asked[name].groups else (),
+            share_groups=unknown if asked[name].groups else (),
             tail=tails.get(name),
             largest_batches=batches.get(name, {}),
+            local_starts={partition: at for (topic, partition), at in tiers.items() if topic == name},
         )
         for name in asked
     }

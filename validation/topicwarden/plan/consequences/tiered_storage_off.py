@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from topicwarden.change import Consequence
 from topicwarden.plan.change import Change
 from topicwarden.plan.consequences.guard import remedy_of, unseen, weight_of
-from topicwarden.plan.consequences.wording import at_most, records_of
+from topicwarden.plan.consequences.wording import at_most
 from topicwarden.plan.effects import lowered
 from topicwarden.plan.evidence import Evidence, Needs
 from topicwarden.topic import Allowance
@@ -20,22 +20,29 @@ SETTING = "remote.storage.enable"
 def needs(change: Change, now: int) -> Needs | None:
     if change.before is None or change.after is None:
         return None
-    return Needs() if lowered(SETTING, change.before.config.get(SETTING), change.after.config.get(SETTING)) else None
+    off = lowered(SETTING, change.before.config.get(SETTING), change.after.config.get(SETTING))
+    return Needs(local=True) if off else None
 
 
 def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     assert change.live
+    extents = change.live.extents
+    remote = sum(max(0, evidence.local_starts.get(number, log.end) - log.start) for number, log in extents.items())
     yield Consequence(
         kind="tiered-storage-off",
         weight=weight_of(change, Allowance.SHRINK_RETENTION),
-        message=f"{SETTING} becomes false: {at_most(records_of(change.live), 'record')} that are only in remote "
-        "storage are deleted",
-        because=[*unseen(change.live), "at most: how many are on the brokers' own disks as well cannot be asked"],
+        message=f"{SETTING} becomes false: {at_most(remote, 'record')} that are only in remote storage are deleted",
+        because=[
+            *unseen(change.live),
+            "at most: offsets from the log's start to its first on the leader's own disk, of which compaction and "
+            "transactions may have left fewer records",
+        ],
+        measured="offsets asked of the brokers",
         remedy=remedy_of(
             change,
             Allowance.SHRINK_RETENTION,
             "set remote.log.copy.disable: true instead, which keeps remote segments readable",
         ),
-        evidence={"records": records_of(change.live)},
+        evidence={"records": remote},
         place=change.at("config", SETTING),
     )

@@ -82,8 +82,8 @@ def readers(groups: Sequence[Group], unread: Sequence[GroupEffect], share_groups
     """Yield which consumer groups read the topic, and which of them have not read what goes."""
     if share_groups:
         yield (
-            f"the cluster has share groups ({listed(share_groups)}): which of them read the topic, and what they have "
-            "not read, cannot be asked"
+            f"the cluster has share groups ({listed(share_groups)}) of which no broker told which topics they read, "
+            "and how far"
         )
     if not groups:
         yield "no visible consumer group reads the topic or has committed offsets for it"
@@ -95,7 +95,11 @@ def readers(groups: Sequence[Group], unread: Sequence[GroupEffect], share_groups
         lacking: dict[str, int] = {}
         for effect in unread:
             lacking[effect.group] = lacking.get(effect.group, 0) + effect.records
-        shown = [f"{name} ({count(records, 'record')})" for name, records in sorted(lacking.items())]
+        share = {group.name for group in groups if group.share}
+        shown = [
+            f"{name} ({f'share group, at most {records:,} of them' if name in share else count(records, 'record')})"
+            for name, records in sorted(lacking.items())
+        ]
         yield f"not read yet by {listed(shown)}"
     if silent := [group.name for group in groups if not group.offsets and group.members]:
         yield f"with active members and without committed offsets: {listed(silent)}"

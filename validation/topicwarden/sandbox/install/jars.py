@@ -31,14 +31,17 @@ def missing(cache: Path) -> list[str]:
     return [name for name in SETS if _stamp(folder(cache, name)) != _fingerprint(name)]
 
 
-def provide(cache: Path, name: str, say: Callable[[str], None]) -> Path:
-    """The folder of a set, fetched where it is not there, or is another pom's; raises what ``fetch`` does."""
-    if _stamp(folder(cache, name)) != _fingerprint(name):
-        fetch(cache, name, say)
+def provide(cache: Path, name: str, say: Callable[[str], None], poms: Path = _POMS) -> Path:
+    """Return the folder of a set, fetched if it is not there or is another pom's; raises what ``fetch`` does.
+
+    ``poms`` has a folder of that name with the ``pom.xml``.
+    """
+    if _stamp(folder(cache, name)) != _fingerprint(name, poms):
+        fetch(cache, name, say, poms)
     return folder(cache, name)
 
 
-def fetch(cache: Path, name: str, say: Callable[[str], None]) -> None:
+def fetch(cache: Path, name: str, say: Callable[[str], None], poms: Path = _POMS) -> None:
     """Puts a set's jars into its folder: all of them or none.
 
     Raises Refusal with Maven's own first error.
@@ -50,20 +53,20 @@ def fetch(cache: Path, name: str, say: Callable[[str], None]) -> None:
     partial.mkdir(parents=True)
     say(f"jars of {name}: fetching with Maven")
     command = ["mvn", "-B", "-q", _GOAL, "-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
-    done = subprocess.run(command, cwd=_POMS / name, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=poms / name, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Refusal(
             f"Maven could not fetch the jars of {name}: {_first_error(done.stdout + done.stderr)}; "
             "check the network, or the mirror in ~/.m2/settings.xml, and run `topicwarden sandbox install` again"
         )
-    (partial / _STAMP).write_text(_fingerprint(name), encoding="utf-8")
+    (partial / _STAMP).write_text(_fingerprint(name, poms), encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)
     partial.rename(target)
     say(f"jars of {name}: {len(list(target.glob('*.jar')))} in {time.monotonic() - began:.0f} s")
 
 
-def _fingerprint(name: str) -> str:
-    return hashlib.sha256((_POMS / name / "pom.xml").read_bytes()).hexdigest()
+def _fingerprint(name: str, poms: Path = _POMS) -> str:
+    return hashlib.sha256((poms / name / "pom.xml").read_bytes()).hexdigest()
 
 
 def _stamp(target: Path) -> str | None:

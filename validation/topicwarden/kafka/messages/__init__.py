@@ -1,0 +1,1 @@
+"""Schemas of Kafka's messages that kafka-python lacks, as Kafka's own source has them."""
