@@ -22,7 +22,7 @@ class Case:
 
     ``expected`` are the verdicts that a report shows, in their order: empty for a plain pass, None if the check does
     not apply. ``evidence`` is a part of the last judgement's evidence. ``partitions`` are that judgement's, None for
-    any. ``because`` is a part of its reasons.
+    any. ``says`` is a part of its message, its reasons or its remedy.
     """
 
     check: str
@@ -31,7 +31,7 @@ class Case:
     expected: tuple[Verdict, ...] | None
     evidence: Evidence = field(default_factory=dict)
     partitions: tuple[int, ...] | None = None
-    because: str = ""
+    says: str = ""
 
     @property
     def lawful(self) -> bool:

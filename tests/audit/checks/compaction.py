@@ -188,7 +188,7 @@ CASES = (
         "nothing was appended since the first audit",
         seen_again(unknown_shape()),
         (PASS,),
-        because="the segment may be active",
+        says="the segment may be active",
     ),
     Case(
         "compaction-ratio",
@@ -221,7 +221,7 @@ CASES = (
         seen_again(one_key(), GRACE_MS + 1),
         (FAIL,),
         evidence={"stood_for_ms": GRACE_MS + 1},
-        because=f"each look for {GRACE_MS + 1:,} ms has seen both",
+        says=f"each look for {GRACE_MS + 1:,} ms has seen both",
     ),
     Case("compaction-lag", "as long as a cleaner takes", seen_again(one_key(), GRACE_MS), (SUSPECT,)),
     Case(
@@ -229,7 +229,7 @@ CASES = (
         "nothing was appended since the first audit",
         seen_again(unknown_shape()),
         (PASS,),
-        because="the segment may be active",
+        says="the segment may be active",
     ),
     Case("compaction-lag", "sizes are not told", without_size(one_key()), (UNDECIDABLE,)),
     Case("compaction-lag", "no key has two records", replace(one_key(), records={0: 5}).subject(), ()),
@@ -315,7 +315,7 @@ CASES = (
         "too few replicas to end it",
         out_of_sync(transaction(ENDED_MS + 1)),
         (PASS,),
-        because="out of sync",
+        says="out of sync",
     ),
     Case("hung-transaction", "not on the cluster", absent(subject()), None),
 )

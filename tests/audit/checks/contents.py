@@ -174,7 +174,7 @@ CASES = (
         "one, which compaction cannot merge",
         keys(placed(Kind.SCATTERED, several=1), Contents(), COMPACT),
         (FAIL,),
-        because="can never merge them",
+        says="can never merge them",
     ),
     Case("key-in-several-partitions", "none", keys(placed(Kind.OWN)), (PASS,)),
     Case("key-in-several-partitions", "one partitioner", keys(unstudied(Kind.ONE)), (PASS,), evidence={"keys": 9}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.audit.checks.cases import BOTH, COMPACT, FAIL, SUSPECT, UNDECIDABLE, Case, absent, extent, with_logs
+from tests.audit.checks.cases import BOTH, COMPACT, FAIL, SUSPECT, UNDECIDABLE, Case, absent, extent, with_logs, without
 from tests.audit.subjects import internal, subject
 from topicwarden.audit.counts import Counts
 from topicwarden.audit.following import Following
@@ -21,7 +21,7 @@ def committed(
     *,
     topic: str = "t",
     start: int = 50,
-    log_bytes: int = 1_000,
+    log_bytes: int | None = 1_000,
     live: dict[str, str] | None = None,
     expiring: int | None = None,
     forgotten: int | None = None,
@@ -52,6 +52,13 @@ def two_partitions() -> Subject:
     return replace(of, following=Following((group,), {0: 150, 1: 150}))
 
 
+def leaderless() -> Subject:
+    """A group that has committed an offset of a partition whose log nobody can see."""
+    of = committed(50)
+    group = Group("g", "Stable", 1, {("t", 0): 50, ("t", 1): 0}, READING)
+    return replace(of, following=Following((group,), {0: 150}))
+
+
 CASES = (
     Case(
         "group-lag",
@@ -60,7 +67,7 @@ CASES = (
         (FAIL,),
         partitions=(0,),
         evidence={"group": "g", "members": 1, "lost_offsets": 1},
-        because="the log begins at 50",
+        says="the log begins at 50",
     ),
     Case(
         "group-lag",
@@ -80,6 +87,7 @@ CASES = (
         evidence={"groups": 1, "group": "g", "offsets": 1},
     ),
     Case("group-lag", "lost, and another partition is assigned", committed(49, frozenset({("t", 1)})), (UNDECIDABLE,)),
+    Case("group-lag", "of a partition without a leader", leaderless(), ()),
     Case("group-lag", "of another topic", committed(49, topic="u"), ()),
     Case("group-lag", "one behind the end", committed(151), (UNDECIDABLE,), evidence={"offsets": 1}),
     Case("group-lag", "at the end", committed(150), ()),
@@ -98,6 +106,8 @@ CASES = (
     Case("group-lag", "behind the oldest tenth of a full log", committed(60, live=KEPT), ()),
     Case("group-lag", "in the oldest tenth of a log that is not full", committed(59, live=KEPT, log_bytes=999), ()),
     Case("group-lag", "a log that keeps no bytes", committed(59, live={"retention.bytes": "0"}), (SUSPECT,)),
+    Case("group-lag", "a log of a size that is not told", committed(59, live=KEPT, log_bytes=None), ()),
+    Case("group-lag", "a policy that is not known", without(committed(59, live=KEPT), "cleanup.policy"), ()),
     Case("group-lag", "a log without a bound", committed(59, live={"retention.bytes": "-1"}), ()),
     Case("group-lag", "a bound that compaction does not know", committed(59, live={**KEPT, **COMPACT}), ()),
     Case("group-lag", "a bound of compaction and deletion", committed(59, live={**KEPT, **BOTH}), (SUSPECT,)),
@@ -110,6 +120,8 @@ CASES = (
     ),
     Case("group-lag", "deletions may be forgotten", read(99), (UNDECIDABLE,), evidence={"offsets": 1}),
     Case("group-lag", "nothing was ever compacted", read(100), ()),
+    Case("group-lag", "deletions in records that were not read", replace(read(100), reading={}), (UNDECIDABLE,)),
+    Case("group-lag", "deletions in records that were not counted", replace(read(100), counts={}), (UNDECIDABLE,)),
     Case("group-lag", "compacted in what was not read", read(99, start=51), (UNDECIDABLE,)),
     Case("group-lag", "deletions that were read", committed(61, live=COMPACT, forgotten=61), ()),
     Case("group-lag", "the first deletion may be forgotten", committed(50, live=COMPACT, forgotten=51), (UNDECIDABLE,)),

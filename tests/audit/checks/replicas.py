@@ -27,6 +27,12 @@ def in_sync(*brokers: int, of: tuple[int, ...] = (1, 2, 3), leader: int | None =
     return subject(replicas=Replicas(0, leader, of, brokers))
 
 
+def two_partitions(*replicas: Replicas, of: Subject | None = None) -> Subject:
+    topic = subject() if of is None else of
+    assert topic.live
+    return replace(topic, live=replace(topic.live, replicas=replicas))
+
+
 def connects(
     role: Role, partitions: int = 1, *, certain: bool = True, settings: dict[str, str] | None = None
 ) -> Subject:
@@ -62,6 +68,11 @@ def min_isr(least: str, replicas: tuple[int, ...] = (1, 2, 3), name: str = TRANS
     return with_brokers(of, {"transaction.state.log.min.isr": "2"})
 
 
+def two_of_two() -> Subject:
+    of = min_isr("2", (1, 2))
+    return replace(of, snapshot=replace(of.snapshot, racks={1: None, 2: None}))
+
+
 def sized(*sizes: int | None, segment: int | None = 100, name: str = GROUPS) -> Subject:
     of = internal(name, settings={} if segment is None else {"segment.bytes": str(segment)})
     return with_logs(of, *(extent(log_bytes=size) for size in sizes))
@@ -75,7 +86,7 @@ CASES = (
         (FAIL,),
         partitions=(0,),
         evidence={"partitions_behind": 1, "leaderless": 0, "brokers_missing": ""},
-        because="up, but behind",
+        says="up, but behind",
     ),
     Case(
         "under-replicated",
@@ -83,7 +94,7 @@ CASES = (
         in_sync(1, 2, of=(1, 2, 4)),
         (FAIL,),
         evidence={"brokers_missing": "4"},
-        because="broker 4 is not part of the cluster now",
+        says="broker 4 is not part of the cluster now",
     ),
     Case(
         "under-replicated",
@@ -91,7 +102,7 @@ CASES = (
         in_sync(1, 2, 3, leader=None),
         (FAIL,),
         evidence={"leaderless": 1},
-        because="no replica of partition 0 can lead",
+        says="no replica of partition 0 can lead",
     ),
     Case("under-replicated", "all in sync", in_sync(1, 2, 3), ()),
     Case("under-replicated", "not on the cluster", absent(subject()), None),
@@ -102,6 +113,14 @@ CASES = (
         (FAIL,),
         partitions=(0,),
         evidence={"min.insync.replicas": 2, "fewest_in_sync": 1},
+    ),
+    Case(
+        "min-insync-replicas",
+        "none in one of two partitions",
+        two_partitions(Replicas(0, 1, (1, 2, 3), (1,)), Replicas(1, None, (1, 2, 3), ())),
+        (FAIL,),
+        evidence={"fewest_in_sync": 0},
+        says="as few as 0",
     ),
     Case("min-insync-replicas", "just enough", in_sync(1, 2), ()),
     Case("min-insync-replicas", "fewer replicas than the setting", in_sync(1, of=(1,)), ()),
@@ -151,6 +170,21 @@ CASES = (
         after(internal(CHANGELOG, settings=DELETE), internal(CHANGELOG)),
         (UNDECIDABLE,),
     ),
+    Case(
+        "internal-policy",
+        "a changelog that no audit saw compacted",
+        after(streams(CHANGELOG, DELETE), streams(CHANGELOG, DELETE)),
+        (UNDECIDABLE,),
+    ),
+    Case(
+        "internal-policy",
+        "a changelog that no audit saw compacted, one audit later",
+        after(streams(CHANGELOG, DELETE), after(streams(CHANGELOG, DELETE), streams(CHANGELOG, DELETE))),
+        (UNDECIDABLE,),
+    ),
+    Case(
+        "internal-policy", "a retention that is not known", without(streams(REPARTITION, QUEUE), "retention.bytes"), ()
+    ),
     Case("internal-policy", "a windowed changelog", streams(CHANGELOG, BOTH), ()),
     Case("internal-policy", "a changelog", streams(CHANGELOG, {}), ()),
     Case(
@@ -186,6 +220,7 @@ CASES = (
         "two partitions, by the name alone",
         connects(Role.CONNECT_CONFIGS, 2, certain=False),
         (UNDECIDABLE,),
+        says="if it is what its name says, stop",
     ),
     Case(
         "internal-policy",
@@ -205,6 +240,21 @@ CASES = (
         partitions=(0,),
         evidence={"least": 2, "wanted": 3, "brokers": 3},
     ),
+    Case(
+        "internal-replication",
+        "two of three, and one of three",
+        two_partitions(
+            Replicas(0, 1, (1, 2), (1, 2)),
+            Replicas(1, 1, (1,), (1,)),
+            Replicas(2, 1, (1, 2, 3), ()),
+            of=copies(GROUPS, 3, "3"),
+        ),
+        (FAIL,),
+        evidence={"least": 1},
+        partitions=(0, 1),
+    ),
+    Case("internal-replication", "a setting that brokers do not tell", internal(TRANSACTIONS), ()),
+    Case("internal-replication", "writes that one of two brokers stops", two_of_two(), (UNDECIDABLE,)),
     Case("internal-replication", "as brokers ask for", copies(GROUPS, 3, "3"), ()),
     Case(
         "internal-replication",
@@ -226,9 +276,16 @@ CASES = (
         min_isr("1"),
         (UNDECIDABLE,),
         evidence={"min.insync.replicas": 1, "replication_factor": 3},
+        says="set min.insync.replicas=2",
     ),
     Case("internal-replication", "writes that two brokers have", min_isr("2"), ()),
-    Case("internal-replication", "writes that one broker stops", min_isr("3"), (UNDECIDABLE,)),
+    Case(
+        "internal-replication",
+        "writes that one broker stops",
+        min_isr("3"),
+        (UNDECIDABLE,),
+        says="set min.insync.replicas=2",
+    ),
     Case("internal-replication", "writes that one broker has, without a setting for it", min_isr("1", name=GROUPS), ()),
     Case("internal-replication", "min.insync.replicas is not known", without(min_isr("1"), "min.insync.replicas"), ()),
     Case(
@@ -247,6 +304,7 @@ CASES = (
         partitions=(2,),
         evidence={"log_bytes": 5_001, "median_of_others": 500, "segment.bytes": 100},
     ),
+    Case("internal-size", "more than ten times the other one", sized(400, 4_001), (UNDECIDABLE,), partitions=(1,)),
     Case("internal-size", "ten times the others", sized(500, 500, 5_000), ()),
     Case("internal-size", "more than ten segments", sized(1, 1, 1_001), (UNDECIDABLE,), partitions=(2,)),
     Case("internal-size", "ten segments", sized(1, 1, 1_000), ()),

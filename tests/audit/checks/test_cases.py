@@ -29,12 +29,12 @@ def test_a_check_says_what_the_case_expects(case: Case) -> None:
     assert tuple(one.verdict for one in judgements) == case.expected
     assert [bool(one.remedy) for one in judgements] == [one is not PASS for one in case.expected], "what to do"
     if not judgements:
-        assert not case.evidence and case.partitions is None and not case.because, "nothing is reported"
+        assert not case.evidence and case.partitions is None and not case.says, "nothing is reported"
         return
     last = judgements[-1]
     assert {name: last.evidence[name] for name in case.evidence} == case.evidence
     assert case.partitions in (None, last.partitions)
-    assert case.because in " ".join(last.because)
+    assert case.says in " ".join((last.message, *last.because, last.remedy))
 
 
 def uncovered(cases: Collection[Case], checks: Collection[str]) -> dict[str, list[str]]:

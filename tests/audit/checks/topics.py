@@ -45,6 +45,12 @@ def on_brokers(*replicas: tuple[int, ...], expected: int = 3) -> Subject:
     return replace(of, live=replace(of.live, replicas=states))
 
 
+def unseen(of: Subject) -> Subject:
+    """The same topic, of which the last audit saw no partition."""
+    assert of.past.look
+    return replace(of, past=replace(of.past, look=replace(of.past.look, partitions=())))
+
+
 HOUR = ({"log.retention.hours": "1"}, {"log.retention.hours": "1"}, {"log.retention.ms": "3600000"})
 HOUR_AND_MORE = (*HOUR[:2], {"log.retention.ms": "3600001"})
 
@@ -74,6 +80,8 @@ CASES = (
         evidence={"end": 99, "end_before": 100},
         partitions=(0,),
     ),
+    Case("log-truncated", "a partition that was added", unseen(seen_again(Log({}, DELETE), end=99)), ()),
+    Case("log-truncated", "more than one offset less", seen_again(Log({}, DELETE), end=90), (FAIL,), says="10 offsets"),
     Case("log-truncated", "the same end", seen_again(Log({}, DELETE)), ()),
     Case("log-truncated", "longer", seen_again(Log({}, DELETE), end=101), ()),
     Case("log-truncated", "emptied by retention", seen_again(Log({}, DELETE), start=100), ()),
@@ -98,6 +106,7 @@ CASES = (
         subject(declared={"retention.bytes": "1"}),
         (FAIL,),
         evidence={"live": None},
+        says="not known here",
     ),
     Case("config-drift", "an unknown setting", subject(live={"vendor.x": "1"}, declared={"vendor.x": "1"}), ()),
     Case(
@@ -146,8 +155,22 @@ CASES = (
     Case("broker-defaults", "no settings of brokers may be seen", subject(), None),
     Case("broker-defaults", "not declared", undeclared(with_brokers(subject(), *HOUR_AND_MORE)), None),
     Case("broker-defaults", "not on the cluster", absent(with_brokers(subject(), *HOUR_AND_MORE)), None),
-    Case("partition-count", "one too few", declared(2), (FAIL,), evidence={"declared": 2, "live": 1}),
-    Case("partition-count", "one too many", declared(0), (FAIL,), evidence={"declared": 0, "live": 1}),
+    Case(
+        "partition-count",
+        "one too few",
+        declared(2),
+        (FAIL,),
+        evidence={"declared": 2, "live": 1},
+        says="adds the missing",
+    ),
+    Case(
+        "partition-count",
+        "one too many",
+        declared(0),
+        (FAIL,),
+        evidence={"declared": 0, "live": 1},
+        says="cannot be taken away",
+    ),
     Case("partition-count", "as declared", declared(1), ()),
     Case("partition-count", "not declared", undeclared(subject()), None),
     Case("partition-count", "not on the cluster", absent(declared(2)), None),
