@@ -21,7 +21,7 @@ from tests.audit.checks.cases import (
 from tests.audit.subjects import HORIZON, subject
 from tests.audit.test_two_looks import COMPACT as COMPACTED
 from tests.audit.test_two_looks import DEAD, DIRTY, MINUTE, Log, one_key
-from topicwarden.audit.counts import Counts
+from topicwarden.audit.counts import Counts, Pair
 from topicwarden.audit.history.memory import Past, Tombstone, Witness
 from topicwarden.audit.history.settle import look
 from topicwarden.audit.subject import Subject
@@ -98,14 +98,19 @@ RIPE_MS = 10 * MINUTE + 5_000
 """``delete.retention.ms``, and the clocks."""
 
 
-def tombstone(waited: int = RIPE_MS + 1, *, end: int = 100, passed: bool = True, **changed: object) -> Subject:
+def tombstone(
+    waited: int = RIPE_MS + 1, *, end: int = 100, passed: bool = True, deleted: bool = True, **changed: object
+) -> Subject:
     """A tombstone at offset 3 that still stands at the fifth audit.
 
     A cleaning removes offset 10 before the second audit (with ``passed``; otherwise offset 1, below the tombstone).
     The third audit is ``waited`` ms later; the log ends at ``end`` then. Offset 100 is removed before the fifth.
+    Without ``deleted``, offset 3 holds a record that offset 4 supersedes.
     """
     gone = 10 if passed else 1
-    log = Log({3: 9, gone: 1, gone + 1: 1}, COMPACTED, counts=Counts(records=3), deleted=((9, 3),))
+    log = Log({3: 9, gone: 1, gone + 1: 1}, COMPACTED, counts=Counts(records=3), deleted=((9, 3),) if deleted else ())
+    if not deleted:
+        log.records |= {4: 9}
     log.look()
     del log.records[gone]
     log.look(after=MINUTE)
@@ -113,7 +118,13 @@ def tombstone(waited: int = RIPE_MS + 1, *, end: int = 100, passed: bool = True,
     log.look(after=waited)
     log.records |= {100: 6, 101: 6}
     log.end = 102
-    return seen_again(log, MINUTE, records={3: 9, gone + 1: 1, 101: 6}, **changed)
+    return seen_again(log, MINUTE, records={at: key for at, key in log.records.items() if at != 100}, **changed)
+
+
+def another_tombstone() -> Subject:
+    """The one at offset 3 is gone; one at offset 20 stands, of which nothing else is remembered."""
+    of = tombstone()
+    return replace(of, past=replace(of.past, standing=frozenset({Witness(0, 20, 8, None)})))
 
 
 def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = COMPACT) -> Subject:
@@ -136,6 +147,7 @@ CASES = (
         "one, which compaction destroys",
         subject(Counts(records=3, null_keys=1, first_null_key=7), live=COMPACT),
         (FAIL,),
+        says="in a compacted topic",
         partitions=(0,),
     ),
     Case(
@@ -143,6 +155,7 @@ CASES = (
         "one, where a key is required",
         subject(Counts(records=3, null_keys=1, first_null_key=7), contents=Contents(key_required=True)),
         (FAIL,),
+        says="where a key is required",
     ),
     Case("null-key", "none in a compacted topic", subject(Counts(records=3), live=COMPACT), ()),
     Case(
@@ -174,6 +187,7 @@ CASES = (
         "longer than a cleaner takes",
         seen_again(one_key(), GRACE_MS + 1),
         (FAIL,),
+        says=f"has not come for {GRACE_MS + 1:,} ms",
         evidence={"superseded": 99, "not_rolled": 0, "held_back": 0, "cleanable": 99},
     ),
     Case("compaction-ratio", "as long as a cleaner takes", seen_again(one_key(), GRACE_MS), (SUSPECT,)),
@@ -258,6 +272,12 @@ CASES = (
     Case("compaction-gap", "a cleaning behind the pair", witnesses((0, 1), (2, 3), standing=1), (FAIL,)),
     Case("compaction-gap", "a cleaning of the pair's own key", witnesses((0, 1), (1, 2), standing=1), ()),
     Case("compaction-gap", "a cleaning left a tombstone", witnesses((0, None), (2, 3), standing=1), ()),
+    Case(
+        "compaction-gap",
+        "a cleaning left a tombstone, and a pair that no audit saw before",
+        replace(witnesses((0, None), (6, 7), standing=1), pairs={0: (Pair(4, 5, 5),)}),
+        (),
+    ),
     Case("compaction-gap", "never seen before", subject(live=COMPACT), None),
     Case("compaction-gap", "not compacted", cleaned(settings=DELETE), None),
     Case(
@@ -267,10 +287,13 @@ CASES = (
         (FAIL,),
         partitions=(0,),
         evidence={"offset": 3, "delete.retention.ms": 10 * MINUTE},
+        says="the tombstone at offset 3 still stands",
     ),
     Case("tombstone-retention", "a cleaning left it when its time had just not come", tombstone(RIPE_MS), ()),
     Case("tombstone-retention", "what was cleaned since was older", tombstone(end=101), ()),
     Case("tombstone-retention", "no cleaning had passed it", tombstone(passed=False), ()),
+    Case("tombstone-retention", "a superseded record", tombstone(deleted=False), ()),
+    Case("tombstone-retention", "another tombstone", another_tombstone(), ()),
     Case("tombstone-retention", "another leader", tombstone(epoch=8), ()),
     Case("tombstone-retention", "another setting", tombstone(settings={**COMPACTED, "delete.retention.ms": "1"}), ()),
     Case("tombstone-retention", "never seen before", subject(live=COMPACT), None),

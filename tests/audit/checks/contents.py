@@ -30,6 +30,14 @@ def placed(
     return Placement(kind, partitions, 9, dict.fromkeys(algorithms, 0.5), algorithms, (4, partitions), study)
 
 
+def in_two_partitions() -> Placement:
+    """Keys that were in place for a smaller count in partition 2, and one that never was in partition 3."""
+    placement = placed(Kind.MIXED, "murmur2", "crc32")
+    assert placement.study
+    misplaced = {2: Misplaced(5, 0, 7), 3: Misplaced(1, 1, 8)}
+    return replace(placement, study=replace(placement.study, misplaced=misplaced))
+
+
 def keys(placement: Placement | None, contents: Contents = MURMUR2, live: dict[str, str] | None = None) -> Subject:
     return replace(subject(KEYS, contents=contents, live=live), placement=placement)
 
@@ -61,10 +69,10 @@ def stamped(create: int | None, append: int | None, in_force: str | None = "Crea
 def faulty(rule: str, contents: Contents, *, undecided: bool = False) -> Subject:
     fault = Fault(rule, "wrong", 3, (4, 7, 9), undecided=undecided)
     largest = Counts(records=9, largest_record=11, last_timestamp=NOW + 2_000, faults=(fault,))
-    return subject(largest, contents=contents)
+    return with_counts(subject(contents=contents), largest, Counts(largest_record=1, last_timestamp=NOW - 1), Counts())
 
 
-PAID = Contents(expressions=(Requirement("paid", "value.paid"), Requirement("named", "value.named")))
+PAID = Contents(expressions=(Requirement("paid", "value.paid"), Requirement("named", "value.named", "No name.")))
 FAULTS = {
     "key-schema": Contents(key_format="uuid"),
     "value-schema": Contents(value_format="json"),
@@ -102,7 +110,7 @@ GROWN = placed(Kind.GROWN, "murmur2", wrong=5)
 
 CASES = (
     *(case for check, contents in FAULTS.items() for case in of_fault(check, contents)),
-    Case("expression", "of another id", faulty("expression:named", PAID), (FAIL,)),
+    Case("expression", "of another id", faulty("expression:named", PAID), (FAIL,), says="No name."),
     Case(
         "timestamp-type",
         "the last record is of another type",
@@ -150,6 +158,29 @@ CASES = (
         keys(placed(Kind.GROWN, "murmur2", wrong=5), OWN),
         (UNDECIDABLE,),
     ),
+    Case(
+        "key-partition",
+        "in place for crc32 before partitions were added",
+        keys(placed(Kind.GROWN, "crc32", wrong=5), Contents(partitioner="crc32")),
+        (),
+    ),
+    Case("key-partition", "out of place today", keys(placed(Kind.ONE, "murmur2", wrong=1)), (UNDECIDABLE,)),
+    Case(
+        "key-partition",
+        "out of place for a function",
+        keys(placed(Kind.OWN, wrong=1, never=1), Contents(partition_function="module:place")),
+        (FAIL,),
+        says="where module:place does not put them",
+    ),
+    Case(
+        "key-partition",
+        "never in place in one of two partitions",
+        keys(in_two_partitions()),
+        (FAIL,),
+        evidence={"misplaced": 6, "never": 1},
+        partitions=(2, 3),
+        says="one at offset 8 of partition 3",
+    ),
     Case("key-partition", "all in place", keys(placed(Kind.ONE, "murmur2", wrong=0)), ()),
     Case("key-partition", "no answer", keys(placed(Kind.OWN, failed="no answer"), OWN), (UNDECIDABLE,)),
     Case("key-partition", "not studied", keys(unstudied(Kind.ONE)), ()),
@@ -175,6 +206,20 @@ CASES = (
         keys(placed(Kind.SCATTERED, several=1), Contents(), COMPACT),
         (FAIL,),
         says="can never merge them",
+    ),
+    Case(
+        "key-in-several-partitions",
+        "one, since partitions were added",
+        keys(placed(Kind.GROWN, "murmur2", several=1)),
+        (FAIL,),
+        says="copy the topic into a new one by its latest values",
+    ),
+    Case(
+        "key-in-several-partitions",
+        "one, of two kinds of producer",
+        keys(placed(Kind.MIXED, "murmur2", "crc32", several=1)),
+        (FAIL,),
+        says="give all producers one partitioner",
     ),
     Case("key-in-several-partitions", "none", keys(placed(Kind.OWN)), (PASS,)),
     Case("key-in-several-partitions", "one partitioner", keys(unstudied(Kind.ONE)), (PASS,), evidence={"keys": 9}),

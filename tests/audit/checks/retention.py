@@ -16,7 +16,9 @@ from tests.audit.checks.cases import (
     extent,
     out_of_sync,
     seen_again,
+    with_counts,
     with_logs,
+    without,
 )
 from tests.audit.subjects import HORIZON, NOW, subject
 from tests.audit.test_two_looks import DELETE as BY_SIZE
@@ -41,6 +43,11 @@ def overdue(horizon: Horizon = OVERDUE, counts: Counts = EXPIRED, live: dict[str
 def latest(age: int, live: dict[str, str] | None = None, log_bytes: int | None = 1_000) -> Subject:
     """A log whose youngest record is ``age`` ms old."""
     return with_logs(overdue(HORIZON, live=live), extent(latest=NOW - age, log_bytes=log_bytes))
+
+
+def two_partitions(*counts: Counts) -> Subject:
+    of = with_counts(overdue(), *counts)
+    return replace(with_logs(of, extent(), extent()), horizons={0: OVERDUE, 1: OVERDUE})
 
 
 def expired() -> Log:
@@ -113,7 +120,13 @@ CASES = (
     Case("retention-time", "compacted, and a rolled segment has expired", overdue(live=BOTH), ()),
     Case("retention-time", "compacted, and the youngest has expired", latest(EXPIRY_MS + 1, BOTH), (SUSPECT,)),
     Case("retention-time", "compacted, and sizes are not told", latest(EXPIRY_MS + 1, BOTH, None), (UNDECIDABLE,)),
-    Case("retention-time", "longer than brokers wait", seen_again(expired(), INTERVAL_MS + 1), (FAIL,)),
+    Case(
+        "retention-time",
+        "longer than brokers wait",
+        seen_again(expired(), INTERVAL_MS + 1),
+        (FAIL,),
+        says="looked since",
+    ),
     Case("retention-time", "as long as brokers wait", seen_again(expired(), INTERVAL_MS), (SUSPECT,)),
     Case("retention-time", "the log start moved", seen_again(expired(), INTERVAL_MS + 1, start=0, epoch=8), (SUSPECT,)),
     Case(
@@ -133,6 +146,22 @@ CASES = (
     Case("retention-time", "the oldest segment cannot hold what has not expired", unexpired(60), (FAIL,)),
     Case("retention-time", "what DeleteRecords hid has expired", hidden(1), (FAIL,)),
     Case("retention-time", "what DeleteRecords hid expires now", hidden(0), (PASS,), says="DeleteRecords hid"),
+    Case("retention-time", "a replica is behind at the first audit", out_of_sync(overdue()), (SUSPECT,)),
+    Case(
+        "retention-time",
+        "nothing bounds what DeleteRecords hid",
+        with_logs(hidden(1), extent(40, latest=None)),
+        (PASS,),
+        says="DeleteRecords hid",
+    ),
+    Case(
+        "retention-time",
+        "two partitions",
+        two_partitions(EXPIRED, replace(EXPIRED, expired=5, first_timestamp=NOW - 2_000_000)),
+        (SUSPECT,),
+        evidence={"oldest_timestamp": NOW - 2_000_000, "expired_records": 15},
+        partitions=(0, 1),
+    ),
     Case("retention-time", "for ever", overdue(live={"retention.ms": "-1"}), None),
     Case("retention-time", "for no time", overdue(live={"retention.ms": "0"}), (SUSPECT,)),
     Case("retention-time", "only compacted", overdue(live=COMPACT), None),
@@ -174,7 +203,9 @@ CASES = (
     Case("retention-size", "as many bytes as may be", sized(2_000), ()),
     Case("retention-size", "a segment, where none is kept", sized(1_001, retention_bytes="0"), (SUSPECT,)),
     Case("retention-size", "sizes are not told", sized(None), (UNDECIDABLE,), partitions=(0,)),
-    Case("retention-size", "longer than brokers wait", seen_again(large(), INTERVAL_MS + 1), (FAIL,)),
+    Case(
+        "retention-size", "longer than brokers wait", seen_again(large(), INTERVAL_MS + 1), (FAIL,), says="looked since"
+    ),
     Case("retention-size", "as long as brokers wait", seen_again(large(), INTERVAL_MS), (SUSPECT,)),
     Case("retention-size", "the log start moved", seen_again(large(), INTERVAL_MS + 1, start=1), (SUSPECT,)),
     Case(
@@ -223,6 +254,29 @@ CASES = (
         seen_again(large(LARGE, "compact,delete"), LARGE_MS + 1),
         (FAIL,),
     ),
+    Case("retention-size", "segments of an unknown size", without(sized(ANY_SEGMENT), "segment.bytes"), ()),
+    Case(
+        "retention-size",
+        "more than segments of an unknown size",
+        without(sized(ANY_SEGMENT + 1), "segment.bytes"),
+        (SUSPECT,),
+    ),
+    Case(
+        "retention-size",
+        "two partitions",
+        with_logs(sized(1), extent(log_bytes=2_001), extent(log_bytes=3_000), extent(log_bytes=2_000)),
+        (SUSPECT,),
+        evidence={"largest_log": 3_000},
+        partitions=(0, 1),
+    ),
+    Case(
+        "retention-size",
+        "one size is not told",
+        with_logs(sized(1), extent(log_bytes=2_001), extent(log_bytes=None)),
+        (UNDECIDABLE, SUSPECT),
+        partitions=(0,),
+    ),
+    Case("retention-size", "a policy that is not known", without(sized(2_001), "cleanup.policy"), None),
     Case("retention-size", "without a bound", sized(2_001, retention_bytes="-1"), None),
     Case("retention-size", "only compacted", sized(2_001, cleanup_policy="compact"), None),
     Case("retention-size", "in tiered storage", sized(2_001, remote_storage_enable="true"), None),
