@@ -20,7 +20,7 @@ from tests.audit.checks.cases import (
 )
 from tests.audit.subjects import HORIZON, subject
 from tests.audit.test_two_looks import COMPACT as COMPACTED
-from tests.audit.test_two_looks import DEAD, DIRTY, MINUTE, Log, one_key
+from tests.audit.test_two_looks import DEAD, DIRTY, MINUTE, Log, one_key, seen_empty
 from topicwarden.audit.counts import Counts, Pair
 from topicwarden.audit.history.memory import Past, Tombstone, Witness
 from topicwarden.audit.history.settle import look
@@ -51,6 +51,17 @@ def lagging(border: int) -> Log:
     log = one_key()
     log.horizon = replace(log.horizon, lagging=border)
     return log
+
+
+def hidden(**settings: str) -> Subject:
+    """The second look at a log that starts at offset 40, with records that DeleteRecords hid."""
+    log = Log(dict.fromkeys(range(40, 100), 5), {**DEAD, **{name.replace("_", "."): v for name, v in settings.items()}})
+    return seen_again(replace(seen_empty(log), start=40))
+
+
+def not_paired(pair: Pair) -> Subject:
+    """A log of which only the first and the last record of one key are known."""
+    return replace(one_key(), records={0: 5}, counts=replace(DIRTY, earliest_pair=pair)).subject()
 
 
 def without_size(log: Log) -> Subject:
@@ -219,6 +230,10 @@ CASES = (
     ),
     Case("compaction-ratio", "the size of this log is not told", one_size_untold(), (UNDECIDABLE,), partitions=(0,)),
     Case("compaction-ratio", "no key has two records", subject(Counts(records=3, keys=3), live=COMPACT), ()),
+    Case("compaction-ratio", "hidden records may be young", hidden(), (PASS,), says="DeleteRecords hid may be young"),
+    Case("compaction-ratio", "hidden records cannot be young", hidden(message_timestamp_after_max_ms="0"), (FAIL,)),
+    Case("compaction-ratio", "the first and the last record of a key", not_paired(Pair(3, 4, 5)), (SUSPECT,)),
+    Case("compaction-ratio", "the last record of a key is the newest", not_paired(Pair(3, 100, 5)), (PASS,)),
     Case("compaction-ratio", "not compacted", replace(one_key(), settings=DELETE).subject(), None),
     Case(
         "compaction-lag",
@@ -253,6 +268,10 @@ CASES = (
         replace(one_key(), settings={**DEAD, "max.compaction.lag.ms": str(2**63 - 1)}).subject(),
         None,
     ),
+    Case("compaction-lag", "hidden records may be young", hidden(), (PASS,), says="DeleteRecords hid may be young"),
+    Case("compaction-lag", "hidden records cannot be young", hidden(message_timestamp_after_max_ms="0"), (FAIL,)),
+    Case("compaction-lag", "the first and the last record of a key", not_paired(Pair(3, 4, 5)), (SUSPECT,)),
+    Case("compaction-lag", "the last record of a key is the newest", not_paired(Pair(3, 100, 5)), ()),
     Case("compaction-lag", "not compacted", replace(one_key(), settings={**DEAD, **DELETE}).subject(), None),
     Case("compaction-lag", "not on the cluster", absent(one_key().subject()), None),
     Case(
@@ -266,6 +285,10 @@ CASES = (
     Case("compaction-gap", "a cleaning took the first pair", cleaned(0), ()),
     Case("compaction-gap", "a cleaning took one of the first pair", cleaned(1), ()),
     Case("compaction-gap", "no cleaning", cleaned(50), ()),
+    Case(
+        "compaction-gap", "deleted up to a record that is gone", cleaned(start=8), (FAIL,), evidence={"cleaned_away": 8}
+    ),
+    Case("compaction-gap", "deleted up to the record behind it", cleaned(start=9), ()),
     Case("compaction-gap", "another leader", cleaned(epoch=8), ()),
     Case("compaction-gap", "truncated", cleaned(end=99), ()),
     Case("compaction-gap", "deleted up to the last record that is gone", cleaned(start=50), ()),
