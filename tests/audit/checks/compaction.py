@@ -105,6 +105,20 @@ def witnesses(*offsets: tuple[int, int | None], standing: int) -> Subject:
     return replace(before.subject(), past=past)
 
 
+def gone_elsewhere() -> Subject:
+    """A pair of partition 0 still stands, and a record of partition 1 is gone."""
+    of = witnesses((0, 1), standing=1)
+    assert of.past.look
+    held = (*of.past.look.witnesses, Witness(1, 6, 5, 7))
+    return replace(of, past=replace(of.past, look=replace(of.past.look, witnesses=held)))
+
+
+def standing_elsewhere() -> Subject:
+    """The first pair of partition 0 is at offset 50; a pair of partition 1 and a tombstone still stand before it."""
+    of = replace(one_key(), records={50: 5, 51: 5}).subject()
+    return replace(of, past=replace(of.past, standing=frozenset({Witness(1, 0, 5, 1), Witness(0, 3, 9, None)})))
+
+
 RIPE_MS = 10 * MINUTE + 5_000
 """``delete.retention.ms``, and the clocks."""
 
@@ -272,6 +286,7 @@ CASES = (
     Case("compaction-lag", "hidden records cannot be young", hidden(message_timestamp_after_max_ms="0"), (FAIL,)),
     Case("compaction-lag", "the first and the last record of a key", not_paired(Pair(3, 4, 5)), (SUSPECT,)),
     Case("compaction-lag", "the last record of a key is the newest", not_paired(Pair(3, 100, 5)), ()),
+    Case("compaction-lag", "another partition's pair", standing_elsewhere(), (SUSPECT,), evidence={"offset": 50}),
     Case("compaction-lag", "not compacted", replace(one_key(), settings={**DEAD, **DELETE}).subject(), None),
     Case("compaction-lag", "not on the cluster", absent(one_key().subject()), None),
     Case(
@@ -301,6 +316,7 @@ CASES = (
         replace(witnesses((0, None), (6, 7), standing=1), pairs={0: (Pair(4, 5, 5),)}),
         (),
     ),
+    Case("compaction-gap", "a cleaning of another partition", gone_elsewhere(), ()),
     Case("compaction-gap", "never seen before", subject(live=COMPACT), None),
     Case("compaction-gap", "not compacted", cleaned(settings=DELETE), None),
     Case(

@@ -26,6 +26,7 @@ from tests.audit.test_two_looks import Log, seen_empty
 from topicwarden.audit.counts import Counts
 from topicwarden.audit.horizon import Horizon
 from topicwarden.audit.subject import Subject
+from topicwarden.kafka.snapshot import Replicas
 
 DELETE = {"cleanup.policy": "delete"}
 EXPIRED = Counts(records=100, expired=10, first_timestamp=NOW - 1_000_000)
@@ -48,6 +49,16 @@ def latest(age: int, live: dict[str, str] | None = None, log_bytes: int | None =
 def two_partitions(*counts: Counts) -> Subject:
     of = with_counts(overdue(), *counts)
     return replace(with_logs(of, extent(), extent()), horizons={0: OVERDUE, 1: OVERDUE})
+
+
+def one_behind() -> Subject:
+    """Two partitions that have expired as a whole; a replica of partition 1 is behind."""
+    of = replace(two_partitions(EXPIRED, EXPIRED), horizons={0: HORIZON, 1: HORIZON})
+    old = extent(latest=NOW - EXPIRY_MS - 1)
+    of = with_logs(of, old, old)
+    assert of.live
+    states = (Replicas(0, 1, (1, 2, 3), (1, 2, 3)), Replicas(1, 1, (1, 2, 3), (1, 2)))
+    return replace(of, live=replace(of.live, replicas=states))
 
 
 def expired() -> Log:
@@ -161,6 +172,13 @@ CASES = (
         (SUSPECT,),
         evidence={"oldest_timestamp": NOW - 2_000_000, "expired_records": 15},
         partitions=(0, 1),
+    ),
+    Case(
+        "retention-time",
+        "the youngest has expired, and a replica of one of two partitions is behind",
+        one_behind(),
+        (SUSPECT,),
+        partitions=(0,),
     ),
     Case("retention-time", "for ever", overdue(live={"retention.ms": "-1"}), None),
     Case("retention-time", "for no time", overdue(live={"retention.ms": "0"}), (SUSPECT,)),
