@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-REPOSITORY = Path(__file__).parents[1]
-README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 COMMAND = Path(sys.executable).with_name("topicwarden")
 
 
@@ -70,16 +69,3 @@ def test_the_misspelt_setting_is_reported_as_shown(project: Path) -> None:
     answer = run(project, "check")
     assert answer.returncode == 1
     assert answer.stdout == shown
-
-
-def test_every_command_that_is_named_exists() -> None:
-    named = set(re.findall(r"topicwarden (audit|check|demo|init|plan|rules|sandbox|schema|show|import)\b", README))
-    for command in sorted(named):
-        assert run(REPOSITORY, command, "--help").returncode == 0, command
-
-
-def test_every_file_that_is_named_exists() -> None:
-    for path in set(re.findall(r"`((?:benchmarks|docs|validation|stacks|policies)/[\w./]+\.\w+)`", README)):
-        assert (REPOSITORY / path).is_file(), path
-    for target in set(re.findall(r"`?make (\w+)", README)):
-        assert re.search(rf"^{target}:", (REPOSITORY / "Makefile").read_text(), re.MULTILINE), target

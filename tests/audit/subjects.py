@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from topicwarden.audit.counts import Counts, Pair
 from topicwarden.audit.horizon import Horizon
+from topicwarden.audit.internal import recognised
 from topicwarden.audit.subject import Subject
+from topicwarden.kafka.groups import Group
 from topicwarden.kafka.snapshot import Extent, LiveTopic, Replicas, Snapshot
 from topicwarden.topic import Contents, Topic
 
@@ -57,3 +59,23 @@ def subject(
         counts={0: counts} if counts else {},
         pairs={0: pairs},
     )
+
+
+def internal(
+    name: str, replicas: tuple[int, ...] = (1, 2, 3), settings: Mapping[str, str] | None = None, *groups: Group
+) -> Subject:
+    """Return an undeclared topic ``name`` on brokers 1, 2 and 3, with one partition on ``replicas``.
+
+    Its role comes from ``name`` and the consumer ``groups``.
+    """
+    compact = {"cleanup.policy": "compact", "min.insync.replicas": "1"}
+    of = subject(live={**compact, **(settings or {})}, replicas=Replicas(0, replicas[0], replicas, replicas))
+    assert of.live
+    topic = replace(of.live.topic, name=name, replication_factor=len(replicas))
+    role = recognised([name], groups, {}).get(name)
+    return replace(of, declared=None, live=replace(of.live, topic=topic), internal=role)
+
+
+def with_brokers(of: Subject, *configs: Mapping[str, str]) -> Subject:
+    """Return the same topic; broker 1 has the first of ``configs``, broker 2 the second, and so on."""
+    return replace(of, snapshot=replace(of.snapshot, broker_configs=dict(enumerate(configs, 1))))

@@ -54,14 +54,15 @@ class Log:
     def look(self, after: int = 0) -> dict[str, Judgement]:
         """What each check says that says anything, ``after`` so many milliseconds."""
         self.now += after
-        seen = self._subject()
+        seen = self.subject()
         judged = judge(seen)
         self.settled = list(settle.settled(seen, judged))
         stones = [Tombstone(0, offset, key) for key, offset in self.deleted]
         self.last = settle.look(seen, judged, stones, {})
         return {check: one for check, said in judged.items() for one in said if one.message}
 
-    def _subject(self) -> Subject:
+    def subject(self) -> Subject:
+        """The topic as the next audit sees it now."""
         at: dict[int, list[int]] = {}
         for offset, key in sorted(self.records.items()):
             at.setdefault(key, []).append(offset)

@@ -48,7 +48,9 @@ def test_another_client_counts_the_same_in_every_partition(report: AuditReport, 
         null_keys[number] += key is None
         payload[number] += size
         largest[number] = max(largest[number], size)
-    for partition in facts(report, flights.EVENTS).partitions:
+    partitions = facts(report, flights.EVENTS).partitions
+    assert sum(partition.records for partition in partitions) == counts.total() > 0
+    for partition in partitions:
         number = partition.partition
         assert (partition.records, partition.null_keys) == (counts[number], null_keys[number])
         assert (partition.payload_bytes, partition.largest_record) == (payload[number], largest[number])
@@ -81,6 +83,7 @@ def test_what_is_certified_as_rolled_has_left_every_brokers_active_segment(
 ) -> None:
     snapshot = cluster.snapshot({cache.TOPIC, flights.AIRCRAFT, flights.EVENTS})
     borders = horizons(cluster, snapshot, snapshot.topics.values())
+    assert {topic for topic, _ in borders} == {cache.TOPIC, flights.AIRCRAFT, flights.EVENTS}
     # The certificate may come late, and may never come early.
     for (topic, partition), border in borders.items():
         assert border.rolled > 0, topic

@@ -197,5 +197,6 @@ def test_a_broker_that_is_back_is_in_sync_again(look: Look, servers: list[str], 
     deadline = time.monotonic() + 30
     while found(back := look((partitions.TOPIC,)), Verdict.FAIL):
         assert time.monotonic() < deadline, found(back, Verdict.FAIL)
-    assert all(len(state.in_sync) == 2 for state in facts(back, partitions.TOPIC).partitions)
+    in_sync = [len(state.in_sync) for state in facts(back, partitions.TOPIC).partitions]
+    assert in_sync == [2] * partitions.PARTITIONS
     assert partitions.refused_writes(servers) == []

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.audit.subjects import HORIZON, subject
+from tests.audit.subjects import HORIZON, internal, subject, with_brokers
 from tests.audit.test_two_looks import DEAD, DIRTY, Log, seen_empty
 from topicwarden.audit.checks import CHECKS, READS_RECORDS
 from topicwarden.audit.following import Following
@@ -17,26 +17,12 @@ from topicwarden.audit.ranges import Range
 from topicwarden.audit.slices import Slice
 from topicwarden.audit.subject import Judgement, Read, Subject
 from topicwarden.kafka.groups import Group
-from topicwarden.kafka.snapshot import Extent, Replicas
+from topicwarden.kafka.snapshot import Extent
 from topicwarden.topic import INTERNAL_TOPICS
 from topicwarden.verdict import Verdict
 
 GROUPS = "__consumer_offsets"
-COMPACT = {"cleanup.policy": "compact", "min.insync.replicas": "1"}
 FAIL, PASS, UNDECIDABLE = Verdict.FAIL, Verdict.PASS, Verdict.UNDECIDABLE
-
-
-def internal(name: str, replicas: tuple[int, ...] = (1, 2, 3), settings: dict[str, str] | None = None) -> Subject:
-    """A topic of that name on brokers 1, 2 and 3, with one partition on ``replicas``."""
-    of = subject(live={**COMPACT, **(settings or {})}, replicas=Replicas(0, replicas[0], replicas, replicas))
-    assert of.live
-    topic = replace(of.live.topic, name=name, replication_factor=len(replicas))
-    found = recognised([name], (), {})
-    return replace(of, declared=None, live=replace(of.live, topic=topic), internal=found.get(name))
-
-
-def with_brokers(of: Subject, settings: dict[str, str]) -> Subject:
-    return replace(of, snapshot=replace(of.snapshot, broker_configs={1: settings}))
 
 
 def judged(check: str, of: Subject) -> list[Judgement]:
@@ -153,8 +139,8 @@ def test_of_an_endless_log_the_head_is_read_and_the_borders_lie_within(size: int
 )
 def test_what_lies_behind_the_head_counts_as_dirty_but_for_a_segment(size: int, lag: str, proven: bool) -> None:
     class Head(Log):
-        def _subject(self) -> Subject:
-            return replace(super()._subject(), reading={0: Read(0, 100, 0)})
+        def subject(self) -> Subject:
+            return replace(super().subject(), reading={0: Read(0, 100, 0)})
 
     log: Log = Head(
         dict.fromkeys(range(100), 5),

@@ -54,7 +54,10 @@ def test_actionlint_finds_nothing() -> None:
 
 @pytest.mark.parametrize("file", [*FILES, *ACTIONS], ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_actions_of_others_are_pinned_to_a_commit(file: Path) -> None:
-    for used in re.findall(r"uses: (.+)", file.read_text(encoding="utf-8")):
+    text = file.read_text(encoding="utf-8")
+    found = re.findall(r"uses: (.+)", text)
+    assert len(found) == text.count("uses:")
+    for used in found:
         assert used.startswith("./") or re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), used
 
 
@@ -101,10 +104,15 @@ def test_gitlabs_jobs_do_the_same_and_exclude_one_another() -> None:
 
 def test_gitlabs_shell_lines_parse() -> None:
     gitlab = load(REPOSITORY / ".gitlab-ci.yml")
-    for job in gitlab.values():
-        for part in ("before_script", "script", "after_script"):
-            for lines in job.get(part, []) if isinstance(job, dict) else []:
-                run("bash", "-n", "-c", lines)
+    scripts = [
+        lines
+        for job in gitlab.values()
+        for part in ("before_script", "script", "after_script")
+        for lines in (job.get(part, []) if isinstance(job, dict) else [])
+    ]
+    assert scripts
+    for lines in scripts:
+        run("bash", "-n", "-c", lines)
 
 
 def steps(workflow: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
