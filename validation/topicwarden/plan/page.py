@@ -142,4 +142,5 @@ the brokers' disks, that whatever was lost was predicted by the plan just before
 | `python -m tests.guards --sequences 48 --first 1 --seed 7` | 48 | 29 | 6 | 0 |
 
 A sequence is the history of one topic; twelve topics share a project and its commands. Not drawn: brokers with
-different defaults (tested in `test_losses.py`), share groups, and tiered storage."""
+different defaults (tested in `test_losses.py`), share groups and tiered storage (tested in `test_newest.py`, on
+Kafka 4.3)."""
