@@ -54,5 +54,6 @@ def subject(
         live=LiveTopic(topic, "id", sources or dict.fromkeys(config, "DEFAULT_CONFIG"), (state,), {0: extent}),
         horizons={0: horizon},
         counts={0: counts} if counts else {},
+        committed={0: counts} if counts else {},
         pairs={0: pairs},
     )

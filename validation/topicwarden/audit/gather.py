@@ -45,6 +45,7 @@ class Evidence:
     snapshot: Snapshot
     horizons: Mapping[PartitionOf, Horizon]
     counts: Mapping[PartitionOf, Counts]
+    committed: Mapping[PartitionOf, Counts]
     pairs: Mapping[PartitionOf, tuple[Pair, ...]]
     placements: Mapping[str, Placement]
     scan_seconds: float
@@ -96,9 +97,9 @@ def gather(spark: SparkSession, request: Request, progress: Progress, history: H
         with open_cluster(request.connection) as cluster:
             log_starts = cluster.log_starts([part.place for part in parts])
         pairs = superseded_pairs(spark, request.connection, parts, outcome.counts)
-        scanned = Scanned(tuple(wanted), tuple(parts), outcome.counts)
-        counts, placements = settled(spark, request.connection, scanned, rules, declared)
-        deleted = recall.committed(spark, request.connection, _deleted(snapshot, counts, same))
+        scanned = Scanned(snapshot, tuple(wanted), tuple(parts), outcome.counts)
+        committed, placements = settled(spark, request.connection, scanned, rules, declared, rate=request.bounds.rate)
+        deleted = recall.committed(spark, request.connection, _deleted(snapshot, outcome.counts, same))
     except (PySparkException, Py4JJavaError) as error:
         raise Refusal(f"the scan did not end: {_root_cause(error)}; is the cluster still there? audit again") from error
     history.notes += outcome.notes
@@ -106,7 +107,8 @@ def gather(spark: SparkSession, request: Request, progress: Progress, history: H
     return Evidence(
         snapshot=snapshot,
         horizons={**borders, **outcome.horizons},
-        counts=counts,
+        counts=outcome.counts,
+        committed=committed,
         pairs=pairs,
         placements=placements,
         scan_seconds=scan_seconds,

@@ -23,15 +23,13 @@ from pyspark.storagelevel import StorageLevel
 from topicwarden.audit.algorithms import BY_NAME, DECLARED, HASHES
 from topicwarden.audit.counts import Counts
 from topicwarden.audit.placement import Misplaced, Placement, SampledKey, Study, conclude, scores
-from topicwarden.audit.ranges import Range, pack, read
+from topicwarden.audit.ranges import COMMITTED, Range, pack, read
 from topicwarden.kafka.connection import Connection
 from topicwarden.policies.own_partitioners import refused
 from topicwarden.topic import Contents
 
 SAMPLE_KEYS = 10_000
 """Of a topic, about: enough to tell one in a thousand."""
-
-_COMMITTED = {"isolation.level": "read_committed"}
 
 
 class UnusableModule(Exception):
@@ -108,7 +106,7 @@ def _places(spark: SparkSession, connection: Connection, topics: list[Keys]) -> 
     schema = "array<struct<part:int,topic:int,partition:int,rate:int>>"
     numbered = spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(known)), schema)))
     return (
-        read(spark, connection, pack(spark, (one for _, _, one in ranges)), _COMMITTED)
+        read(spark, connection, pack(spark, (one for _, _, one in ranges)), COMMITTED)
         .where(F.col("key").isNotNull())
         .groupBy("part", "key")
         .agg(F.min("offset").alias("first"), F.max("offset").alias("last"), *(F.min(n).alias(n) for n in HASHES))
