@@ -179,7 +179,7 @@ MURMUR2 = Contents(partitioner="murmur2")
 
 
 def placed(kind: Kind, misplaced: Misplaced | None, *algorithms: str, several: int = 0, failed: str = "") -> Subject:
-    study = Study(9, several, (((0, 1), (1, 2)),), (), {0: misplaced} if misplaced else {}, failed)
+    study = Study(9, (), several, (((0, 1), (1, 2)),), (), {0: misplaced} if misplaced else {}, failed)
     placement = Placement(kind, 6, 9, dict.fromkeys(algorithms, 0.5), algorithms, (4, 6), study)
     return replace(subject(Counts(records=9, keys=9), contents=MURMUR2), placement=placement)
 
@@ -244,7 +244,7 @@ def test_a_key_in_several_partitions_may_have_more_than_it_has_in_one(
     kind: Kind, several: int | None, expected: list[Verdict]
 ) -> None:
     counts = Counts(records=9, keys=3, hottest=5)
-    study = None if several is None else Study(3, several, (((0, 1), (1, 1)),), ())
+    study = None if several is None else Study(3, (), several, (((0, 1), (1, 1)),), ())
     placement = Placement(kind, 4, 3, {}, study=study)
     of = replace(subject(contents=Contents(key_max_share=0.5)), committed=dict.fromkeys(range(4), counts))
     assert verdicts(judged("hot-key", replace(of, placement=placement))) == expected

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.cluster.findings import finding
-from tests.contents.transactions import ABORTED, COMPACTED, MIXED, SKEWED, wrong
+from tests.contents.transactions import ABORTED, COMPACTED, MIXED, PLACED, PLACED_KEYS, SKEWED, wrong
 from topicwarden.audit import committed
 from topicwarden.audit.checks import OF_ALL_PARTITIONS
 from topicwarden.cli.audit import Look
@@ -99,3 +99,10 @@ def test_no_fail_rests_on_records_that_may_all_be_aborted(bounded: AuditReport) 
     )
     for check in OF_ALL_PARTITIONS:
         assert finding(bounded, SKEWED, check).verdict is Verdict.UNDECIDABLE
+
+
+def test_the_partitioner_is_told_from_committed_keys(report: AuditReport) -> None:
+    assert finding(report, PLACED, "key-partition").verdict is Verdict.PASS
+    told = finding(report, PLACED, "key-in-several-partitions")
+    assert (told.verdict, told.message) == (Verdict.PASS, "every key lies where murmur2 puts it")
+    assert (told.evidence["keys"], told.evidence["score_murmur2"]) == (PLACED_KEYS, 1.0)

@@ -17,7 +17,8 @@ from topicwarden.sandbox.stories.admin import connected
 HOUR_MS = 3_600_000
 YEAR_MS = 365 * 24 * HOUR_MS
 MIXED, COMPACTED = "transactions.mixed", "transactions.compacted"
-ABORTED, SKEWED = "transactions.aborted", "transactions.skewed"
+ABORTED, SKEWED, PLACED = "transactions.aborted", "transactions.skewed", "transactions.placed"
+PLACED_KEYS = 200
 KEY = uuid.UUID(int=7)
 HEADERS: Mapping[str, bytes] = {"trace-id": b"t", "tenant": b"a"}
 KINDS = 13
@@ -56,9 +57,12 @@ def fill(servers: Sequence[str]) -> list[Producer]:
         admin.create_topics(
             [
                 NewTopic(
-                    name, 3 if name == SKEWED else 1, 1, topic_configs=accept | (compacted if name == COMPACTED else {})
+                    name,
+                    3 if name in (SKEWED, PLACED) else 1,
+                    1,
+                    topic_configs=accept | (compacted if name == COMPACTED else {}),
                 )
-                for name in (MIXED, COMPACTED, ABORTED, SKEWED)
+                for name in (MIXED, COMPACTED, ABORTED, SKEWED, PLACED)
             ]
         )
     left = []
@@ -84,7 +88,21 @@ def fill(servers: Sequence[str]) -> list[Producer]:
     _send(aborting, ABORTED, range(1_200), True)
     aborting.abort_transaction()
     _send(Producer({"bootstrap.servers": ",".join(servers)}), ABORTED, [0] * 10, True)
+    _placed(servers)
     return [*left, *_skewed(servers)]
+
+
+def _placed(servers: Sequence[str]) -> None:
+    """Committed keys lie where murmur2 puts them; those of an aborted transaction lie anywhere."""
+    right = Producer({"bootstrap.servers": ",".join(servers), "partitioner": "murmur2"})
+    for number in range(PLACED_KEYS):
+        right.produce(PLACED, b"x", f"key-{number}")
+    right.flush()
+    aborting = _transactional(servers, PLACED)
+    for number in range(300):
+        aborting.produce(PLACED, b"x", f"key-{number}", partition=number % 3)
+    aborting.flush()
+    aborting.abort_transaction()
 
 
 def _skewed(servers: Sequence[str]) -> Iterator[Producer]:
