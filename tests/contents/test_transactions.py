@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from tests.cluster.findings import finding
-from tests.contents.transactions import ABORTED, COMPACTED, MIXED, PLACED, PLACED_KEYS, SKEWED, wrong
+from tests.contents.transactions import (
+    ABORTED,
+    COMPACTED,
+    FUTURE_KIND,
+    KINDS,
+    MIXED,
+    PLACED,
+    PLACED_KEYS,
+    REMEMBERED,
+    SKEWED,
+    send,
+    transactional,
+    wrong,
+)
 from topicwarden.audit import committed
 from topicwarden.audit.checks import OF_ALL_PARTITIONS
-from topicwarden.cli.audit import Look
+from topicwarden.cli.audit import Look, Options, auditing
 from topicwarden.finding import AuditReport
-from topicwarden.verdict import Verdict
+from topicwarden.project import Project
+from topicwarden.verdict import Reading, Verdict
 
 OF_ANY_TOPIC = (
     "header",
@@ -72,11 +87,11 @@ def test_the_largest_record_of_a_finding_is_committed(report: AuditReport) -> No
 
 
 @pytest.fixture(scope="module")
-def bounded(written: None, look: Look) -> Iterator[AuditReport]:
+def bounded(written: None, look: Look) -> AuditReport:
     """The report of an audit that reads no partition again."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(committed, "MOST_RECORDS", 0)
-        yield look(("transactions.*",))
+        return look(("transactions.*",))
 
 
 @pytest.mark.parametrize("check", [check for check in OF_ANY_TOPIC if check != "timestamp-late"])
@@ -106,3 +121,52 @@ def test_the_partitioner_is_told_from_committed_keys(report: AuditReport) -> Non
     told = finding(report, PLACED, "key-in-several-partitions")
     assert (told.verdict, told.message) == (Verdict.PASS, "every key lies where murmur2 puts it")
     assert (told.evidence["keys"], told.evidence["score_murmur2"]) == (PLACED_KEYS, 1.0)
+
+
+def test_an_audit_of_what_is_new_counts_as_one_of_everything(
+    written: None, project: Project, servers: list[str], tmp_path: Path
+) -> None:
+    """A transaction that is open in one audit is aborted or committed in the next.
+
+    No record is stamped in the future, as a partition with such records is read in full.
+    """
+    history = str(tmp_path / "history")
+
+    def audited(since: Reading) -> AuditReport:
+        with auditing(project, "dev", options=Options(history, since)) as look:
+            return look((REMEMBERED,))
+
+    plain = Producer({"bootstrap.servers": ",".join(servers)})
+    aborting, committing = (transactional(servers, f"{REMEMBERED}-{number}") for number in range(2))
+    send(plain, REMEMBERED, _past(2 * KINDS), keyless=True)
+    audited(Reading.LAST)
+    send(aborting, REMEMBERED, _past(100), keyless=True)
+    send(committing, REMEMBERED, _past(60), keyless=True)
+    send(plain, REMEMBERED, _past(40), keyless=True)
+    for report in audited(Reading.LAST), audited(Reading.ALL):
+        assert counted(report) == expected_of(servers), "while both are open"
+    aborting.abort_transaction()
+    committing.commit_transaction()
+    send(plain, REMEMBERED, _past(3), keyless=True)
+    new = audited(Reading.LAST)
+    assert new.notes == []
+    assert new.remembered_records > 200
+    for report in new, audited(Reading.ALL):
+        assert counted(report) == expected_of(servers), "when both have ended"
+
+
+REMEMBERED_CHECKS = {*OF_ANY_TOPIC, "null-key"} - {"timestamp-future"}
+
+
+def _past(numbers: int) -> list[int]:
+    return [number for number in range(numbers) if number % KINDS != FUTURE_KIND]
+
+
+def counted(report: AuditReport) -> dict[str, object]:
+    """The number of records in each finding about contents."""
+    return {check: finding(report, REMEMBERED, check).evidence["records"] for check in REMEMBERED_CHECKS}
+
+
+def expected_of(servers: list[str]) -> dict[str, int]:
+    found = wrong(servers, REMEMBERED)
+    return {check: len(found[check]) for check in REMEMBERED_CHECKS}

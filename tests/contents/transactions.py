@@ -18,11 +18,14 @@ HOUR_MS = 3_600_000
 YEAR_MS = 365 * 24 * HOUR_MS
 MIXED, COMPACTED = "transactions.mixed", "transactions.compacted"
 ABORTED, SKEWED, PLACED = "transactions.aborted", "transactions.skewed", "transactions.placed"
+REMEMBERED = "transactions.remembered"
 PLACED_KEYS = 200
 KEY = uuid.UUID(int=7)
 HEADERS: Mapping[str, bytes] = {"trace-id": b"t", "tenant": b"a"}
 KINDS = 13
 """Of records: the first is in order, the others break a rule each, or two."""
+
+FUTURE_KIND = 6
 
 
 def write(producer: Producer, topic: str, number: int, *, keyless: bool = True) -> None:
@@ -38,7 +41,7 @@ def write(producer: Producer, topic: str, number: int, *, keyless: bool = True) 
     values[12] = b""
     keys = {2: "not a UUID", 10: None if keyless else "neither"}
     headers: dict[int, dict[str, bytes]] = {3: {}, 4: {"trace-id": b"t"}}
-    stamps = {6: now + YEAR_MS, 7: now - 48 * HOUR_MS, 8: now // 1000}
+    stamps = {FUTURE_KIND: now + YEAR_MS, 7: now - 48 * HOUR_MS, 8: now // 1000}
     producer.produce(
         topic,
         values.get(kind, good),
@@ -62,32 +65,32 @@ def fill(servers: Sequence[str]) -> list[Producer]:
                     1,
                     topic_configs=accept | (compacted if name == COMPACTED else {}),
                 )
-                for name in (MIXED, COMPACTED, ABORTED, SKEWED, PLACED)
+                for name in (MIXED, COMPACTED, ABORTED, SKEWED, PLACED, REMEMBERED)
             ]
         )
     left = []
     for topic, keyless in (MIXED, True), (COMPACTED, False):
-        first, second, third, other = (_transactional(servers, f"{topic}-{number}") for number in range(4))
+        first, second, third, other = (transactional(servers, f"{topic}-{number}") for number in range(4))
         plain = Producer({"bootstrap.servers": ",".join(servers), "linger.ms": 0})
-        _send(plain, topic, range(2 * KINDS), keyless)  # committed, and more of a kind than a finding names
-        _send(first, topic, range(60), keyless)
-        _send(second, topic, range(1_500), keyless)  # aborted, among the others
-        _send(third, topic, range(70), keyless)
-        _send(first, topic, range(40), keyless)
+        send(plain, topic, range(2 * KINDS), keyless)  # committed, and more of a kind than a finding names
+        send(first, topic, range(60), keyless)
+        send(second, topic, range(1_500), keyless)  # aborted, among the others
+        send(third, topic, range(70), keyless)
+        send(first, topic, range(40), keyless)
         first.commit_transaction()
-        _send(plain, topic, range(30), keyless)
+        send(plain, topic, range(30), keyless)
         second.abort_transaction()
         third.commit_transaction()
         first.begin_transaction()
-        _send(first, topic, range(1_200), keyless)
+        send(first, topic, range(1_200), keyless)
         first.abort_transaction()
-        _send(other, topic, range(50), keyless)  # stays open, and holds back what comes after
-        _send(plain, topic, range(20), keyless)
+        send(other, topic, range(50), keyless)  # stays open, and holds back what comes after
+        send(plain, topic, range(20), keyless)
         left.append(other)
-    aborting = _transactional(servers, ABORTED)
-    _send(aborting, ABORTED, range(1_200), True)
+    aborting = transactional(servers, ABORTED)
+    send(aborting, ABORTED, range(1_200), True)
     aborting.abort_transaction()
-    _send(Producer({"bootstrap.servers": ",".join(servers)}), ABORTED, [0] * 10, True)
+    send(Producer({"bootstrap.servers": ",".join(servers)}), ABORTED, [0] * 10, True)
     _placed(servers)
     return [*left, *_skewed(servers)]
 
@@ -98,7 +101,7 @@ def _placed(servers: Sequence[str]) -> None:
     for number in range(PLACED_KEYS):
         right.produce(PLACED, b"x", f"key-{number}")
     right.flush()
-    aborting = _transactional(servers, PLACED)
+    aborting = transactional(servers, PLACED)
     for number in range(300):
         aborting.produce(PLACED, b"x", f"key-{number}", partition=number % 3)
     aborting.flush()
@@ -112,7 +115,7 @@ def _skewed(servers: Sequence[str]) -> Iterator[Producer]:
         plain.produce(SKEWED, b"x", str(number), partition=number % 3)
     plain.flush()
     for name, finish in ("aborted", True), ("open", False):
-        producer = _transactional(servers, f"{SKEWED}-{name}")
+        producer = transactional(servers, f"{SKEWED}-{name}")
         for _ in range(500):
             producer.produce(SKEWED, b"x", "hot", partition=1)
         producer.flush()
@@ -122,7 +125,8 @@ def _skewed(servers: Sequence[str]) -> Iterator[Producer]:
             yield producer
 
 
-def _transactional(servers: Sequence[str], name: str) -> Producer:
+def transactional(servers: Sequence[str], name: str) -> Producer:
+    """Return a producer that has begun a transaction."""
     producer = Producer(
         {
             "bootstrap.servers": ",".join(servers),
@@ -136,7 +140,8 @@ def _transactional(servers: Sequence[str], name: str) -> Producer:
     return producer
 
 
-def _send(producer: Producer, topic: str, numbers: Sequence[int], keyless: bool) -> None:
+def send(producer: Producer, topic: str, numbers: Sequence[int], keyless: bool) -> None:
+    """Write the records of these numbers, and wait until they are stored."""
     for number in numbers:
         write(producer, topic, number, keyless=keyless)
     assert producer.flush(30) == 0
