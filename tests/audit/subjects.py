@@ -48,10 +48,11 @@ def subject(
     topic = Topic("t", 1, 3, config)
     state = replicas or Replicas(0, 1, (1, 2, 3), (1, 2, 3))
     extent = Extent(0, 100, 100, NOW, 99, 1_000)
+    seen = LiveTopic(topic, "id", sources or dict.fromkeys(config, "DEFAULT_CONFIG"), (state,), {0: extent})
     return Subject(
-        snapshot=Snapshot("c", NOW, {1: None, 2: None, 3: None}, {}, {}),
+        snapshot=Snapshot("c", NOW, {1: None, 2: None, 3: None}, {}, {topic.name: seen}),
         declared=replace(topic, config=dict(declared or {}), contents=contents or Contents()),
-        live=LiveTopic(topic, "id", sources or dict.fromkeys(config, "DEFAULT_CONFIG"), (state,), {0: extent}),
+        live=seen,
         horizons={0: horizon},
         counts={0: counts} if counts else {},
         committed={0: counts} if counts else {},

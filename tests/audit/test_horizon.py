@@ -29,6 +29,10 @@ class Log:
     def batch_starts(self, _: Snapshot, offsets: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
         return {place: max(start for start in self.batches if start <= at) for place, at in offsets.items()}
 
+    def batch_timestamps(self, _: Snapshot, offsets: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
+        starts = self.batch_starts(_, offsets)
+        return {place: max(self.timestamps[starts[place] : at + 1]) for place, at in offsets.items()}
+
     def first_offsets_at(self, times: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], tuple[int, int]]:
         return {
             place: next((offset, stamp) for offset, stamp in enumerate(self.timestamps) if stamp >= time)
@@ -81,6 +85,13 @@ def test_an_open_transaction_holds_back_the_cleaner(stable: int, cleanable: int,
     log = Log(NOW - 9_000, NOW - 8_000, NOW - 7_000, NOW)
     found = horizon(log, stable, cleanup_policy="compact")
     assert (found.cleanable, found.held_by) == (cleanable, by)
+
+
+def test_an_open_transaction_holds_back_the_segment_that_it_begins_in() -> None:
+    """Found on a broker: the last stable offset was 38, and the cleaner went up to 28, where that segment began."""
+    log = Log(NOW - 90_000, NOW - 9_000, NOW - 8_000, NOW - 7_000, NOW)
+    found = horizon(log, 3, cleanup_policy="compact", segment_ms="5000")
+    assert (found.rolled, found.cleanable, found.held_by) == (4, 1, "an open transaction")
 
 
 def test_min_compaction_lag_holds_back_the_cleaner() -> None:

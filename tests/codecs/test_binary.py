@@ -63,6 +63,17 @@ def test_avro_lengths_are_bounded_before_anything_is_allocated(
     assert [one.outcome for one in judge.values(avro(schema), [value])] == [outcome]
 
 
+@pytest.mark.parametrize("schema", ["none", {"type": "none"}, {"type": "array", "items": "none"}, ["null", "none"]])
+def test_an_avro_schema_of_an_unknown_type_cannot_be_used_for_the_same_reason_each_time(
+    judge: Judge, schema: Any
+) -> None:
+    """Avro 1.12 numbers what it cannot resolve, and its message with it: no two readers would agree on the reason."""
+    first, second = judge.values(avro(schema), [b"\x00"]) + judge.values(avro(schema), [b"\x00"])
+    assert first.outcome == UNDECIDABLE
+    assert first.reason == second.reason
+    assert "Undefined schema: " in first.reason
+
+
 PAYMENT = 'syntax = "proto3"; message Payment { int64 id = 1; Payment below = 2; string note = 3; }'
 GROUP = 'syntax = "proto2"; message M { optional group G = 1 { optional int32 a = 2; } required int32 b = 3; }'
 

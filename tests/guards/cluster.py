@@ -26,6 +26,8 @@ from topicwarden.sandbox.files import cleaner_checkpoint
 T = TypeVar("T")
 
 BROKERS: Final = (1, 2, 3)
+_PORT: Final = 27092
+"""Below the ports that systems give to clients: a stopped broker finds its own free again."""
 _HURRIED: Final = {
     "log.retention.check.interval.ms": "700",
     "log.initial.task.delay.ms": "500",
@@ -243,7 +245,7 @@ def hurried_cluster(folder: Path) -> Iterator[HurriedCluster]:
     with own_cache(folder):
         sandbox = sandbox_of(project_of(folder / "sandbox", {}))
         try:
-            sandbox.up(brokers=len(BROKERS), overrides=_HURRIED, heap="384m")
+            sandbox.up(brokers=len(BROKERS), overrides=_HURRIED, heap="384m", port=_PORT)
             cluster = HurriedCluster(sandbox, folder)
             try:
                 yield cluster

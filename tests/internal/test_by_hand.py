@@ -23,7 +23,7 @@ from topicwarden.verdict import Verdict
 
 GROUPS = "__consumer_offsets"
 COMPACT = {"cleanup.policy": "compact", "min.insync.replicas": "1"}
-FAIL, SUSPECT, UNDECIDABLE = Verdict.FAIL, Verdict.SUSPECT, Verdict.UNDECIDABLE
+FAIL, PASS, UNDECIDABLE = Verdict.FAIL, Verdict.PASS, Verdict.UNDECIDABLE
 
 
 def internal(name: str, replicas: tuple[int, ...] = (1, 2, 3), settings: dict[str, str] | None = None) -> Subject:
@@ -48,9 +48,9 @@ def judged(check: str, of: Subject) -> list[Judgement]:
     [
         (GROUPS, (1, 2, 3), "3", []),
         (GROUPS, (1,), "3", [FAIL]),  # created while one broker was up
-        (GROUPS, (1,), "1", [SUSPECT]),  # as was asked for
+        (GROUPS, (1,), "1", [UNDECIDABLE]),  # as was asked for
         (GROUPS, (1, 2, 3), "5", []),  # there are only three brokers
-        ("app-x-changelog", (1,), "3", [SUSPECT]),
+        ("app-x-changelog", (1,), "3", [UNDECIDABLE]),
     ],
 )
 def test_replicas_against_what_the_brokers_ask_for(
@@ -67,7 +67,7 @@ def test_writes_that_are_on_one_broker_or_that_one_broker_stops(least: str, susp
     of = internal("__transaction_state", settings={"min.insync.replicas": least})
     brokers = {"transaction.state.log.replication.factor": "3", "transaction.state.log.min.isr": "2"}
     found = judged("internal-replication", with_brokers(of, brokers))
-    assert [one.verdict for one in found] == [SUSPECT] * suspected
+    assert [one.verdict for one in found] == [UNDECIDABLE] * suspected
     assert all(one.remedy == "set min.insync.replicas=2" for one in found)
 
 
@@ -76,14 +76,14 @@ def test_fewer_replicas_than_min_insync_replicas_refuse_nothing() -> None:
     assert judged("min-insync-replicas", of) == []
 
 
-def test_a_partition_of_a_terabyte_is_suspect_beside_small_ones() -> None:
+def test_a_partition_of_a_terabyte_is_undecidable_beside_small_ones() -> None:
     of = internal(GROUPS, settings={"segment.bytes": str(100 << 20)})
     assert of.live
     sizes = {number: Extent(0, 10, 10, None, None, 20 << 20) for number in range(49)}
     assert judged("internal-size", replace(of, live=replace(of.live, extents=sizes))) == []
     grown = {**sizes, 49: Extent(0, 10, 10, None, None, 952_000_000_000)}
     (found,) = judged("internal-size", replace(of, live=replace(of.live, extents=grown)))
-    assert (found.verdict, found.partitions) == (SUSPECT, (49,))
+    assert (found.verdict, found.partitions) == (UNDECIDABLE, (49,))
 
 
 def test_what_may_not_be_read_is_said_once_and_not_passed() -> None:
@@ -98,11 +98,11 @@ def test_groups_that_may_be_hidden_are_said() -> None:
     assert judged("group-lag", replace(of, following=Following())) == []
 
 
-def test_a_committed_offset_of_a_topic_that_the_member_no_longer_reads_is_suspect_only() -> None:
+def test_a_committed_offset_of_a_topic_that_the_member_no_longer_reads_is_undecidable() -> None:
     of = subject()
     assert of.live
     live = replace(of.live, extents={0: Extent(50, 100, 100, None, None, None)})
-    for assigned, verdict in ((frozenset({("t", 0)}), FAIL), (frozenset({("other", 0)}), SUSPECT)):
+    for assigned, verdict in ((frozenset({("t", 0)}), FAIL), (frozenset({("other", 0)}), UNDECIDABLE)):
         group = Group("g", "Stable", 1, {("t", 0): 20}, assigned)
         (found,) = judged("group-lag", replace(of, live=live, following=Following((group,), {0: 100})))
         assert found.verdict is verdict
@@ -167,4 +167,4 @@ def test_what_lies_behind_the_head_counts_as_dirty_but_for_a_segment(size: int, 
     log = seen_empty(log)
     log.look()
     said = log.look(after=365 * 24 * 3_600_000)["compaction-ratio"]
-    assert said.verdict is (FAIL if proven else SUSPECT)
+    assert said.verdict is (FAIL if proven else PASS)

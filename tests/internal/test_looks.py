@@ -13,7 +13,7 @@ from topicwarden.verdict import Verdict
 CONNECTS = (connect.CONFIGS, connect.OFFSETS, connect.STATUS)
 STREAMS = (streams.CHANGELOG, streams.REPARTITION, streams.WINDOWED)
 KAFKAS = ("__consumer_offsets", "__transaction_state")
-FAIL, SUSPECT, PASS = Verdict.FAIL, Verdict.SUSPECT, Verdict.PASS
+FAIL, SUSPECT, PASS, UNDECIDABLE = Verdict.FAIL, Verdict.SUSPECT, Verdict.PASS, Verdict.UNDECIDABLE
 
 
 def test_everything_is_in_order_as_connect_and_streams_make_it(looks: Looks) -> None:
@@ -58,9 +58,9 @@ def test_offsets_of_groups_that_are_deleted_by_time_fail(looks: Looks) -> None:
     assert finding(looks.offsets, "__consumer_offsets", "internal-policy").verdict is FAIL
 
 
-def test_what_may_be_lawful_or_is_known_by_its_name_alone_is_suspect(looks: Looks) -> None:
+def test_what_may_be_lawful_or_is_known_by_its_name_alone_is_undecidable(looks: Looks) -> None:
     for topic in (streams.WINDOWED, NAME_ALONE):
-        assert finding(looks.broken, topic, "internal-policy").verdict is SUSPECT
+        assert finding(looks.broken, topic, "internal-policy").verdict is UNDECIDABLE
     assert "its name alone" in finding(looks.broken, NAME_ALONE, "topic-undeclared").message
 
 
@@ -86,26 +86,28 @@ def test_what_a_group_has_lost_is_found_to_the_record(looks: Looks) -> None:
     reader, asleep = lag(looks, "lag.lost")
     assert (reader.verdict, reader.partitions) == (FAIL, [0])
     assert reader.evidence == {"group": "reader", "members": 1, "lost_offsets": 30}
-    assert (asleep.verdict, asleep.evidence) == (SUSPECT, {"groups": 1, "group": "asleep", "offsets": 20})
+    assert (asleep.verdict, asleep.evidence) == (UNDECIDABLE, {"groups": 1, "group": "asleep", "offsets": 20})
     assert "group asleep: 20 offsets in 1 partition" in asleep.because
 
 
-def test_a_group_whose_members_are_gone_is_suspect_only(looks: Looks) -> None:
+def test_a_group_whose_members_are_gone_is_undecidable(looks: Looks) -> None:
     found = [one for one in looks.later.of_topic("lag.lost") if one.check == "group-lag"]
-    assert [(one.verdict, one.evidence["offsets"]) for one in found] == [(SUSPECT, 50)]
+    assert [(one.verdict, one.evidence["offsets"]) for one in found] == [(UNDECIDABLE, 50)]
 
 
 @pytest.mark.parametrize(
-    ("topic", "offsets", "said"),
+    ("topic", "verdict", "offsets", "said"),
     [
-        ("lag.soon", 40, "deleted before long"),
-        ("lag.ahead", 25, "behind the log's end"),
-        ("lag.deletions", 12, "deletions among them may never be seen"),
+        ("lag.soon", SUSPECT, 40, "deleted before long"),
+        ("lag.ahead", UNDECIDABLE, 25, "behind the log's end"),
+        ("lag.deletions", UNDECIDABLE, 12, "deletions among them may never be seen"),
     ],
 )
-def test_what_a_group_is_about_to_lose_is_suspect(looks: Looks, topic: str, offsets: int, said: str) -> None:
+def test_what_a_group_is_about_to_lose_is_reported(
+    looks: Looks, topic: str, verdict: Verdict, offsets: int, said: str
+) -> None:
     (found,) = lag(looks, topic)
-    assert (found.verdict, found.evidence["offsets"]) == (SUSPECT, offsets)
+    assert (found.verdict, found.evidence["offsets"]) == (verdict, offsets)
     assert said in found.message
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.soundness.broker import end_in_order, room
 from tests.soundness.planting import plant
 from tests.soundness.rounds import AT_ONCE, Stage, Tally, run
+from tests.soundness.suspects import LEAST_PRECISION
 from tests.soundness.tables import told, told_of_faults
 from topicwarden.audit.spark import spark_session
 
@@ -37,7 +38,8 @@ def main() -> int:
         found = plant(stage, asked.faults, seed, tally)
     print(told(tally))
     print(told_of_faults(found))
-    return 1 if tally.denied or tally.inexact or found.missed else 0
+    precise = tally.outcomes.precision >= LEAST_PRECISION
+    return 1 if tally.denied or tally.inexact or found.missed or found.hostile.trouble or not precise else 0
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.cluster.projects import borrowing_cache, project_of
+from tests.guarded import AUTHORIZER
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.connection import Connection
 from topicwarden.project import Project
@@ -35,7 +36,7 @@ WELL = {
     "num.network.threads": "2",
     "num.io.threads": "4",
     "min.insync.replicas": "1",
-}
+} | AUTHORIZER
 CLEANER_OFF = WELL | {"log.cleaner.enable": "false"}
 STUCK = CLEANER_OFF | {
     # One thread does all that is done in the background, so that it is enough to hold that one; see ``hold``.

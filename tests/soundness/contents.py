@@ -91,11 +91,21 @@ def _faults(finding: Finding, scene: Scene, truth: Truth) -> str:
         steady = steady and log is not None
         for each in [log] if log else scene.logs(finding.topic, partition)[:1]:
             contents = _contents(truth)
-            found += [(partition, at) for at in wrong(finding.check, each.committed(stable), contents, scene)]
+            known = truth.history.wrong if finding.check == "value-schema" else None
+            found += [(partition, at) for at in _wrong_of(known, each.committed(stable), finding, contents, scene)]
     first = (finding.evidence["partition"], finding.evidence["offset"])
     if steady and (first != min(found, default=(None, None)) or told != len(found)):
         return f"{told} records, first at {first}, are said to be wrong, and are {len(found)}, {found[:3]}"
     return "" if found else "no record is wrong"
+
+
+def _wrong_of(
+    known: frozenset[bytes] | None, held: Sequence[Entry], finding: Finding, contents: Contents, scene: Scene
+) -> list[int]:
+    """The offsets of records that are wrong; of those with a ``known`` value where the history says which."""
+    if known is not None:
+        return [entry.offset for entry in held if entry.value in known]
+    return wrong(finding.check, held, contents, scene)
 
 
 def _future(finding: Finding, scene: Scene, truth: Truth) -> str:

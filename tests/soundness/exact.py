@@ -15,12 +15,14 @@ def inexact(scene: Scene) -> Iterator[str]:
     """Every number that is not so. Of logs that moved meanwhile only borders are judged, which only move up.
 
     They are certain under the settings of today and for what can be read: a topic whose settings were changed is passed
-    over, and a log of which DeleteRecords hid a part that is there still.
+    over, a log of which DeleteRecords hid a part that is there still, and a topic that this user may not read.
     """
     for facts in scene.report.topics:
         for told in facts.partitions:
             truth = scene.truths[facts.name]
             wrong: list[str] = []
+            if truth.denied:
+                continue
             if log := scene.steady(facts.name, told.partition):
                 wrong += _counts(told, log)
             if (after := scene.after.get((facts.name, told.partition))) and _as_written(after, truth):

@@ -15,6 +15,7 @@ from typing import Final
 from tests.soundness.broker import STUCK, TRANSACTION_MS, WELL
 from tests.soundness.draw import Draw, Plant
 from tests.soundness.faults import FAULTS, SCHEMA, SCHEMA_FILE, hung, uncleanable
+from tests.soundness.hostile import GUESTS, Guest, Survived, write_files
 from tests.soundness.rounds import Stage, Tally
 from tests.soundness.scene import Scene, Works
 from tests.soundness.story import History, Record
@@ -35,6 +36,7 @@ class Found:
     found: Counter[str] = field(default_factory=Counter)
     at_once: Counter[str] = field(default_factory=Counter)
     missed: list[str] = field(default_factory=list)
+    hostile: Survived = field(default_factory=Survived)
 
 
 @dataclass(frozen=True)
@@ -50,21 +52,29 @@ class _Planted:
 
 
 def plant(stage: Stage, variants: int, seed: int, tally: Tally, beside: Sequence[History] = ()) -> Found:
-    """All faults, those that need a broken broker on one that is; ``beside`` those that need none, random histories."""
+    """All faults, those that need a broken broker on one that is; with those that need none, random histories
+    (``beside``) and everything that must not stop an audit.
+    """
     (stage.room.project.topics / SCHEMA_FILE).write_text(json.dumps(SCHEMA), encoding="utf-8")
+    write_files(stage.room.project)
     found = Found()
     for stuck in (False, True):
         held = list(_planted(stuck, variants, seed))
         for begin in range(0, len(held), AT_ONCE):
             prefix = f"{'t' if stuck else 'f'}{begin}-"
             some = [_Planted(one.fault, _named(one.history, prefix)) for one in held[begin : begin + AT_ONCE]]
-            others = [_Planted("", _named(one, prefix)) for one in beside] if begin == 0 and not stuck else []
+            first = begin == 0 and not stuck
+            guests = list(_guests(variants, seed, prefix)) if first else []
+            others = [_Planted("", _named(one, prefix)) for one in beside] if first else []
+            hosts = [_Planted("", guest.history) for _, guest in guests]
             tally.histories += len(others)
-            looks = _session(stage, prefix, [*some, *others], stuck)
-            for scene in looks:
-                tally.add(scene)
+            looks = _session(stage, prefix, [*some, *others, *hosts], stuck)
+            for before, scene in zip((None, *looks), looks, strict=False):
+                tally.add(scene, before)
             for one in some:
                 _count(one, looks, found)
+            for kind, guest in guests:
+                found.hostile.count(kind, guest, looks[-1])
     return found
 
 
@@ -75,6 +85,14 @@ def _planted(stuck: bool, variants: int, seed: int) -> Iterator[_Planted]:
                 own = f"{seed}/{name}/{variant}"
                 history = fault.plant(Draw(f"{number}-{variant}", random.Random(own)))
                 yield _Planted(name, replace(history, seed=own))
+
+
+def _guests(variants: int, seed: int, prefix: str) -> Iterator[tuple[str, Guest]]:
+    for variant in range(variants):
+        for number, (kind, invite) in enumerate(GUESTS.items()):
+            own = f"{seed}/{kind}/{variant}"
+            guest = invite(Draw(f"h{number}-{variant}", random.Random(own)))
+            yield kind, replace(guest, history=_named(replace(guest.history, seed=own), prefix))
 
 
 def _session(stage: Stage, prefix: str, held: Sequence[_Planted], stuck: bool) -> list[Scene]:

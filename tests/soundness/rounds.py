@@ -13,10 +13,12 @@ from pyspark.sql import SparkSession
 
 from tests.soundness.broker import CLEANER_OFF, WELL, Room
 from tests.soundness.exact import counted, inexact
+from tests.soundness.hostile import FUNCTION
 from tests.soundness.logs import read_logs
 from tests.soundness.oracle import denied
 from tests.soundness.scene import Scene, Works
 from tests.soundness.story import STRETCHES, Chance, declaration
+from tests.soundness.suspects import Outcomes
 from tests.soundness.teller import Teller, telling
 from topicwarden.audit.request import Request
 from topicwarden.audit.run import audit
@@ -35,12 +37,13 @@ class Tally:
     looks: int = 0
     fails: Counter[str] = field(default_factory=Counter)
     suspects: Counter[str] = field(default_factory=Counter)
-    settled: Counter[tuple[str, str]] = field(default_factory=Counter)
+    outcomes: Outcomes = field(default_factory=Outcomes)
     exact: int = 0
     inexact: list[str] = field(default_factory=list)
     denied: list[str] = field(default_factory=list)
 
-    def add(self, scene: Scene) -> None:
+    def add(self, scene: Scene, before: Scene | None) -> None:
+        """Count one audit; ``before`` is the last one of the same topics."""
         self.looks += 1
         self.exact += counted(scene)
         self.inexact += list(inexact(scene))
@@ -51,9 +54,8 @@ class Tally:
                 self.fails[one.check] += 1
                 if why := denied(one, scene):
                     self.denied.append(_told(one, why, scene))
-        for settled in scene.report.settled:
-            if settled.was is Verdict.SUSPECT:
-                self.settled[settled.check, settled.now.value] += 1
+        if before is not None:
+            self.outcomes.add(before, scene)
 
 
 def _told(finding: Finding, why: str, scene: Scene) -> str:
@@ -100,7 +102,13 @@ class Stage:
         truths = {name: replace(truth, config=dict(truth.config)) for name, truth in teller.truths.items()}
         declared = tuple(declaration(one.history.declared) for one in truths.values() if one.history.declared)
         request = Request(
-            "dev", self.room.connection, declared, (f"{prefix}*",), history=history, root=self.room.project.root
+            "dev",
+            self.room.connection,
+            declared,
+            (f"{prefix}*",),
+            history=history,
+            root=self.room.project.root,
+            partition_functions=frozenset({FUNCTION}),
         )
         before = read_logs(self.room.data, prefix)
         report: AuditReport = audit(self.spark, request, lambda _: None)
@@ -127,7 +135,7 @@ def run(stage: Stage, numbers: Iterable[int], seed: int, tally: Tally) -> None:
                 stage.befall(course[stretch])
                 teller.reconnect()
             teller.tell(stretch, _STRETCHES_S[stretch] * draw.uniform(0.8, 1.2))
-            last = stage.look(teller, prefix, history, last, Works(cleaner=was and stage.cleaner))
-            tally.add(last)
+            before, last = last, stage.look(teller, prefix, history, last, Works(cleaner=was and stage.cleaner))
+            tally.add(last, before)
         teller.end()
     tally.histories += len(held)

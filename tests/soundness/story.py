@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from kafka.admin import ACLOperation
 from kafka.partitioner.default import murmur2
 
 from topicwarden.specs.nodes import Document
@@ -74,7 +75,14 @@ class Drop:
     pass
 
 
-Deed = Write | Transact | Configure | Grow | Trim | Recreate | Drop
+@dataclass(frozen=True)
+class Deny:
+    """From now on the user may do only these operations with the topic."""
+
+    kept: tuple[ACLOperation, ...]
+
+
+Deed = Write | Transact | Configure | Grow | Trim | Recreate | Drop | Deny
 
 
 @dataclass(frozen=True)
@@ -93,6 +101,8 @@ class History:
     declared: Topic | None
     steps: tuple[Step, ...]
     seed: str = ""
+    wrong: frozenset[bytes] | None = None
+    """The values that are not as declared, where the oracle cannot tell by itself."""
 
 
 def declaration(topic: Topic) -> Declaration:

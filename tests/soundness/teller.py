@@ -10,12 +10,36 @@ from typing import Any
 
 from confluent_kafka import KafkaException, Producer
 from kafka import KafkaAdminClient, TopicPartition
-from kafka.admin import ConfigResource, ConfigResourceType, NewPartitions, NewTopic
+from kafka.admin import (
+    ACLFilter,
+    ACLOperation,
+    ACLPermissionType,
+    ConfigResource,
+    ConfigResourceType,
+    NewPartitions,
+    NewTopic,
+    ResourcePattern,
+    ResourceType,
+)
 from kafka.errors import KafkaError, TopicAlreadyExistsError
 from kafka.protocol.consumer import OffsetSpec
 
+from tests.guarded import permit
 from tests.soundness.broker import TRANSACTION_MS
-from tests.soundness.story import Configure, Deed, Drop, Grow, History, Record, Recreate, Step, Transact, Trim, Write
+from tests.soundness.story import (
+    Configure,
+    Deed,
+    Deny,
+    Drop,
+    Grow,
+    History,
+    Record,
+    Recreate,
+    Step,
+    Transact,
+    Trim,
+    Write,
+)
 from topicwarden.topic import Topic
 
 _PATIENCE_S = 20
@@ -35,6 +59,8 @@ class Truth:
     earlier: dict[str, str] = field(default_factory=dict)
     created: int = 1
     """How often."""
+    denied: bool = False
+    """Whether a right was taken away."""
 
     @property
     def name(self) -> str:
@@ -109,7 +135,16 @@ class Teller:
         self._do(deed, self.truths[topic])
 
     def end(self) -> None:
-        """Deletes the topics."""
+        """Deletes the topics, after their ACLs."""
+        denied = [name for name, truth in self.truths.items() if truth.denied]
+        self._admin.delete_acls(
+            [
+                ACLFilter(
+                    None, None, ACLOperation.ANY, ACLPermissionType.ANY, ResourcePattern(ResourceType.TOPIC, name)
+                )
+                for name in denied
+            ]
+        )
         names = [name for name, truth in self.truths.items() if truth.there]
         if names:
             self._admin.delete_topics(names)
@@ -183,6 +218,9 @@ class Teller:
             case Drop():
                 self._admin.delete_topics([truth.name])
                 truth.there = False
+            case Deny(kept):
+                permit(self._admin, ResourceType.TOPIC, truth.name, kept)
+                truth.denied = True
 
     def _lawful(self, records: Iterable[Record], truth: Truth) -> list[Record]:
         """A compacted topic refuses keyless records, and with one of them its whole batch."""

@@ -16,6 +16,7 @@ from tests.soundness.planting import Found, plant
 from tests.soundness.rounds import Event, Stage, Tally
 from tests.soundness.scene import Works
 from tests.soundness.story import Chance, Configure, Record, Recreate, Transact, Write
+from tests.soundness.suspects import LEAST_PRECISION
 from tests.soundness.teller import Teller, telling
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.spark import spark_session
@@ -84,6 +85,16 @@ def test_every_number_and_border_is_as_it_lies_on_the_disk(ran: Ran) -> None:
 def test_every_planted_fault_is_found_at_the_second_audit_at_the_latest(ran: Ran) -> None:
     assert ran.found.missed == []
     assert set(ran.found.planted.values()) == {VARIANTS}
+
+
+def test_every_suspect_is_settled_by_the_next_audit(ran: Ran) -> None:
+    assert ran.tally.outcomes.judged > 10
+    assert ran.tally.outcomes.precision >= LEAST_PRECISION, ran.tally.outcomes.unsettled
+
+
+def test_nothing_hostile_stops_the_judgement_of_the_rest(ran: Ran) -> None:
+    assert ran.found.hostile.trouble == []
+    assert set(ran.found.hostile.planted.values()) == {VARIANTS}
 
 
 def test_what_was_set_on_a_deleted_topic_and_came_back_is_told_and_borne_out(ran: Ran, tmp_path: Path) -> None:

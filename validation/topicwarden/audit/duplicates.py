@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
-from topicwarden.audit.counts import Counts, Pair
+from topicwarden.audit.counts import Pair
+from topicwarden.audit.dirty_ratio import dirty_bound, dirty_ratio
 from topicwarden.audit.horizon import Horizon, roll_time
 from topicwarden.audit.subject import Subject
 
@@ -31,7 +32,7 @@ def reasons(subject: Subject, partitions: list[int]) -> Iterable[str]:
             f"{cleanable:,}{_which(subject, partitions, _cleanable)}: their segments have rolled, and the cleaner has "
             f"not come by; it looks every {backoff:,} ms for the log with the highest dirty ratio above "
             f"{dirty_bound(subject):g} "
-            f"(here at least {max(map(dirty_ratio, counts.values())):.2f}), in no set time"
+            f"(here, by bytes, at least {max(dirty_ratio(subject, one) for one in partitions):.2f}), in no set time"
         )
 
 
@@ -67,13 +68,3 @@ def _offsets(offsets: Iterable[int]) -> str:
         return ""
     shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs[:_MOST_RUNS])
     return f" (offsets {shown}{', …' if len(runs) > _MOST_RUNS else ''})"
-
-
-def dirty_ratio(counts: Counts) -> float:
-    """A lower bound: cleaning leaves one record a key, so each repeat below the border lies in the dirty part."""
-    return counts.superseded_cleanable / counts.cleanable if counts.cleanable else 0.0
-
-
-def dirty_bound(subject: Subject) -> float:
-    assert subject.live
-    return float(subject.live.topic.config.get("min.cleanable.dirty.ratio", "0.5"))

@@ -76,7 +76,10 @@ def compaction_lag(topic: Topic) -> int | None:
 
 
 def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) -> dict[PartitionOf, Horizon]:
-    """The horizon of every partition that has a leader; ten requests a broker for all of them."""
+    """The horizon of every partition that has a leader; twelve requests a broker for all of them.
+
+    Source of the cleaner's border: ``LogCleanerManager.cleanableOffsets``, ``UnifiedLog.nonActiveLogSegmentsFrom``.
+    """
     logs = {
         (live.topic.name, partition): (live.topic, extent)
         for live in topics
@@ -128,6 +131,16 @@ def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) 
             if (longest := compaction_lag(logs[place][0])) is not None
         }
     )
+    open_transactions = {place: log.last_stable for place, (_, log) in logs.items() if log.last_stable < log.end}
+    # The cleaner leaves the whole segment alone that holds the first open transaction: everything before the first
+    # record that is less than a roll older than that transaction lies in an earlier segment.
+    before_transaction = first_batches_at(
+        {
+            place: stamp - longest
+            for place, stamp in cluster.batch_timestamps(snapshot, open_transactions).items()
+            if (longest := roll_time(logs[place][0])) is not None
+        }
+    )
     unexpired = first_at(_known(expiry))
     future = cluster.first_offsets_at(
         {
@@ -139,8 +152,11 @@ def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) 
 
     def horizon(place: PartitionOf, extent: Extent) -> Horizon:
         rolled_before = rolled.get(place, extent.start)
+        stable = extent.end
+        if place in open_transactions:
+            stable = min(before_transaction.get(place, extent.start), extent.last_stable)
         borders = {
-            "an open transaction": extent.last_stable,
+            "an open transaction": stable,
             "min.compaction.lag.ms": settled.get(place, extent.end),
         }
         holder, held_at = min(borders.items(), key=lambda border: border[1])

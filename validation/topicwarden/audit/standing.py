@@ -7,11 +7,14 @@ from topicwarden.audit.history.memory import Witness
 from topicwarden.audit.horizon import CLOCK_MS, roll_time
 from topicwarden.audit.subject import Subject
 from topicwarden.kafka.snapshot import Extent, Replicas
+from topicwarden.verdict import Verdict
 
 _DEFAULT_BACKOFF_MS = 15_000
 _AHEAD = "message.timestamp.after.max.ms"
 _CLEANED_BYTES_A_SECOND = 5 << 20
 """What one cleaner thread manages at the least; it may be busy with every other log before it comes to this one."""
+
+OUT_OF_SYNC = "a replica is out of sync: brokers delete only what all in-sync replicas hold"
 
 
 def replicas(subject: Subject, partition: int) -> Replicas | None:
@@ -70,6 +73,43 @@ def hidden_until(subject: Subject, partition: int, stood: int) -> int | None:
     written = None if ahead is None else subject.snapshot.taken_at - stood + ahead + CLOCK_MS
     latest = log.latest_timestamp if log is not None else None
     return min((bound for bound in (written, latest) if bound is not None), default=None)
+
+
+def judged_twice(stood: int | None, grace: int, lawful: str | None) -> Verdict:
+    """Return what several looks at the same facts prove.
+
+    Args:
+        stood: for how long (ms) every look has seen the facts; None if the last look did not.
+        grace: how long (ms) the broker may lawfully leave them so.
+        lawful: an explanation that this look cannot exclude; None if there is none.
+
+    Returns:
+        ``fail`` if the facts stood for longer than the grace and nothing explains them. ``suspect`` if the next audit
+        can settle it. ``pass`` if the lawful explanation holds: a suspect that each audit repeats helps nobody.
+    """
+    if lawful is not None:
+        return Verdict.PASS
+    return Verdict.FAIL if stood is not None and stood > grace else Verdict.SUSPECT
+
+
+def unsettled_segment(subject: Subject, partition: int, stood: int | None) -> str | None:
+    """Return why the segment of a pair may not have rolled, as far as audits saw; None if nothing speaks for it.
+
+    Nothing is known of the time before the first audit, so that its look is no explanation: the next one tells.
+    """
+    if subject.past.look is None:
+        return None
+    if subject.past.shaped_from(partition) is not None and not rolled_since(subject, partition):
+        return (
+            "nothing was appended since audits know the settings of its segments: the segment may be active, "
+            "and the cleaner leaves the active segment alone"
+        )
+    if stood is not None and not rolled_for_all(subject, partition, stood):
+        return (
+            "the log does not start at offset 0: records that DeleteRecords hid may be young enough to keep its first "
+            "segment from rolling, or within min.compaction.lag.ms"
+        )
+    return None
 
 
 def rolled_for_all(subject: Subject, partition: int, stood: int) -> bool:

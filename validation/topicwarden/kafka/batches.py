@@ -18,6 +18,9 @@ from topicwarden.kafka.patience import patiently
 _MAGIC = 16
 """Where in a batch its format stands; its base offset are the first eight bytes."""
 
+_MAX_TIMESTAMP = slice(35, 43)
+"""Where in a batch the largest timestamp of its records stands (``DefaultRecordBatch``)."""
+
 _LOG_OVERHEAD = 12
 """Bytes of a batch before its length counts: its base offset and the length itself."""
 
@@ -45,6 +48,18 @@ def batch_starts(admin: KafkaAdminClient, offsets: Places, leaders: Places) -> d
     """
     return {
         place: int.from_bytes(records[:8], "big")
+        for place, records in _first_batches(admin, offsets, leaders).items()
+        if records[_MAGIC] >= 2
+    }
+
+
+def batch_timestamps(admin: KafkaAdminClient, offsets: Places, leaders: Places) -> dict[tuple[str, int], int]:
+    """Return, for each (topic, partition), the largest timestamp (ms) in the batch that holds the offset.
+
+    Partitions that ``batch_starts`` leaves out are left out.
+    """
+    return {
+        place: int.from_bytes(records[_MAX_TIMESTAMP], "big", signed=True)
         for place, records in _first_batches(admin, offsets, leaders).items()
         if records[_MAGIC] >= 2
     }

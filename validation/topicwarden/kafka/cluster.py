@@ -12,7 +12,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import ClusterAuthorizationFailedError, UnknownTopicOrPartitionError, UnsupportedVersionError
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
-from topicwarden.kafka.batches import batch_starts, largest_batches, refused
+from topicwarden.kafka.batches import batch_starts, batch_timestamps, largest_batches, refused
 from topicwarden.kafka.client import open_admin
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.groups import Group, read_groups
@@ -120,14 +120,15 @@ class Cluster:
 
     def batch_starts(self, snapshot: Snapshot, offsets: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
         """For each (topic, partition): the base offset of the batch that holds the offset; see ``batches``."""
-        leaders = {
-            (name, state.partition): state.leader
-            for name, live in snapshot.topics.items()
-            for state in live.replicas
-            if state.leader is not None
-        }
-        led = {place: at for place, at in offsets.items() if place in leaders}
-        return batch_starts(self._admin, led, leaders)
+        leaders = snapshot.leaders
+        return batch_starts(self._admin, {place: at for place, at in offsets.items() if place in leaders}, leaders)
+
+    def batch_timestamps(
+        self, snapshot: Snapshot, offsets: Mapping[tuple[str, int], int]
+    ) -> dict[tuple[str, int], int]:
+        """Return the largest timestamp (ms) in the batch that holds each offset; see ``batches``."""
+        leaders = snapshot.leaders
+        return batch_timestamps(self._admin, {place: at for place, at in offsets.items() if place in leaders}, leaders)
 
     def unreadable(self, snapshot: Snapshot, topics: Collection[str]) -> frozenset[str]:
         """Return those of ``topics`` that this user may not read (Read on the topic): one small fetch a leader."""

@@ -92,6 +92,16 @@ class Snapshot:
         return self.broker_configs[min(self.broker_configs)] if self.broker_configs else {}
 
     @property
+    def leaders(self) -> dict[tuple[str, int], int]:
+        """Return the broker that leads each (topic, partition) that has a leader."""
+        return {
+            (name, state.partition): state.leader
+            for name, live in self.topics.items()
+            for state in live.replicas
+            if state.leader is not None
+        }
+
+    @property
     def unseen(self) -> tuple[str, ...]:
         """What this user may not see, and the right that is missing."""
         mute = [name for name, live in self.topics.items() if not live.sources]

@@ -6,7 +6,8 @@ With it a log must be cleaned once a dirty, rolled segment is older, whatever it
 last stable offset and is older than ``max.compaction.lag.ms`` by more than a roll, with nothing stamped in the
 future before it. **fail**: the same pair stands at two looks, further apart than a cleaner that is well takes (see
 ``compaction-ratio``), under the same settings and the same leader (epoch), and its segment rolled under settings that
-an audit saw.
+an audit saw. **pass**: the same, but nothing was appended since audits know the settings, so that the segment may be
+active. **undecidable**: the brokers do not tell how large their logs are.
 
 Example: a topic under a privacy rule, ``max.compaction.lag.ms=1d``; a deleted user's record stands for a week.
 
@@ -17,14 +18,21 @@ Source: KIP-354, ``LogCleanerManager.maxCompactionDelay``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.counts import Pair
 from topicwarden.audit.horizon import compaction_lag
-from topicwarden.audit.standing import cleaner_grace_ms, first_pair, rolled_for_all, rolled_since, starts
+from topicwarden.audit.standing import cleaner_grace_ms, first_pair, judged_twice, starts, unsettled_segment
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.verdict import Verdict
 
 CHECK = "compaction-lag"
 RESTS_ON = ("cleanup.policy", "max.compaction.lag.ms", "min.compaction.lag.ms", "segment.ms")
+
+_REMEDIES = {
+    Verdict.FAIL: "look at the cleaner: max-compaction-delay-secs, uncleanable-partitions-count, log-cleaner.log",
+    Verdict.SUSPECT: "audit again; if the same pair stands then, look at the cleaner",
+    Verdict.PASS: "",
+    Verdict.UNDECIDABLE: "grant Describe on the cluster, for DescribeLogDirs: without the sizes of the logs nobody "
+    "knows how long a healthy cleaner takes",
+}
 
 
 def applies(subject: Subject) -> bool:
@@ -40,30 +48,25 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             continue
         facts = {"offset": pair.offset, "superseded_by": pair.superseded_by, **starts(subject, partition)}
         stood = subject.stood_for(CHECK, partition, facts, RESTS_ON)
-        rolled = rolled_since(subject, partition) and rolled_for_all(subject, partition, stood or 0)
-        proven = stood is not None and grace is not None and stood > grace and rolled
+        lawful = unsettled_segment(subject, partition, stood)
+        verdict = Verdict.UNDECIDABLE if grace is None else judged_twice(stood, grace, lawful)
         yield Judgement(
-            Verdict.FAIL if proven else Verdict.SUSPECT,
+            verdict,
             f"offset {pair.offset:,} still stands, and offset {pair.superseded_by:,}, of the same key, is older than "
             "max.compaction.lag.ms by more than a roll",
             path=("config", "max.compaction.lag.ms"),
             partitions=(partition,),
-            because=tuple(_because(pair, stood, proven, lag or 0, rolled)),
-            remedy="look at the cleaner: max-compaction-delay-secs, uncleanable-partitions-count, log-cleaner.log"
-            if proven
-            else "audit again; if the same pair stands then, look at the cleaner",
+            because=tuple(_because(stood, lawful, lag or 0)),
+            remedy=_REMEDIES[verdict],
             evidence={**facts, "max.compaction.lag.ms": lag, "stood_for_ms": stood},
             standing={partition: facts},
             rests_on=RESTS_ON,
         )
 
 
-def _because(pair: Pair, stood: int | None, proven: bool, lag: int, rolled: bool) -> Iterable[str]:
+def _because(stood: int | None, lawful: str | None, lag: int) -> Iterable[str]:
     yield f"a cleaner must come once a rolled segment is older than {lag:,} ms, however little is dirty"
     if stood is not None:
         yield f"each look for {stood:,} ms has seen both records"
-    if stood is not None and not proven and not rolled:
-        yield (
-            f"nothing was appended since the settings are known that proves that the segment of {pair.superseded_by:,} "
-            "has rolled under them"
-        )
+    if lawful is not None:
+        yield lawful

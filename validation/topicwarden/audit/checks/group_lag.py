@@ -4,18 +4,18 @@ A consumer group reads on from the offset that it committed. Where the log begin
 decides: what lay between is lost to it, and with ``latest`` everything is that was written until then.
 
 **fail**: of a partition that is assigned to a member of the group, the committed offset lies below where the log
-begins: the records between are gone, and are not committed. **suspect**, each with the group, the partitions and
-the number of offsets:
+begins: the records between are gone, and are not committed. **suspect**: the next records to read expire within a
+tenth of ``retention.ms``, or lie in the oldest tenth of a log that has reached ``retention.bytes``; the next audit
+finds them read, or lost. **undecidable**, each with the group, the partitions and the number of offsets:
 
-- the same of a group of which no member is known to read it now: it may be abandoned, or not be back yet;
+- records are gone that a group has not read of which no member is known to read now: it may be abandoned, or not be
+  back yet;
 - the committed offset lies behind the log's end: the topic was truncated, or created again under its name;
-- the next records to read expire within a tenth of ``retention.ms``, or lie in the oldest tenth of a log that has
-  reached ``retention.bytes``;
 - in a compacted topic, records older than ``delete.retention.ms`` are still to be read, and some are gone: tombstones
   may be among those, and the group would never learn of the deletions.
 
-**undecidable**: there may be groups that this user may not see (Describe on the cluster, or on each group). What others
-commit elsewhere, as Flink and Connect's sources do, is not seen. Counted are offsets: some of them may belong to
+Also **undecidable**: there may be groups that this user may not see (Describe on the cluster, or on each group). What
+others commit elsewhere, as Flink and Connect's sources do, is not seen. Counted are offsets: some of them may belong to
 transaction markers, or to records that were compacted away.
 
 Example: ``group billing has not read 312 offsets that are gone``; a deployment failed on Friday, and ``retention.ms``
@@ -75,19 +75,22 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             }
         )
     }
-    yield from _suspect(
+    yield from _by_groups(
+        Verdict.UNDECIDABLE,
         left,
         "not read and gone, by groups of which no member is known to read them now",
         ("the log begins behind what they have committed",),
         _REMEDY,
     )
-    yield from _suspect(
+    yield from _by_groups(
+        Verdict.UNDECIDABLE,
         _by_group(following, subject, lambda number, at: at - following.ends.get(number, at)),
         "committed behind the log's end",
         ("the topic was truncated, or deleted and created again, and auto.offset.reset will decide where they go on",),
         "reset the groups' offsets",
     )
-    yield from _suspect(
+    yield from _by_groups(
+        Verdict.SUSPECT,
         _by_group(following, subject, lambda number, at: _expiring(subject, following, number, at)),
         "not read yet, which will be deleted before long",
         (
@@ -96,7 +99,8 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         ),
         "see to the consumers, or lengthen the retention until they have caught up",
     )
-    yield from _suspect(
+    yield from _by_groups(
+        Verdict.UNDECIDABLE,
         _by_group(following, subject, lambda number, at: _forgotten(subject, following, number, at)),
         "not read yet, which are older than delete.retention.ms: deletions among them may never be seen",
         (
@@ -162,7 +166,9 @@ def _lost(group: Group, held: Counted, logs: Mapping[int, Extent]) -> Judgement:
     )
 
 
-def _suspect(found: Mapping[str, Counted], what: str, because: tuple[str, ...], remedy: str) -> Iterable[Judgement]:
+def _by_groups(
+    verdict: Verdict, found: Mapping[str, Counted], what: str, because: tuple[str, ...], remedy: str
+) -> Iterable[Judgement]:
     """One judgement for all groups, the worst first."""
     if not found:
         return
@@ -175,7 +181,7 @@ def _suspect(found: Mapping[str, Counted], what: str, because: tuple[str, ...], 
         groups.append(f"and {len(totals) - _MOST_GROUPS} more groups")
     total, worst = totals[0]
     yield Judgement(
-        Verdict.SUSPECT,
+        verdict,
         f"{sum(total for total, _ in totals):,} offsets {what}; most by group {worst}: {total:,}",
         path=("config", "retention.ms"),
         partitions=tuple(sorted({number for held in found.values() for number in held})),

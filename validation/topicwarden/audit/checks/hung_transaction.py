@@ -3,10 +3,11 @@
 Consumers that read committed, and the cleaner, stop at the last stable offset: where the first open transaction
 begins. A transaction that its coordinator has forgotten, or cannot end, stops them for good.
 
-**suspect**: the last stable offset trails the high watermark, and stood at the same offset at the last look. **fail**:
-for longer than ``transaction.max.timeout.ms``, which no producer's own time-out may exceed, and the time in which
-the coordinators look for transactions that ran out; with every replica in sync, and one leader (epoch) all the time.
-An open transaction that is seen for the first time is no fault: it is remembered.
+**fail**: the last stable offset trails the high watermark, and stood at the same offset at each look for longer than
+``transaction.max.timeout.ms``, which no producer's own time-out may exceed, and the time in which the coordinators look
+for transactions that ran out; with every replica in sync, and one leader (epoch) all the time. **suspect**: for longer
+than ``transaction.max.timeout.ms`` alone. **pass**: a replica is out of sync, so that the coordinator may be unable to
+end it. An open transaction that may still be that old lawfully is no fault: the audit remembers it and says nothing.
 
 Example: a producer died while its coordinator moved; a Streams application reads nothing more from one partition.
 
@@ -18,7 +19,7 @@ Source: KIP-664, ``ProducerStateManager.firstUnstableOffset``.
 from collections.abc import Iterable
 
 from topicwarden.audit.horizon import CLOCK_MS
-from topicwarden.audit.standing import all_in_sync, led
+from topicwarden.audit.standing import all_in_sync, judged_twice, led
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.verdict import Verdict
 
@@ -27,6 +28,13 @@ SETTING = "transaction.max.timeout.ms"
 _DEFAULT_MS = 900_000
 _COORDINATOR_MS = 10_000
 """Kafka's default of ``transaction.abort.timed.out.transaction.cleanup.interval.ms``."""
+
+_OUT_OF_SYNC = "a replica is out of sync: where too few are in sync, the coordinator cannot end the transaction"
+_REMEDIES = {
+    Verdict.FAIL: "kafka-transactions.sh find-hanging, then abort with what it prints",
+    Verdict.SUSPECT: "audit again: the coordinator ends a transaction within seconds of its time-out",
+    Verdict.PASS: "",
+}
 
 
 def applies(subject: Subject) -> bool:
@@ -41,22 +49,22 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             continue
         facts = {"last_stable": log.last_stable, **led(subject, partition)}
         stood = subject.stood_for(CHECK, partition, facts, (SETTING,))
-        if stood is None:
+        if stood is None or stood <= longest:
             yield Judgement(Verdict.PASS, "", standing={partition: facts}, rests_on=(SETTING,))
             continue
-        proven = stood > longest + _COORDINATOR_MS + CLOCK_MS and all_in_sync(subject, partition)
+        lawful = None if all_in_sync(subject, partition) else _OUT_OF_SYNC
+        verdict = judged_twice(stood, longest + _COORDINATOR_MS + CLOCK_MS, lawful)
         yield Judgement(
-            Verdict.FAIL if proven else Verdict.SUSPECT,
+            verdict,
             f"a transaction that begins at offset {log.last_stable:,} has been open for {stood:,} ms at the least; "
             f"{log.end - log.last_stable:,} offsets from there on are not seen by consumers that read committed",
             partitions=(partition,),
             because=(
                 f"{SETTING} is {longest:,}: no transaction may take longer",
                 "consumers that read committed stop at the last stable offset, and so does the cleaner",
+                *([] if lawful is None else [lawful]),
             ),
-            remedy="kafka-transactions.sh find-hanging, then abort with what it prints"
-            if proven
-            else f"audit again; after {SETTING} it is hung",
+            remedy=_REMEDIES[verdict],
             evidence={"last_stable": log.last_stable, "end": log.end, "stood_for_ms": stood, SETTING: longest},
             standing={partition: facts},
             rests_on=(SETTING,),

@@ -8,10 +8,10 @@ own: ``delete`` with ``retention.ms`` and ``retention.bytes`` of -1.
 
 **fail**: the policy, the retention or the number of partitions in force is another, and it is proven what the topic is:
 Kafka keeps its name for itself, Connect's keys stand in its newest records, or a group of Streams' commits under the
-application's id that its name begins with. **suspect**: its name alone tells; or it is a changelog that is not
+application's id that its name begins with. **undecidable**: its name alone tells; or it is a changelog that is not
 compacted, and no audit saw it as ``compact``, as Streams makes it for a store without windows: for a windowed one,
-``delete`` with a retention of a window and more is enough. **undecidable**: DescribeConfigs was not granted. Whether a
-store without windows has ``compact,delete`` is not seen from outside.
+``delete`` with a retention of a window and more is enough; or DescribeConfigs was not granted. Whether a store without
+windows has ``compact,delete`` is not seen from outside.
 
 Example: ``connect-offsets`` was created by hand with Kafka's default, ``delete``; a week later a source connector that
 was idle reads its whole source again.
@@ -99,7 +99,7 @@ def _judgement(
     standing: dict[int, dict[str, int]] | None = None,
 ) -> Judgement:
     return Judgement(
-        Verdict.FAIL if internal.certain and proven else Verdict.SUSPECT,
+        Verdict.FAIL if internal.certain and proven else Verdict.UNDECIDABLE,
         message,
         path=path,
         because=(internal.said,),

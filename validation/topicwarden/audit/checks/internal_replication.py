@@ -4,7 +4,7 @@ Such topics are created once, by whoever comes first: with one broker up, or by 
 replica, they stay as they are for ever. A lost broker then takes the offsets of all groups, or a state, with it.
 
 **fail**: a partition of one of Kafka's own topics has fewer replicas than the brokers' own setting for it
-(``offsets.topic.replication.factor`` and the like), and there are brokers enough. **suspect**: fewer than three, or
+(``offsets.topic.replication.factor`` and the like), and there are brokers enough. **undecidable**: fewer than three, or
 than ``default.replication.factor``, where there are brokers enough, as an application may have asked for it; or
 ``min.insync.replicas`` is no less than the number of replicas, so that one lost broker stops all writes, or is below
 the brokers' own setting for the topic (``transaction.state.log.min.isr``).
@@ -38,7 +38,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         least = min(len(state.replicas) for state in few)
         proven = subject.live.topic.internal and least < min(asked, brokers)
         yield Judgement(
-            Verdict.FAIL if proven else Verdict.SUSPECT,
+            Verdict.FAIL if proven else Verdict.UNDECIDABLE,
             f"{len(few)} of {len(subject.live.replicas)} partitions have as few as {least} of {wanted} replicas",
             path=("replication_factor",),
             partitions=tuple(state.partition for state in few),
@@ -68,7 +68,7 @@ def _in_sync(subject: Subject) -> Iterable[Judgement]:
     else:
         return
     yield Judgement(
-        Verdict.SUSPECT,
+        Verdict.UNDECIDABLE,
         message,
         path=("config", "min.insync.replicas"),
         because=(subject.internal.said,),

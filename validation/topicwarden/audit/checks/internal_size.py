@@ -4,9 +4,9 @@ Groups are spread over the partitions of ``__consumer_offsets`` by their hash, t
 ``__transaction_state``, and what stands after a cleaning is one record a key. A partition many times as large as the
 others is one that the cleaner has given up: it is marked uncleanable on its broker, or the cleaner thread is dead.
 
-**suspect**: the log of a partition is more than ten times the median of the others, and than ten segments. A group that
-commits for very many partitions may do that lawfully. **fail**: never by size; ``compaction-ratio`` has the proof, from
-the records. **undecidable**: the records may not be read (Read on the topic), or the brokers do not tell sizes.
+**undecidable**: the log of a partition is more than ten times the median of the others, and than ten segments. A group
+that commits for very many partitions may do that lawfully. **fail**: never by size; ``compaction-ratio`` has the proof,
+from the records. Also **undecidable**: the records may not be read (Read on the topic), or the sizes are not told.
 
 Example: a cleaner thread died of a corrupt batch; months later one partition of ``__consumer_offsets`` had 952 GB, and
 its coordinator took an hour to load.
@@ -53,7 +53,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         others = median([held for other, held in sizes.items() if other != partition] or [size])
         if size > _TIMES * max(others, segment):
             yield Judgement(
-                Verdict.SUSPECT,
+                Verdict.UNDECIDABLE,
                 f"partition {partition} holds {size:,} bytes, and half of the others no more than {int(others):,}",
                 partitions=(partition,),
                 because=("after a cleaning one record a key stands, and keys are spread by their hash",),

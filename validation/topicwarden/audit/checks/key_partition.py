@@ -4,7 +4,8 @@
 ``partition_expression`` or ``partition_function``), and a key lies where that would not put it, neither for today's
 number of partitions nor for any smaller one: partitions are only ever added, so it cannot have been lawful at any
 time. Keys that fit a smaller count are lawful where all of them tell of partitions that were added since, in order of
-their offsets; else they are ``suspect``. Only keys that a consumer reading committed sees count.
+their offsets; else they are ``undecidable``: nobody knows which counts were in force. Only keys count that a
+consumer reading committed sees.
 
 | declared | rule | producers |
 |---|---|---|
@@ -51,7 +52,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         return
     partition, first = max(study.misplaced.items(), key=lambda item: (item[1].never, item[1].keys))
     yield Judgement(
-        Verdict.FAIL if never else Verdict.SUSPECT,
+        Verdict.FAIL if never else Verdict.UNDECIDABLE,
         f"{wrong:,} of {placement.keys:,} keys lie where {name} does not put them, "
         f"one at offset {first.offset} of partition {partition}",
         path=path,

@@ -8,7 +8,8 @@ further apart than the brokers' check interval and the time that they wait with 
 ``compact,delete``: than a cleaner that is well takes, as it deletes for them), the log start did not move, every
 replica was in sync, and the settings and the leader (epoch) are the same; and the
 oldest segment was written under a ``segment.bytes`` that an audit saw, or the log is larger than ``retention.bytes``
-and the largest segment that there can be, 2 GiB. **undecidable**: the brokers do not tell sizes (Describe on the
+and the largest segment that there can be, 2 GiB. **pass**, with the reason: the oldest segment may be larger than
+``segment.bytes`` is now, or a replica is out of sync. **undecidable**: the brokers do not tell sizes (Describe on the
 cluster). Tiered topics are not judged: there ``local.retention.bytes`` bounds what lies on the brokers.
 
 Example: ``retention.bytes`` was set to 1 GiB, and the partition has 40.
@@ -22,13 +23,19 @@ Source: ``UnifiedLog.deleteRetentionSizeBreachedSegments``.
 from collections.abc import Iterable
 
 from topicwarden.audit.horizon import CLOCK_MS
-from topicwarden.audit.standing import all_in_sync, cleaner_grace_ms, starts
+from topicwarden.audit.standing import OUT_OF_SYNC, all_in_sync, cleaner_grace_ms, judged_twice, starts
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.verdict import Verdict
 
 CHECK = "retention-size"
 RESTS_ON = ("cleanup.policy", "retention.bytes", "segment.bytes")
 _LARGEST_SEGMENT = 2**31 - 1
+_REMEDIES = {
+    Verdict.FAIL: "read the leader's log: a failed log directory, or a dead cleaner, no longer deletes",
+    Verdict.SUSPECT: "audit again after the brokers' check interval",
+    Verdict.PASS: "",
+    Verdict.UNDECIDABLE: "grant Describe on the cluster, for DescribeLogDirs",
+}
 _START_DELAY, _DEFAULT_START_DELAY_MS = "log.initial.task.delay.ms", 30_000
 
 
@@ -55,54 +62,67 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             partitions=tuple(unknown),
             remedy="grant Describe on the cluster, for DescribeLogDirs",
         )
-    bound, segment = subject.number("retention.bytes") or 0, subject.number("segment.bytes") or _LARGEST_SEGMENT
+    bound, segment = _limits(subject)
     over = {
         partition: log.log_bytes
         for partition, log in sorted(logs.items())
         if log.log_bytes is not None and log.log_bytes > bound + segment
     }
-    proven = [partition for partition, size in over.items() if _proven(subject, partition, size, bound)]
-    for verdict, partitions in (
-        (Verdict.FAIL, proven),
-        (Verdict.SUSPECT, [partition for partition in over if partition not in proven]),
-    ):
-        if partitions:
-            yield _judgement(subject, verdict, {partition: over[partition] for partition in partitions}, bound, segment)
+    explained = {partition: _explanation(subject, partition, size, bound) for partition, size in over.items()}
+    judged = {partition: _verdict(subject, partition, explained[partition]) for partition in over}
+    for verdict in sorted(set(judged.values())):
+        partitions = {partition: over[partition] for partition, one in judged.items() if one is verdict}
+        lawful = sorted({reason for partition in partitions if (reason := explained[partition])})
+        yield _judgement(subject, verdict, partitions, lawful)
 
 
-def _judgement(subject: Subject, verdict: Verdict, over: dict[int, int], bound: int, segment: int) -> Judgement:
+def _judgement(subject: Subject, verdict: Verdict, over: dict[int, int], lawful: list[str]) -> Judgement:
     assert subject.live
-    proven = verdict is Verdict.FAIL
+    bound, segment = _limits(subject)
+    looked = "the brokers have looked since the last audit, and the log start has not moved"
     return Judgement(
         verdict,
         f"{len(over)} of {subject.live.topic.partitions} partitions hold up to {max(over.values()):,} bytes, "
         f"more than retention.bytes and one segment: {bound:,} + {segment:,}",
         path=("config", "retention.bytes"),
         partitions=tuple(over),
-        because=("deletion by size leaves less than retention.bytes and the oldest segment",)
-        + (("the brokers have looked since the last audit, and the log start has not moved",) if proven else ()),
-        remedy="read the leader's log: a failed log directory, or a dead cleaner, no longer deletes"
-        if proven
-        else "audit again after the brokers' check interval",
+        because=(
+            "deletion by size leaves less than retention.bytes and the oldest segment",
+            *([looked] if verdict is Verdict.FAIL else []),
+            *lawful,
+        ),
+        remedy=_REMEDIES[verdict],
         evidence={"retention.bytes": bound, "segment.bytes": segment, "largest_log": max(over.values())},
         standing={partition: starts(subject, partition) for partition in over},
         rests_on=RESTS_ON,
     )
 
 
-def _proven(subject: Subject, partition: int, size: int, bound: int) -> bool:
-    assert subject.live
-    start = subject.live.extents[partition].start
-    stood = subject.stood_for(CHECK, partition, starts(subject, partition), RESTS_ON)
+def _limits(subject: Subject) -> tuple[int, int]:
+    """Return ``retention.bytes`` and ``segment.bytes``."""
+    return subject.number("retention.bytes") or 0, subject.number("segment.bytes") or _LARGEST_SEGMENT
+
+
+def _verdict(subject: Subject, partition: int, lawful: str | None) -> Verdict:
     interval = deletion_interval_ms(subject)
+    stood = subject.stood_for(CHECK, partition, starts(subject, partition), RESTS_ON)
+    return Verdict.UNDECIDABLE if interval is None else judged_twice(stood, interval, lawful)
+
+
+def _explanation(subject: Subject, partition: int, size: int, bound: int) -> str | None:
+    """Return why the log may be so large lawfully; None before a second look, and where nothing explains it."""
+    assert subject.live
     known_from = subject.past.shaped_from(partition)
-    return (
-        stood is not None
-        and interval is not None
-        and stood > interval
-        and all_in_sync(subject, partition)
-        and (size > bound + _LARGEST_SEGMENT or (known_from is not None and start >= known_from))
-    )
+    if known_from is None:
+        return None
+    if not all_in_sync(subject, partition):
+        return OUT_OF_SYNC
+    if size <= bound + _LARGEST_SEGMENT and subject.live.extents[partition].start < known_from:
+        return (
+            "the oldest segment is older than the settings that audits saw, and may be larger than segment.bytes: "
+            f"Kafka allows {_LARGEST_SEGMENT:,} bytes"
+        )
+    return None
 
 
 def deletion_interval_ms(subject: Subject) -> int | None:

@@ -8,10 +8,11 @@ brokers' check interval. For ``compact,delete`` only a whole partition is judged
 check interval and the time that they wait with it after a start (for ``compact,delete``: than a cleaner that is well
 takes, as it deletes for them), under the same settings and leader (epoch), with every replica in sync; and either
 everything has expired that may lie in the oldest segment: the whole log, or all that was written before the settings
-were known; or the log starts behind that. Until then a segment may be as long as an older ``segment.ms`` made it. What
-a future timestamp blocks is ``retention-blocked``'s to say. Where a log does not start at 0, its first segment may
-hold records that DeleteRecords hid and that are younger; then the proof waits until these, too, have expired for
-certain (``message.timestamp.after.max.ms``).
+were known; or the log starts behind that. **pass**, with the reason: at a second look the oldest segment may still be
+as long as an older ``segment.ms`` made it, or a replica is out of sync. **undecidable**: the cleaner deletes, and the
+brokers do not tell how large their logs are. What a future timestamp blocks is ``retention-blocked``'s to say. Where a
+log does not start at 0, its first segment may hold records that DeleteRecords hid and that are younger; then the proof
+waits until these, too, have expired for certain (``message.timestamp.after.max.ms``).
 
 Example: a log directory went offline and came back; the topic keeps a month under a policy of a week.
 
@@ -25,12 +26,29 @@ from collections.abc import Iterable
 from topicwarden.audit.checks.retention_blocked import blocked_partitions
 from topicwarden.audit.checks.retention_size import deletion_interval_ms
 from topicwarden.audit.horizon import CLOCK_MS
-from topicwarden.audit.standing import all_in_sync, hidden_until, starts
+from topicwarden.audit.standing import OUT_OF_SYNC, all_in_sync, hidden_until, judged_twice, starts
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.verdict import Verdict
 
 CHECK = "retention-time"
 RESTS_ON = ("cleanup.policy", "retention.ms", "segment.ms", "max.compaction.lag.ms")
+
+_OUTCOMES = {
+    Verdict.FAIL: (
+        "they have looked since the last audit, and the log start has not moved",
+        "read the leader's log: a failed log directory, or a dead cleaner, no longer deletes",
+    ),
+    Verdict.SUSPECT: (
+        "one look cannot tell whether retention.ms was lowered just now, or how far the oldest segment goes",
+        "audit again after the brokers' check interval; if they still stand, read the brokers' log",
+    ),
+    Verdict.PASS: ("", ""),
+    Verdict.UNDECIDABLE: (
+        "without the sizes of the logs nobody knows how long a healthy cleaner takes, which deletes here",
+        "grant Describe on the cluster, for DescribeLogDirs",
+    ),
+}
+"""The last reason, and the remedy."""
 
 
 def applies(subject: Subject) -> bool:
@@ -51,19 +69,18 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         for partition, counts in sorted(subject.counts.items())
         if counts.records and partition not in blocked and _overdue(subject, partition, retention)
     ]
-    proven = [partition for partition in late if _proven(subject, partition)]
-    for verdict, partitions in (
-        (Verdict.FAIL, proven),
-        (Verdict.SUSPECT, [partition for partition in late if partition not in proven]),
-    ):
-        if partitions:
-            yield _judgement(subject, verdict, partitions, retention)
+    explained = {partition: _explanation(subject, partition) for partition in late}
+    judged = {partition: _verdict(subject, partition, explained[partition]) for partition in late}
+    for verdict in sorted(set(judged.values())):
+        partitions = [partition for partition, one in judged.items() if one is verdict]
+        lawful = sorted({reason for partition in partitions if (reason := explained[partition])})
+        yield _judgement(subject, verdict, partitions, retention, lawful)
 
 
-def _judgement(subject: Subject, verdict: Verdict, late: list[int], retention: int) -> Judgement:
+def _judgement(subject: Subject, verdict: Verdict, late: list[int], retention: int, lawful: list[str]) -> Judgement:
     assert subject.live
-    proven = verdict is Verdict.FAIL
     oldest = min(subject.counts[partition].first_timestamp or 0 for partition in late)
+    because, remedy = _OUTCOMES[verdict]
     return Judgement(
         verdict,
         f"records past retention.ms still stand in {len(late)} of {subject.live.topic.partitions} partitions",
@@ -72,13 +89,9 @@ def _judgement(subject: Subject, verdict: Verdict, late: list[int], retention: i
         because=(
             f"the oldest is {(subject.snapshot.taken_at - oldest):,} ms old, retention.ms is {retention:,}, "
             f"and the brokers look every {subject.check_interval_ms:,} ms",
-            "they have looked since the last audit, and the log start has not moved"
-            if proven
-            else "one look cannot tell whether retention.ms was lowered just now, or how far the oldest segment goes",
+            *(lawful or [because]),
         ),
-        remedy="read the leader's log: a failed log directory, or a dead cleaner, no longer deletes"
-        if proven
-        else "audit again after the brokers' check interval; if they still stand, read the brokers' log",
+        remedy=remedy,
         evidence={
             "retention.ms": retention,
             "oldest_timestamp": oldest,
@@ -89,17 +102,35 @@ def _judgement(subject: Subject, verdict: Verdict, late: list[int], retention: i
     )
 
 
-def _proven(subject: Subject, partition: int) -> bool:
-    assert subject.live
-    start, unexpired = subject.live.extents[partition].start, subject.horizons[partition].unexpired
+def _verdict(subject: Subject, partition: int, lawful: str | None) -> Verdict:
+    interval = deletion_interval_ms(subject)
     stood = subject.stood_for(CHECK, partition, starts(subject, partition), RESTS_ON)
-    interval, known_from = deletion_interval_ms(subject), subject.past.shaped_from(partition)
-    if stood is None or interval is None or stood <= interval or not all_in_sync(subject, partition):
-        return False
-    hidden, limit = hidden_until(subject, partition, stood), subject.horizons[partition].expired_time
-    if hidden is None or (hidden > 0 and (limit is None or hidden >= limit)):
-        return False
-    return unexpired is None or (known_from is not None and max(start, unexpired) >= known_from)
+    return Verdict.UNDECIDABLE if interval is None else judged_twice(stood, interval, lawful)
+
+
+def _explanation(subject: Subject, partition: int) -> str | None:
+    """Return why the records may still lawfully be there; None before a second look, and where nothing explains it."""
+    assert subject.live
+    known_from = subject.past.shaped_from(partition)
+    if known_from is None:
+        return None
+    if not all_in_sync(subject, partition):
+        return OUT_OF_SYNC
+    start, unexpired = subject.live.extents[partition].start, subject.horizons[partition].unexpired
+    if unexpired is not None and max(start, unexpired) < known_from:
+        return (
+            f"the oldest segment was written before audits saw its settings, and may reach to offset {unexpired:,}, "
+            "which has not expired"
+        )
+    stood = subject.stood_for(CHECK, partition, starts(subject, partition), RESTS_ON)
+    hidden = None if stood is None else hidden_until(subject, partition, stood)
+    limit = subject.horizons[partition].expired_time
+    if stood is not None and (hidden is None or (hidden > 0 and (limit is None or hidden >= limit))):
+        return (
+            "the log does not start at offset 0: its first segment may hold records that DeleteRecords hid and that "
+            "have not expired"
+        )
+    return None
 
 
 def _overdue(subject: Subject, partition: int, retention: int) -> bool:

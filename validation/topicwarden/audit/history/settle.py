@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from topicwarden.audit.counts import Pair
 from topicwarden.audit.history.memory import (
@@ -68,7 +68,7 @@ def settled(subject: Subject, judged: Judged) -> Iterator[Settled]:
         )
 
 
-def _outcome(subject: Subject, one: Suspicion, judgements: Iterable[Judgement]) -> tuple[Verdict, str]:
+def _outcome(subject: Subject, one: Suspicion, judgements: Sequence[Judgement]) -> tuple[Verdict, str]:
     for judgement in judgements:
         if one.partition in judgement.partitions and judgement.verdict is not Verdict.PASS:
             facts = judgement.standing.get(one.partition)
@@ -76,11 +76,21 @@ def _outcome(subject: Subject, one: Suspicion, judgements: Iterable[Judgement]) 
                 return judgement.verdict, "it still stands" + (
                     "" if judgement.verdict is Verdict.FAIL else "; it cannot be settled yet"
                 )
+            if any(facts.get(name) != one.facts.get(name) for name in _identity(one.facts)):
+                return Verdict.PASS, f"{_gone(subject, one)}; what is seen now is new"
             return judgement.verdict, f"{_difference(one.facts, facts)}; what is seen now is new"
+    for judgement in judgements:
+        if judgement.verdict is Verdict.PASS and judgement.standing.get(one.partition) == one.facts:
+            return Verdict.PASS, judgement.because[-1] if judgement.because else "it is lawful"
     changed = sorted(name for name, value in one.settings.items() if subject.in_force((name,)).get(name) != value)
     if changed:
         return Verdict.PASS, f"{' and '.join(changed)} changed since"
     return Verdict.PASS, _gone(subject, one)
+
+
+def _identity(facts: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the facts that name what is suspected: under another leader it is the same, though it begins anew."""
+    return ("offset", "superseded_by") if "offset" in facts else ("start", "last_stable")
 
 
 def _difference(before: Mapping[str, int], now: Mapping[str, int]) -> str:

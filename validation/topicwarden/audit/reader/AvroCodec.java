@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.avro.AvroRuntimeException;
+import org.apache.avro.AvroTypeException;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.GenericDatumReader;
 import org.apache.avro.generic.GenericFixed;
@@ -29,10 +30,15 @@ final class AvroCodec implements Codec {
     resolves = written != read;
   }
 
+  /** Parses a schema and those it refers to; throws an {@link AvroRuntimeException} if it cannot be used. */
   static Schema parse(String text, Collection<String> references) {
     Schema.Parser parser = new Schema.Parser();
     references.forEach(parser::parse);
-    return parser.parse(text);
+    try {
+      return parser.parse(text);
+    } catch (NullPointerException unresolved) { // Avro 1.12 numbers a name that it cannot resolve, and then misses it
+      throw new AvroTypeException("Undefined schema: the schema is the name of a type that nothing defines");
+    }
   }
 
   @Override
