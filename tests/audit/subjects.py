@@ -57,6 +57,7 @@ def subject(
         live=seen,
         horizons={0: horizon},
         counts={0: counts} if counts else {},
+        committed={0: counts} if counts else {},
         pairs={0: pairs},
     )
 

@@ -112,3 +112,25 @@ def test_overdue_needs_both_the_roll_and_the_brokers_look() -> None:
 def test_the_future_is_where_the_clock_has_not_been() -> None:
     found = horizon(Log(NOW + 1_800_000, NOW - 9_000_000), retention_ms="60000")
     assert (found.future_offset, found.future_timestamp, found.unexpired) == (0, NOW + 1_800_000, 0)
+
+
+class Emptied(Log):
+    """Begins with a batch that the cleaner emptied, in a segment of its own, stamped ``hidden`` milliseconds ago: of
+    anything older than that, a broker says that there is none.
+    """
+
+    hidden = 350_000
+
+    def first_offsets_at(self, times: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], tuple[int, int]]:
+        return super().first_offsets_at({place: time for place, time in times.items() if time > NOW - self.hidden})
+
+
+def test_where_the_broker_contradicts_itself_nothing_is_proven() -> None:
+    stamps = NOW - 900_000, NOW - 600_000, NOW
+    lag = {"cleanup_policy": "compact", "min_compaction_lag_ms": "60000", "segment_ms": "300000"}
+    assert horizon(Log(*stamps), **lag).cleanable == 2
+    found = horizon(Emptied(*stamps), **lag)
+    assert (found.rolled, found.cleanable) == (2, 0), "young records may lie anywhere"
+    kept = {"cleanup_policy": "compact,delete", "retention_ms": "60000"}
+    assert horizon(Log(*stamps), **kept).unexpired == 2
+    assert horizon(Emptied(*stamps), **kept).unexpired == 0, "not everything has expired"

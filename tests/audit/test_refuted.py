@@ -77,9 +77,11 @@ def test_no_bytes_at_all_is_a_bound_too() -> None:
     ("empty-value", Counts(records=3, empty_values=3)),
 ])  # fmt: skip
 def test_what_an_aborted_transaction_wrote_is_nobodys(check: str, counts: Counts) -> None:
-    """Records were counted, and of none was it seen that it is committed."""
-    aborted = subject(counts, live={"cleanup.policy": "compact"})
-    assert list(CHECKS[check].judge(aborted)) == []
+    of = subject(counts, live={"cleanup.policy": "compact"})
+    assert list(CHECKS[check].judge(replace(of, committed={}))) == []
+    (judgement,) = CHECKS[check].judge(replace(of, committed={0: replace(counts, at_most=True)}))
+    assert judgement.verdict is Verdict.UNDECIDABLE, "of none is it known that it is committed"
+    assert judgement.message.startswith("at most 3 records")
 
 
 def test_a_topic_whose_keys_nobody_counted_does_not_pass() -> None:

@@ -56,9 +56,9 @@ def test_a_keyless_record_from_before_compaction_is_found_where_it_lies(report: 
     first = facts(report, faults.CUSTOMERS).partitions[0]
     assert str(keyless.place) == place(project, "topics/shop/shop.customers.yaml", "cleanup.policy: compact")
     assert keyless.partitions == [0]
-    assert keyless.evidence == {"null_keys": 1}
     assert first.log_end is not None
-    assert f"partition 0: 1, first at offset {first.log_end - 1}" in keyless.message
+    assert keyless.evidence == {"records": 1, "reasons": 1, "partition": 0, "offset": first.log_end - 1}
+    assert f"1 record without a key in a compacted topic, first at offset {first.log_end - 1}" in keyless.message
     assert facts(report, faults.CUSTOMERS).records == 301
 
 

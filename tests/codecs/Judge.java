@@ -48,12 +48,14 @@ public final class Judge {
     }
     ArrayNode verdicts = answer.putArray("faults");
     for (JsonNode value : request.path("values")) {
-      Notes notes = new Notes(Long.MAX_VALUE);
+      Notes notes = new Notes(0, Long.MAX_VALUE);
       judging.judge(Base64.getDecoder().decode(value.asText()), notes);
-      verdicts.add(MAPPER.readTree(notes.told(0)).path("faults"));
+      verdicts.add(MAPPER.readTree(notes.told(NONE)).path("faults"));
     }
     return answer.toString();
   }
+
+  private static final OffsetRange NONE = new OffsetRange(0, null, 0, 0);
 
   private static Judging contract(JsonNode declared) {
     Contract contract = new Contract(declared, null);

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cluster.projects import own_cache
 from tests.conftest import REPOSITORY
-from tests.contents import placed, records
+from tests.contents import placed, records, transactions
 from topicwarden.cli.audit import Look, auditing
 from topicwarden.finding import AuditReport
 from topicwarden.project import Project
@@ -58,10 +58,14 @@ def look(project: Project) -> Iterator[Look]:
 
 
 @pytest.fixture(scope="package")
-def written(servers: list[str], tools: Toolchain) -> None:
+def written(servers: list[str], tools: Toolchain) -> Iterator[None]:
     """Every topic of the project, filled by its producers."""
     placed.fill(servers, tools)
     records.fill(servers)
+    producers = transactions.fill(servers)
+    yield
+    for producer in producers:
+        producer.abort_transaction()
 
 
 @pytest.fixture(scope="package")

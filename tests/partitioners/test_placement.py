@@ -36,7 +36,7 @@ def concluded(place: Callable[[int, dict[str, int]], int], several: int = 0, key
         sum(algorithm.of(key.hashes[algorithm.hash_column], TODAY) == key.partition for key in lying)
         for algorithm in ALGORITHMS
     ]
-    return conclude(TODAY, [Counts(keys=keys, fits=tuple(fits))], Study(keys, several, (), tuple(lying)))
+    return conclude(TODAY, [Counts(keys=keys, fits=tuple(fits))], Study(keys, tuple(fits), several, (), tuple(lying)))
 
 
 def test_the_vector_of_the_documentation() -> None:

@@ -83,8 +83,8 @@ def _contents(truth: Truth) -> Contents:
 
 
 def _faults(finding: Finding, scene: Scene, truth: Truth) -> str:
-    """The first, to the offset, where the logs stood still; their number may be of uncommitted ones, too."""
-    told, steady, found, most = int(finding.evidence["records"] or 0), True, [], 0
+    """Their number, and the first, to the offset, where the logs stood still."""
+    told, steady, found = int(finding.evidence["records"] or 0), True, []
     for partition in (one.partition for one in scene.facts(finding.topic).partitions):
         stable = scene.partition(finding.topic, partition).last_stable or 0
         log = scene.steady(finding.topic, partition)
@@ -93,10 +93,9 @@ def _faults(finding: Finding, scene: Scene, truth: Truth) -> str:
             contents = _contents(truth)
             known = truth.history.wrong if finding.check == "value-schema" else None
             found += [(partition, at) for at in _wrong_of(known, each.committed(stable), finding, contents, scene)]
-            most += len(_wrong_of(known, each.entries, finding, contents, scene))
     first = (finding.evidence["partition"], finding.evidence["offset"])
-    if steady and (first != min(found, default=(None, None)) or not len(found) <= told <= max(most, len(found))):
-        return f"{told} records, first at {first}, are said to be wrong, and are {len(found)} to {most}, {found[:3]}"
+    if steady and (first != min(found, default=(None, None)) or told != len(found)):
+        return f"{told} records, first at {first}, are said to be wrong, and are {len(found)}, {found[:3]}"
     return "" if found else "no record is wrong"
 
 
@@ -119,44 +118,52 @@ def _future(finding: Finding, scene: Scene, truth: Truth) -> str:
     return "no committed record is stamped so far ahead"
 
 
-def _counted(wanted: Callable[[Entry], bool], name: str) -> Callable[[Finding, Scene, Truth], str]:
-    """Records of which at least one is committed; their number is of all that stand."""
+def _counted(wanted: Callable[[Entry], bool]) -> Callable[[Finding, Scene, Truth], str]:
+    """Committed records."""
 
     def judge(finding: Finding, scene: Scene, truth: Truth) -> str:
-        total, seen, steady = 0, 0, True
+        seen, steady = 0, True
         for partition in finding.partitions:
             stable = scene.partition(finding.topic, partition).last_stable or 0
             logs = scene.logs(finding.topic, partition)
             steady = steady and scene.steady(finding.topic, partition) is not None
-            total += sum(map(wanted, logs[0].entries)) if logs else 0
             seen += sum(map(wanted, logs[0].committed(stable))) if logs else 0
-        told = finding.evidence[name]
-        if steady and told != total:
-            return f"{told} are said to be there, and {total} are"
+        told = finding.evidence["records"]
+        if steady and told != seen:
+            return f"{told} are said to be there, and {seen} are"
         return "" if seen else "none is there that is committed"
 
     return judge
 
 
 def _null_key(finding: Finding, scene: Scene, truth: Truth) -> str:
-    return _counted(lambda entry: entry.key is None, "null_keys")(finding, scene, truth)
+    return _counted(lambda entry: entry.key is None)(finding, scene, truth)
+
+
+def _committed(finding: Finding, scene: Scene) -> list[list[Entry]] | None:
+    """The committed records of each partition; None where a log did not stand still."""
+    logs = [
+        (scene.steady(finding.topic, one.partition), one.last_stable or 0)
+        for one in scene.facts(finding.topic).partitions
+    ]
+    held = [log.committed(stable) for log, stable in logs if log]
+    return held if len(held) == len(logs) else None
 
 
 def _skew(finding: Finding, scene: Scene, truth: Truth) -> str:
-    logs = [scene.steady(finding.topic, one.partition) for one in scene.facts(finding.topic).partitions]
-    held = [len(log.entries) for log in logs if log]
-    if len(held) < len(logs):
+    logs = _committed(finding, scene)
+    if logs is None:
         return ""
+    held = [len(entries) for entries in logs]
     return "" if max(held) * len(held) / sum(held) > (_contents(truth).partition_max_skew or 0) else f"they hold {held}"
 
 
 def _hot(finding: Finding, scene: Scene, truth: Truth) -> str:
-    logs = [scene.steady(finding.topic, one.partition) for one in scene.facts(finding.topic).partitions]
-    held = [log for log in logs if log]
-    if len(held) < len(logs):
+    held = _committed(finding, scene)
+    if held is None:
         return ""
-    most = max(max(Counter(e.key for e in log.entries if e.key is not None).values(), default=0) for log in held)
-    share = most / sum(len(log.entries) for log in held)
+    most = max(max(Counter(e.key for e in log if e.key is not None).values(), default=0) for log in held)
+    share = most / sum(map(len, held))
     return "" if share > (_contents(truth).key_max_share or 0) else f"the hottest key has {share:.2%}"
 
 
@@ -202,7 +209,7 @@ def _stamped(finding: Finding, scene: Scene, truth: Truth) -> str:
 ORACLES: Final[dict[str, Callable[[Finding, Scene, Truth], str]]] = {
     **dict.fromkeys((*_WRONG, "timestamp-late"), _faults),
     "null-key": _null_key,
-    "empty-value": _counted(lambda entry: entry.value == b"", "empty_values"),
+    "empty-value": _counted(lambda entry: entry.value == b""),
     "timestamp-future": _future,
     "timestamp-type": _stamped,
     "partition-skew": _skew,

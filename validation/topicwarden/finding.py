@@ -43,7 +43,7 @@ class Finding(_Model):
 
 
 class PartitionFacts(_Model):
-    """One partition, as the snapshot and the scan saw it. Counts are of records that were read."""
+    """One partition, as the snapshot and the scan saw it. Counts are of records that were read, committed or not."""
 
     partition: int
     leader: int | None
@@ -91,7 +91,8 @@ class PartitionFacts(_Model):
 class AgeBand(_Model):
     """How many records of a topic are at least ``from_ms`` and less than ``to_ms`` old.
 
-    In a compacted topic a key's records count in the band of its latest one. Negative ages lie in the future.
+    Every record that stands counts, committed or not. Negative ages lie in the future. Records that an earlier audit
+    read (``--since last``) count by the youngest of those that were next to them and in one band then.
     """
 
     from_ms: int | None

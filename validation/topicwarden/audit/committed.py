@@ -1,12 +1,13 @@
-"""The narrow second read of faults: which of them a consumer that reads committed sees.
+"""The second read: the same counts, of the records alone that a consumer with ``isolation.level=read_committed`` sees.
 
-The scan reads uncommitted, as compaction and retention know no transactions; but a record of an aborted
-transaction, or of one still open, breaks no contract: nobody who reads committed will see it.
+The scan reads uncommitted: compaction, retention and disks know no transactions, and a consumer that reads committed
+is not told which records it left out. But a record of an aborted or an open transaction breaks no contract, as nobody
+who reads committed sees it. So where a finding about contents might rest on such records, its partition is read again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
@@ -14,163 +15,110 @@ from pyspark.sql import functions as F
 
 from topicwarden.audit.contracts import Contracts
 from topicwarden.audit.counts import Counts, Fault
+from topicwarden.audit.history.recall import apart, runs
+from topicwarden.audit.history.store import literal
 from topicwarden.audit.horizon import PartitionOf
-from topicwarden.audit.notes import faults_of
-from topicwarden.audit.ranges import Range, pack, read
+from topicwarden.audit.ranges import COMMITTED, read
+from topicwarden.audit.scan import scan
+from topicwarden.audit.slices import Slice
 from topicwarden.kafka.connection import Connection
 
-WINDOW_OFFSETS = 1_000
-"""That are read again from a fault's first record on."""
-
-_COMMITTED = {"isolation.level": "read_committed"}
-
-Cause = tuple[str, str]
-"""A fault's rule and reason."""
+MOST_RECORDS = 10_000_000
+"""That an audit reads again in full; of partitions beyond that it looks at single records."""
 
 _BY_WHAT_CAME_BEFORE = frozenset({"timestamp-late"})
-"""Rules by which a record is judged by those before it: a window that begins with it shows nothing."""
+"""Rules by which a record is judged by those before it: that it is committed proves nothing alone."""
 
 
-def committed(
+def may_hold_uncommitted(counts: Counts, end: int, last_stable: int) -> bool:
+    """Return whether what was read up to ``end`` may hold records of aborted or open transactions.
+
+    A transaction that has ended leaves a marker, which takes an offset, and one that has not holds back the last stable
+    offset: a log without a gap, read no further than that offset, holds committed records alone. A gap may also be what
+    compaction left.
+    """
+    return counts.last_gap is not None or last_stable < end
+
+
+def committed_counts(
     spark: SparkSession,
     connection: Connection,
-    ranges: Mapping[PartitionOf, Range],
+    parts: Iterable[Slice],
     counts: Mapping[PartitionOf, Counts],
+    *,
     contracts: Contracts,
+    now: int,
+    rate: int | None = None,
 ) -> dict[PartitionOf, Counts]:
-    """``counts`` with each fault's ``committed`` told; ``ranges`` are what was read, up to the last stable offsets.
+    """Return the counts of the committed records of each part; ``counts`` are of all records, committed or not.
 
-    Reads a window for each fault. Where records in it turn out not to be committed, the rest of the partition is
-    read once more, so that the fault's count and offsets are of committed records alone; and all of it, where a fault
-    is one of order.
+    ``parts`` end at the last stable offset. The smallest are read again, ``MOST_RECORDS`` altogether. Of the others,
+    only the records that their faults name are looked for; a number that may be too high then says so
+    (``at_most``). ``now`` and ``rate`` as in ``scan``.
     """
-    faulty = {place: one for place, one in ranges.items() if place in counts and counts[place].faults}
-    if not faulty:
-        return dict(counts)
-    seen = _seen(spark, connection, _windows(faulty, counts), contracts)
-    doubtful = {
-        place: replace(one, start=min(_begin(fault, one) for fault in counts[place].faults))
-        for place, one in faulty.items()
-        if not all(_wholly(fault, seen.get(one.part, {})) for fault in counts[place].faults)
-    }
-    told = _seen(spark, connection, pack(spark, (one for one in doubtful.values() if one.start < one.end)), contracts)
-    return {
-        place: replace(
-            held,
-            faults=tuple(
-                _exact(fault, told.get(doubtful[place].part, {}))
-                if place in doubtful
-                else replace(fault, committed=True)
-                for fault in held.faults
-            ),
-        )
-        for place, held in counts.items()
+    again: list[Slice] = []
+    beyond: list[Slice] = []
+    left = MOST_RECORDS
+    for part in sorted(parts, key=lambda part: counts[part.place].records):
+        left -= counts[part.place].records
+        (again if left >= 0 else beyond).append(part)
+    held = [part for part in again if part.range.start < part.range.end]
+    exact = scan(spark, connection, held, now, contracts, rate=rate, consumer=COMMITTED)
+    seen = _committed_offsets(spark, connection, beyond, counts)
+    return {part.place: exact.get(part.place, Counts()) for part in again} | {
+        part.place: _bounded(counts[part.place], seen.get(part.range.part, frozenset())) for part in beyond
     }
 
 
-def first_committed(
-    spark: SparkSession,
-    connection: Connection,
-    ranges: Mapping[PartitionOf, Range],
-    counts: Mapping[PartitionOf, Counts],
-) -> dict[PartitionOf, Counts]:
-    """``counts`` with the first committed record without a key, and the first empty value, of these partitions.
-
-    None where there is none that is committed: nobody who reads committed will ever see the others. Reads a window,
-    and the rest of a partition only where that shows none.
-    """
-    held = {place: one for place, one in ranges.items() if place in counts and _firsts(counts[place])}
-    begun = {place: replace(one, start=max(one.start, min(_firsts(counts[place])))) for place, one in held.items()}
-    windows = {place: replace(one, end=min(one.end, one.start + WINDOW_OFFSETS)) for place, one in begun.items()}
-    near = _bare(spark, connection, windows.values())
-    doubtful = {place: one for place, one in begun.items() if not _all_found(counts[place], near.get(one.part))}
-    far = _bare(spark, connection, doubtful.values())
-    found = {place: {**near, **far}.get(one.part, (None, None)) for place, one in begun.items()}
-    return {
-        place: replace(each, first_null_key=found[place][0], first_empty_value=found[place][1])
-        if place in found
-        else each
-        for place, each in counts.items()
-    }
+def _named(counts: Counts) -> set[int]:
+    """The offsets of records that something is wrong with, as far as they are told."""
+    firsts = {offset for offset in (counts.first_null_key, counts.first_empty_value) if offset is not None}
+    return firsts.union(*(fault.offsets for fault in counts.faults))
 
 
-def _firsts(counts: Counts) -> list[int]:
-    return [offset for offset in (counts.first_null_key, counts.first_empty_value) if offset is not None]
-
-
-def _all_found(counts: Counts, found: tuple[int | None, int | None] | None) -> bool:
-    wanted = (counts.first_null_key, counts.first_empty_value)
-    return found is not None and all(one is None or seen is not None for one, seen in zip(wanted, found, strict=True))
-
-
-def _bare(
-    spark: SparkSession, connection: Connection, ranges: Iterable[Range]
-) -> dict[int, tuple[int | None, int | None]]:
-    """By range: the first committed record without a key, and the first with an empty value."""
-    some = [one for one in ranges if one.start < one.end]
-    if not some:
+def _committed_offsets(
+    spark: SparkSession, connection: Connection, parts: Iterable[Slice], counts: Mapping[PartitionOf, Counts]
+) -> dict[int, frozenset[int]]:
+    """By number of the part: which of the offsets that its counts name hold a committed record."""
+    ranges = [part.range for part in parts]
+    named = {one.part: {at for at in _named(counts[one.topic, one.partition]) if at < one.end} for one in ranges}
+    rows = [{"part": part, "offset": offset} for part, offsets in named.items() for offset in sorted(offsets)]
+    if not rows:
         return {}
-    rows = (
-        read(spark, connection, pack(spark, some), _COMMITTED)
-        .groupBy("part")
-        .agg(
-            F.min(F.when(F.col("key").isNull(), F.col("offset"))).alias("null_key"),
-            F.min(F.when(F.length("value") == 0, F.col("offset"))).alias("empty_value"),
-        )
-        .collect()
+    windows = [replace(one, start=start, end=end) for one in ranges for start, end in runs(named[one.part])]
+    wanted = F.broadcast(literal(spark, rows, "part int, offset long"))
+    found: dict[int, set[int]] = {}
+    records = read(spark, connection, apart(windows), COMMITTED).select("part", "offset")
+    for row in records.join(wanted, ["part", "offset"]).collect():
+        found.setdefault(row["part"], set()).add(row["offset"])
+    return {part: frozenset(offsets) for part, offsets in found.items()}
+
+
+def _bounded(counts: Counts, committed: Container[int]) -> Counts:
+    """``counts`` as upper bounds, of which it is known that the records at ``committed`` offsets are committed."""
+    null_keys, first_null_key = _first(counts.null_keys, counts.first_null_key, committed)
+    empty_values, first_empty_value = _first(counts.empty_values, counts.first_empty_value, committed)
+    return replace(
+        counts,
+        null_keys=null_keys,
+        first_null_key=first_null_key,
+        empty_values=empty_values,
+        first_empty_value=first_empty_value,
+        faults=tuple(one for fault in counts.faults if (one := _fault(fault, committed)).count),
+        at_most=True,
     )
-    return {row["part"]: (row["null_key"], row["empty_value"]) for row in rows}
 
 
-def _begin(fault: Fault, one: Range) -> int:
-    """Where to read from, so that the fault is seen again."""
-    return one.start if fault.rule in _BY_WHAT_CAME_BEFORE else fault.offsets[0]
+def _first(count: int, first: int | None, committed: Container[int]) -> tuple[int, int | None]:
+    if first in committed:
+        return count, first
+    return (0 if count == 1 else count), None
 
 
-def _windows(faulty: Mapping[PartitionOf, Range], counts: Mapping[PartitionOf, Counts]) -> list[list[Range]]:
-    """A task reads a partition from one place on, so the windows of one partition go to a task each."""
-    tasks: list[list[Range]] = []
-    for place, one in faulty.items():
-        held = [fault for fault in counts[place].faults if fault.rule not in _BY_WHAT_CAME_BEFORE]
-        starts = sorted({fault.offsets[0] for fault in held})
-        windows = [replace(one, start=at, end=min(one.end, at + WINDOW_OFFSETS)) for at in starts]
-        for number, window in enumerate(window for window in windows if window.start < window.end):
-            if number == len(tasks):
-                tasks.append([])
-            tasks[number].append(window)
-    return tasks
-
-
-def _seen(
-    spark: SparkSession, connection: Connection, tasks: list[list[Range]], contracts: Contracts
-) -> dict[int, dict[Cause, Fault]]:
-    if not tasks:
-        return {}
-    rows = (
-        read(spark, connection, tasks, _COMMITTED, contracts)
-        .where(F.col("note").isNotNull())
-        .select("part", "note")
-        .collect()
-    )
-    notes: dict[int, list[str]] = {}
-    for row in rows:
-        notes.setdefault(row["part"], []).append(row["note"])
-    return {part: _by_cause(faults_of(told)) for part, told in notes.items()}
-
-
-def _by_cause(faults: Iterable[Fault]) -> dict[Cause, Fault]:
-    return {(fault.rule, fault.reason): fault for fault in faults}
-
-
-def _wholly(fault: Fault, seen: Mapping[Cause, Fault]) -> bool:
-    """Whether what the window should show of a fault is all there."""
-    found = seen.get((fault.rule, fault.reason))
-    expected = {offset for offset in fault.offsets if offset < fault.offsets[0] + WINDOW_OFFSETS}
-    return found is not None and expected <= set(found.offsets)
-
-
-def _exact(fault: Fault, told: Mapping[Cause, Fault]) -> Fault:
-    found = told.get((fault.rule, fault.reason))
-    if found is None:
-        return replace(fault, committed=False)
-    return replace(found, committed=True, excerpt=fault.excerpt)
+def _fault(fault: Fault, committed: Container[int]) -> Fault:
+    if fault.rule in _BY_WHAT_CAME_BEFORE:
+        return replace(fault, at_most=True, unconfirmed=True)
+    found = tuple(offset for offset in fault.offsets if offset in committed)
+    if fault.count == len(fault.offsets):
+        return replace(fault, count=len(found), offsets=found)
+    return replace(fault, offsets=found or fault.offsets, at_most=True, unconfirmed=not found)

@@ -1,4 +1,4 @@
-"""What is asked of contents beyond the scan: which faults are of committed records, and who placed the keys."""
+"""What is asked of contents beyond the scan: which findings are of committed records, and who placed the keys."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from topicwarden.audit.committed import committed, first_committed
+from topicwarden.audit.checks import CHECKS, OF_ALL_PARTITIONS, READS_CONTENTS
+from topicwarden.audit.committed import committed_counts, may_hold_uncommitted
 from topicwarden.audit.contracts import Contracts, contracts
 from topicwarden.audit.counts import Counts
 from topicwarden.audit.horizon import PartitionOf
 from topicwarden.audit.partitioners import Keys, placements
 from topicwarden.audit.placement import Placement
 from topicwarden.audit.slices import Slice
+from topicwarden.audit.subject import Subject
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.registry import SchemaRegistry
-from topicwarden.kafka.snapshot import LiveTopic
+from topicwarden.kafka.snapshot import LiveTopic, Snapshot
 from topicwarden.specs.resolve import Declaration
 from topicwarden.topic import Contents
+from topicwarden.verdict import Verdict
 
 
 @dataclass(frozen=True)
@@ -37,44 +40,104 @@ class Declared:
         """What the scan of ``topics`` is to judge records by; ``now`` in milliseconds."""
         return contracts(topics, self.declarations, self.root, self.registry, now)
 
-    def wants_keys(self, topic: str) -> bool:
-        return topic in self.declarations and self.declarations[topic].topic.contents.key_required
+    def contents(self, topic: str) -> Contents:
+        declaration = self.declarations.get(topic)
+        return declaration.topic.contents if declaration else Contents()
 
 
 @dataclass(frozen=True)
 class Scanned:
-    """What was scanned: topics, the parts of them that were read, and what was counted."""
+    """What was scanned: topics of a snapshot, the parts of them that were read, and what was counted."""
 
+    snapshot: Snapshot
     topics: tuple[LiveTopic, ...]
     parts: tuple[Slice, ...]
     counts: Mapping[PartitionOf, Counts]
 
+    def last_stable(self, place: PartitionOf) -> int:
+        return self.snapshot.topics[place[0]].extents[place[1]].last_stable
+
+    @property
+    def stable_parts(self) -> list[Slice]:
+        """The parts that were counted, up to the last stable offset."""
+        return [
+            replace(part, range=replace(part.range, end=min(part.range.end, self.last_stable(part.place))))
+            for part in self.parts
+            if part.place in self.counts
+        ]
+
 
 def settled(
-    spark: SparkSession, connection: Connection, scanned: Scanned, rules: Contracts, declared: Declared
+    spark: SparkSession,
+    connection: Connection,
+    scanned: Scanned,
+    rules: Contracts,
+    declared: Declared,
+    *,
+    rate: int | None = None,
 ) -> tuple[dict[PartitionOf, Counts], dict[str, Placement]]:
-    """The counts with their faults confirmed, and the conclusion on each topic whose keys were counted.
+    """The counts of committed records, and the conclusion on each topic whose keys were counted.
 
-    Reads nothing again of a topic that is in order.
+    Reads nothing again of a topic that is in order. ``rate`` as in ``scan``.
     """
-    held, counts = scanned.topics, scanned.counts
-    stable = {
-        (live.topic.name, partition): extent.last_stable for live in held for partition, extent in live.extents.items()
-    }
-    bounded = {part.place: replace(part.range, end=min(part.range.end, stable[part.place])) for part in scanned.parts}
+    counts, stable = scanned.counts, scanned.stable_parts
     keys = [
         Keys(
             live.topic.name,
             live.topic.partitions,
-            declaration.topic.contents if (declaration := declared.declarations.get(live.topic.name)) else Contents(),
+            declared.contents(live.topic.name),
             {p: counts[live.topic.name, p] for p in live.extents if (live.topic.name, p) in counts},
-            tuple(one for (name, _), one in bounded.items() if name == live.topic.name and one.start < one.end),
+            tuple(
+                part.range
+                for part in stable
+                if part.range.topic == live.topic.name and part.range.start < part.range.end
+            ),
         )
-        for live in held
+        for live in scanned.topics
         if live.topic.name in rules.by_key
     ]
-    confirmed = committed(spark, connection, bounded, counts, rules)
-    keyed = {live.topic.name for live in held if live.topic.compacted or declared.wants_keys(live.topic.name)}
-    in_need = {place: one for place, one in bounded.items() if place[0] in keyed}
-    confirmed = first_committed(spark, connection, in_need, confirmed)
-    return confirmed, placements(spark, connection, keys, declared.root, declared.partition_functions)
+    placed = placements(spark, connection, keys, declared.root, declared.partition_functions)
+    doubtful = _doubtful(scanned, declared, placed)
+    again = [part for part in stable if part.place in doubtful]
+    now = scanned.snapshot.taken_at
+    return {**counts, **committed_counts(spark, connection, again, counts, contracts=rules, now=now, rate=rate)}, placed
+
+
+def _doubtful(scanned: Scanned, declared: Declared, placed: Mapping[str, Placement]) -> frozenset[PartitionOf]:
+    """The partitions that may hold uncommitted records, and of which a check of contents would say something."""
+    uncertain: dict[str, set[int]] = {}
+    for part in scanned.parts:
+        counts = scanned.counts.get(part.place)
+        if counts and may_hold_uncommitted(counts, part.range.end, scanned.last_stable(part.place)):
+            uncertain.setdefault(part.range.topic, set()).add(part.range.partition)
+    return frozenset(
+        (name, partition)
+        for name, partitions in uncertain.items()
+        for partition in partitions & _concerned(_subject(name, scanned, declared, placed))
+    )
+
+
+def _subject(name: str, scanned: Scanned, declared: Declared, placed: Mapping[str, Placement]) -> Subject:
+    """The topic as checks of contents would see it, if every record were committed."""
+    live, declaration = scanned.snapshot.topics[name], declared.declarations.get(name)
+    counts = {p: scanned.counts[name, p] for p in live.extents if (name, p) in scanned.counts}
+    return Subject(
+        snapshot=scanned.snapshot,
+        declared=declaration.topic if declaration else None,
+        live=live,
+        horizons={},
+        counts=counts,
+        committed=counts,
+        placement=placed.get(name),
+    )
+
+
+def _concerned(subject: Subject) -> set[int]:
+    """The partitions whose contents are judged to be anything but in order."""
+    found: set[int] = set()
+    for check_id in READS_CONTENTS:
+        check = CHECKS[check_id]
+        for judgement in check.judge(subject) if check.applies(subject) else ():
+            if judgement.verdict is not Verdict.PASS:
+                found.update(subject.counts if check_id in OF_ALL_PARTITIONS else judgement.partitions)
+    return found

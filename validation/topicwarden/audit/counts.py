@@ -16,8 +16,10 @@ class Fault:
 
     ``rule`` is a check's id, or ``expression:<id>``. ``reason`` and ``excerpt`` tell of structure alone, never of
     what a record holds. ``offsets`` are the first few. ``undecided`` where it could not be told: no registry
-    answered, an expression does not fit the record. ``committed``: whether a consumer that reads committed sees
-    any of them; None where nobody looked.
+    answered, an expression does not fit the record.
+
+    ``at_least``: ``count`` is a lower bound. ``at_most``: ``count`` may include records of aborted and open
+    transactions. ``unconfirmed``: at most, and no record of it is known to be committed.
     """
 
     rule: str
@@ -26,7 +28,9 @@ class Fault:
     offsets: tuple[int, ...]
     excerpt: str = ""
     undecided: bool = False
-    committed: bool | None = None
+    at_least: bool = False
+    at_most: bool = False
+    unconfirmed: bool = False
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,9 @@ class Counts:
     """What was counted in one partition; ``ages`` by band, from the future to the oldest.
 
     ``fits``: of ``keys``, how many lie where each of ``algorithms.ALGORITHMS`` puts them today; empty where
-    nobody asked. ``hottest``: the records of the key that has most, where keys are counted.
+    nobody asked. ``hottest``: the records of the key that has most, where keys are counted. ``last_gap``: the last
+    offset that was read and holds no record. ``at_most``: asked for committed records alone, the numbers may include
+    those of aborted and open transactions.
     """
 
     records: int = 0
@@ -84,6 +90,8 @@ class Counts:
     hottest_offset: int | None = None
     faults: tuple[Fault, ...] = ()
     stamped: Mapping[str, Stamped] = field(default_factory=dict)
+    last_gap: int | None = None
+    at_most: bool = False
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from topicwarden.audit.counts import Fault
+from topicwarden.audit.counts import Counts, Fault
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.verdict import Verdict
 
 _REASONS = 5
+
+AT_MOST = "at most: aborted and open transactions may hold some of the records, and too many stand to read them again"
+"""Why a number is an upper bound; see ``committed.MOST_RECORDS``."""
+
+_AT_LEAST = "at least: a record late only for one that another task read is not counted"
+_UNCONFIRMED = "whether any of these records is committed is not known"
+_NARROWER = "audit fewer topics at once (--topics), so that more of each can be read again"
 
 
 def judge_encoding(subject: Subject, part: str, remedy: str) -> Iterator[Judgement]:
@@ -22,26 +29,65 @@ def judge_encoding(subject: Subject, part: str, remedy: str) -> Iterator[Judgeme
 
 
 def judge_faults(subject: Subject, rule: str, what: str, path: tuple[str, ...], remedy: str) -> Iterator[Judgement]:
-    """A ``fail`` for the faults of ``rule`` that a consumer reading committed sees, ``undecidable`` for what could
-    not be told. ``what`` completes "3 records …".
+    """What ``judge_found`` says of the faults of ``rule``."""
+    found = {
+        partition: [fault for fault in counts.faults if fault.rule == rule]
+        for partition, counts in subject.committed.items()
+    }
+    return judge_found(found, what, path, remedy)
+
+
+def judge_found(
+    found: Mapping[int, Iterable[Fault]], what: str, path: tuple[str, ...], remedy: str
+) -> Iterator[Judgement]:
+    """A ``fail`` for faults in committed records, by partition; ``undecidable`` for what could not be told, and for
+    faults of which no committed record is known. ``what`` completes "3 records …".
     """
     proven: dict[int, list[Fault]] = {}
+    unconfirmed: dict[int, list[Fault]] = {}
     unknown: dict[int, list[Fault]] = {}
-    for partition, counts in sorted(subject.counts.items()):
-        for fault in counts.faults:
-            if fault.rule == rule and fault.committed is not False:
-                (unknown if fault.undecided else proven).setdefault(partition, []).append(fault)
+    for partition, faults in sorted(found.items()):
+        for fault in faults:
+            kind = unconfirmed if fault.unconfirmed else unknown if fault.undecided else proven
+            kind.setdefault(partition, []).append(fault)
     if proven:
         yield _judgement(Verdict.FAIL, proven, what, path, remedy)
+    if unconfirmed:
+        judged = _judgement(Verdict.UNDECIDABLE, unconfirmed, what, path, _NARROWER)
+        yield replace(judged, because=(_UNCONFIRMED, *judged.because))
     if unknown:
         judged = _judgement(Verdict.UNDECIDABLE, unknown, "could not be judged", path, "")
         yield replace(judged, remedy="see to the reason given, and audit again")
 
 
+def counted_fault(rule: str, reason: str, count: int, first: int | None, counts: Counts) -> list[Fault]:
+    """Return the fault of ``count`` records of ``counts``, the first committed one at offset ``first`` (None: unknown);
+    nothing where there are none.
+    """
+    offsets = () if first is None else (first,)
+    at_most = counts.at_most and count > len(offsets)
+    fault = Fault(rule, reason, count, offsets, at_most=at_most, unconfirmed=first is None)
+    return [fault] if count else []
+
+
+def unless_at_most(counts: Iterable[Counts], judgement: Judgement) -> Judgement:
+    """``judgement``; ``undecidable`` where it is a ``fail`` that rests on numbers which may be too high."""
+    if judgement.verdict is not Verdict.FAIL or not any(each.at_most for each in counts):
+        return judgement
+    return replace(
+        judgement,
+        verdict=Verdict.UNDECIDABLE,
+        because=(*judgement.because, AT_MOST),
+        remedy=_NARROWER,
+        evidence={**judgement.evidence, "counted": AT_MOST},
+    )
+
+
 def _judgement(
     verdict: Verdict, faults: Mapping[int, list[Fault]], what: str, path: tuple[str, ...], remedy: str
 ) -> Judgement:
-    total = sum(fault.count for held in faults.values() for fault in held)
+    every = [fault for held in faults.values() for fault in held]
+    total = sum(fault.count for fault in every)
     by_reason: dict[str, list[tuple[int, Fault]]] = {}
     for partition, held in faults.items():
         for fault in held:
@@ -50,17 +96,35 @@ def _judgement(
     because = [_reason(reason, found) for reason, found in ordered[:_REASONS]]
     if len(ordered) > _REASONS:
         because.append(f"and {len(ordered) - _REASONS} more reasons")
-    partition, offset = min((p, min(fault.offsets[0] for fault in held)) for p, held in faults.items())
+    bounds = [reason for reason, holds in _bounds(every).items() if holds]
+    first = min(((p, fault.offsets[0]) for p, held in faults.items() for fault in held if fault.offsets), default=None)
+    where = f", first at offset {first[1]} of partition {first[0]}" if first else ""
     plural = "s" if total > 1 else ""
     return Judgement(
         verdict,
-        f"{total:,} record{plural} {what}, first at offset {offset} of partition {partition}",
+        f"{_about(every)}{total:,} record{plural} {what}{where}",
         path=path,
         partitions=tuple(sorted(faults)),
-        because=tuple(because),
+        because=(*because, *bounds),
         remedy=remedy,
-        evidence={"records": total, "reasons": len(ordered), "partition": partition, "offset": offset},
+        evidence={
+            "records": total,
+            "reasons": len(ordered),
+            "partition": first[0] if first else min(faults),
+            "offset": first[1] if first else None,
+            **({"counted": "; ".join(bounds)} if bounds else {}),
+        },
     )
+
+
+def _bounds(faults: Iterable[Fault]) -> dict[str, bool]:
+    held = list(faults)
+    return {AT_MOST: any(fault.at_most for fault in held), _AT_LEAST: any(fault.at_least for fault in held)}
+
+
+def _about(faults: Iterable[Fault]) -> str:
+    at_most, at_least = _bounds(faults).values()
+    return "about " if at_most and at_least else "at most " if at_most else "at least " if at_least else ""
 
 
 def _reason(reason: str, found: list[tuple[int, Fault]]) -> str:
@@ -69,6 +133,8 @@ def _reason(reason: str, found: list[tuple[int, Fault]]) -> str:
         f"partition {partition}: offset{'s' if len(fault.offsets) > 1 else ''} {', '.join(map(str, fault.offsets))}"
         f"{', …' if fault.count > len(fault.offsets) else ''}"
         for partition, fault in found[:3]
+        if fault.offsets
     )
     excerpt = next((f" ({fault.excerpt})" for _, fault in found if fault.excerpt), "")
-    return f"{total:,} × {reason}{excerpt}: {places}"
+    bound = _about(fault for _, fault in found)
+    return f"{bound}{total:,} × {reason}{excerpt}{': ' if places else ''}{places}"

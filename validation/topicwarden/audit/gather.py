@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -27,6 +27,7 @@ from topicwarden.audit.progress import Progress, watched
 from topicwarden.audit.request import Request
 from topicwarden.audit.scan import scan
 from topicwarden.audit.slices import Grave, slices
+from topicwarden.audit.stamps import settled_stamps
 from topicwarden.audit.subject import Read
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
@@ -45,6 +46,7 @@ class Evidence:
     snapshot: Snapshot
     horizons: Mapping[PartitionOf, Horizon]
     counts: Mapping[PartitionOf, Counts]
+    committed: Mapping[PartitionOf, Counts]
     pairs: Mapping[PartitionOf, tuple[Pair, ...]]
     placements: Mapping[str, Placement]
     scan_seconds: float
@@ -96,8 +98,18 @@ def gather(spark: SparkSession, request: Request, progress: Progress, history: H
         with open_cluster(request.connection) as cluster:
             log_starts = cluster.log_starts([part.place for part in parts])
         pairs = superseded_pairs(spark, request.connection, parts, outcome.counts)
-        scanned = Scanned(tuple(wanted), tuple(parts), outcome.counts)
-        counts, placements = settled(spark, request.connection, scanned, rules, declared)
+        borders |= outcome.horizons
+        stamps = settled_stamps(
+            spark,
+            request.connection,
+            [replace(part, horizon=borders[part.place]) for part in parts],
+            outcome.counts,
+            now=snapshot.taken_at,
+            rate=request.bounds.rate,
+        )
+        borders, counts = borders | stamps[0], {**outcome.counts, **stamps[1]}
+        scanned = Scanned(snapshot, tuple(wanted), tuple(parts), counts)
+        committed, placements = settled(spark, request.connection, scanned, rules, declared, rate=request.bounds.rate)
         deleted = recall.committed(spark, request.connection, _deleted(snapshot, counts, same))
     except (PySparkException, Py4JJavaError) as error:
         raise Refusal(f"the scan did not end: {_root_cause(error)}; is the cluster still there? audit again") from error
@@ -105,8 +117,9 @@ def gather(spark: SparkSession, request: Request, progress: Progress, history: H
     total = sum(part.range.size for part in every)
     return Evidence(
         snapshot=snapshot,
-        horizons={**borders, **outcome.horizons},
+        horizons=borders,
         counts=counts,
+        committed=committed,
         pairs=pairs,
         placements=placements,
         scan_seconds=scan_seconds,

@@ -90,9 +90,21 @@ def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) 
     roll = {place: _roll_border(topic, extent) for place, (topic, extent) in logs.items()}
     expiry = {place: _expired_time(topic, now, interval) for place, (topic, _) in logs.items()}
 
+    def first_at(times: Mapping[PartitionOf, int]) -> dict[PartitionOf, int]:
+        """The first record stamped at or after a time; the log's start where the broker tells of none although the
+        largest timestamp says that there may be some (see ``audit/stamps.py``).
+        """
+        latest = {place: extent.latest_timestamp for place, (_, extent) in logs.items()}
+        untold = {
+            place: logs[place][1].start
+            for place, at in times.items()
+            if (last := latest[place]) is not None and last >= at
+        }
+        return untold | {place: at for place, (at, _) in cluster.first_offsets_at(times).items()}
+
     def first_batches_at(times: Mapping[PartitionOf, int]) -> dict[PartitionOf, int]:
         """Where the batch begins that holds the first record stamped at or after a time; the log, where none tells."""
-        found = {place: at for place, (at, _) in cluster.first_offsets_at(times).items()}
+        found = first_at(times)
         starts = cluster.batch_starts(snapshot, found)
         return {place: max(logs[place][1].start, starts.get(place, 0)) for place in found}
 
@@ -129,7 +141,7 @@ def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) 
             if (longest := roll_time(logs[place][0])) is not None
         }
     )
-    unexpired = cluster.first_offsets_at(_known(expiry))
+    unexpired = first_at(_known(expiry))
     future = cluster.first_offsets_at(
         {
             place: now + CLOCK_MS
@@ -154,7 +166,7 @@ def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) 
             cleanable=min(rolled_before, held_at),
             held_by=holder if held_at < rolled_before else None,
             overdue=overdue.get(place, extent.start),
-            unexpired=unexpired[place][0] if place in unexpired else None,
+            unexpired=unexpired.get(place),
             expired_time=expiry[place],
             future_offset=future[place][0] if place in future else None,
             future_timestamp=future[place][1] if place in future else None,

@@ -7,7 +7,7 @@ from collections import Counter
 from topicwarden.audit.algorithms import ALGORITHMS
 from topicwarden.audit.counts import BANDS, Counts, Pair
 from topicwarden.audit.groups import Counted
-from topicwarden.audit.notes import faults_of, stamped_of
+from topicwarden.audit.notes import faults_of, last_gap_of, stamped_of
 
 _LOTS = 4
 """Of ``reader/KeyTotals.java``: each gives one key that was deleted."""
@@ -65,6 +65,7 @@ def merge(told: list[Counted], notes: list[str], max_late: int | None) -> Counts
         hottest_offset=hottest.get("hottest_offset"),
         faults=faults_of(notes, max_late),
         stamped=stamped_of(notes),
+        last_gap=last_gap_of(notes),
     )
 
 

@@ -20,18 +20,17 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
-from topicwarden.audit.algorithms import BY_NAME, DECLARED, HASHES
+from topicwarden.audit.algorithms import ALGORITHMS, BY_NAME, DECLARED, HASHES
+from topicwarden.audit.contracts import Contracts
 from topicwarden.audit.counts import Counts
 from topicwarden.audit.placement import Misplaced, Placement, SampledKey, Study, conclude, scores
-from topicwarden.audit.ranges import Range, pack, read
+from topicwarden.audit.ranges import COMMITTED, Range, pack, read
 from topicwarden.kafka.connection import Connection
 from topicwarden.policies.own_partitioners import refused
 from topicwarden.topic import Contents
 
 SAMPLE_KEYS = 10_000
 """Of a topic, about: enough to tell one in a thousand."""
-
-_COMMITTED = {"isolation.level": "read_committed"}
 
 
 class UnusableModule(Exception):
@@ -82,12 +81,13 @@ def _studies(
         return {}
     places = _places(spark, connection, topics).persist(StorageLevel.DISK_ONLY)
     try:
-        several, samples = _several(places), _samples(places)
+        totals, several, samples = _totals(places), _several(places), _samples(places)
         found = {}
         for number, keys in enumerate(topics):
             elsewhere, failed = misplaced(places.where(F.col("topic") == number), keys, root, functions)
             count, at = several.get(number, (0, ()))
-            found[keys.topic] = Study(keys.distinct, count, at, tuple(samples.get(number, ())), elsewhere, failed)
+            distinct, fits = totals.get(number, (0, ()))
+            found[keys.topic] = Study(distinct, fits, count, at, tuple(samples.get(number, ())), elsewhere, failed)
         return found
     finally:
         places.unpersist()
@@ -107,13 +107,27 @@ def _places(spark: SparkSession, connection: Connection, topics: list[Keys]) -> 
     ]
     schema = "array<struct<part:int,topic:int,partition:int,rate:int>>"
     numbered = spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(known)), schema)))
+    contracts = Contracts(
+        {keys.topic: {"partitions": keys.partitions} for keys in topics}
+    )  # the reader then tells fits
     return (
-        read(spark, connection, pack(spark, (one for _, _, one in ranges)), _COMMITTED)
+        read(spark, connection, pack(spark, (one for _, _, one in ranges)), COMMITTED, contracts)
         .where(F.col("key").isNotNull())
         .groupBy("part", "key")
-        .agg(F.min("offset").alias("first"), F.max("offset").alias("last"), *(F.min(n).alias(n) for n in HASHES))
+        .agg(
+            F.min("offset").alias("first"),
+            F.max("offset").alias("last"),
+            *(F.min(name).alias(name) for name in ("fits", *HASHES)),
+        )
         .join(F.broadcast(numbered), "part")
     )
+
+
+def _totals(places: DataFrame) -> dict[int, tuple[int, tuple[int, ...]]]:
+    """By topic: how many keys there are, by partition, and how many lie where each of ``ALGORITHMS`` puts them."""
+    bits = [F.sum(F.getbit("fits", F.lit(bit))).alias(each.name) for bit, each in enumerate(ALGORITHMS)]
+    rows = places.groupBy("topic").agg(F.count("*").alias("keys"), *bits).collect()
+    return {row["topic"]: (row["keys"], tuple(int(row[each.name]) for each in ALGORITHMS)) for row in rows}
 
 
 def _several(places: DataFrame) -> dict[int, tuple[int, tuple[tuple[tuple[int, int], ...], ...]]]:

@@ -57,13 +57,15 @@ class Misplaced:
 
 @dataclass(frozen=True)
 class Study:
-    """A closer look at the keys of one topic: a fair sample, and what was counted of all.
+    """A closer look at the keys of one topic that are committed: a fair sample, and what was counted of all.
 
-    ``several``: keys that lie in more than one partition, with some as ``(partition, offset)`` pairs. ``misplaced``
-    by partition, where a partitioner is declared. ``failed`` says why a partitioner of one's own gave no answer.
+    ``keys`` and ``fits`` are those of ``Counts``, over all partitions. ``several``: keys that lie in more than one
+    partition, with some as ``(partition, offset)`` pairs. ``misplaced`` by partition, where a partitioner is declared.
+    ``failed`` says why a partitioner of one's own gave no answer.
     """
 
     keys: int
+    fits: tuple[int, ...]
     several: int
     several_at: tuple[tuple[tuple[int, int], ...], ...]
     sample: tuple[SampledKey, ...]
@@ -102,6 +104,8 @@ def scores(counts: Iterable[Counts]) -> dict[str, float]:
 def conclude(partitions: int, counts: Iterable[Counts], study: Study | None) -> Placement:
     """What the places of a topic's keys tell; ``study`` is needed where no algorithm explains every key."""
     held = list(counts)
+    if study is not None:  # of committed keys alone
+        held = [Counts(keys=study.keys, fits=study.fits)]
     score, keys = scores(held), sum(each.keys for each in held if each.fits)
     if not score:
         return Placement(Kind.NONE, partitions, 0, {}, study=study)

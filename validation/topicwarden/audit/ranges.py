@@ -29,6 +29,10 @@ READ_OPTIONS = {
 }
 
 
+COMMITTED = {"isolation.level": "read_committed"}
+"""Changes ``READ_OPTIONS``: no records of aborted transactions, and none from the first open one on."""
+
+
 @dataclass(frozen=True)
 class Range:
     """Offsets ``[start, end)`` of a partition; ``part`` is the number by which its records are known in Spark."""

@@ -73,6 +73,7 @@ def _subject(name: str, declared: Declaration | None, live: LiveTopic | None, ev
         live=live,
         horizons={p: evidence.horizons[name, p] for p in partitions if (name, p) in evidence.horizons},
         counts={p: evidence.counts[name, p] for p in partitions if (name, p) in evidence.counts},
+        committed={p: evidence.committed[name, p] for p in partitions if (name, p) in evidence.committed},
         pairs={p: evidence.pairs[name, p] for p in partitions if (name, p) in evidence.pairs},
         past=_past(name, live, evidence),
         placement=evidence.placements.get(name),

@@ -8,7 +8,7 @@ of records (``reader/Notes.java``) comes along.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
@@ -44,10 +44,12 @@ def scan(
     buried: Iterable[Grave] = (),
     remembering: Remembering | None = None,
     rate: int | None = None,
+    consumer: Mapping[str, str] | None = None,
 ) -> dict[PartitionOf, Counts]:
     """Reads ``parts`` to the offset, counts, and judges by ``contracts``; ``now`` in milliseconds is what ages are
     measured from. ``buried`` are keys that were seen deleted: whether one has risen again is looked for.
-    With ``remembering``, ``parts`` are what is new, and it knows the rest. ``rate`` bounds the bytes a second.
+    With ``remembering``, ``parts`` are what is new, and it knows the rest. ``rate`` bounds the bytes a second;
+    ``consumer`` changes ``ranges.READ_OPTIONS``.
     """
     if not parts:
         return {}
@@ -59,7 +61,7 @@ def scan(
     cut = frozenset(part for part in by_key if pieces[part] > 1)
     how = counting(parts, contracts, now, buried)
     what = "totals" if remembering is None and not cut else "groups"
-    found = read(spark, connection, tasks, contracts=contracts, rate=rate, counted=what, counting=how)
+    found = read(spark, connection, tasks, consumer, contracts, rate=rate, counted=what, counting=how)
     # As many reducers as readers: each then holds about the groups of one reader's records.
     spark.conf.set("spark.sql.shuffle.partitions", str(max(len(tasks), _LEAST_REDUCERS)))
     if remembering is not None:

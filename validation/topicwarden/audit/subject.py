@@ -74,6 +74,11 @@ class Subject:
     live: LiveTopic | None
     horizons: Mapping[int, Horizon]
     counts: Mapping[int, Counts]
+    """By partition, of every record that stands: compaction, retention and disks know no transactions."""
+    committed: Mapping[int, Counts]
+    """By partition, of the records that a consumer with ``isolation.level=read_committed`` sees; what checks of
+    contents judge. Where a number may include others, it says so (``Counts.at_most``, ``Fault.at_most``).
+    """
     pairs: Mapping[int, tuple[Pair, ...]] = field(default_factory=dict)
     past: Past = field(default_factory=Past)
     placement: Placement | None = None

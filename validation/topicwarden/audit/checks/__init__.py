@@ -92,5 +92,14 @@ READS_RECORDS = frozenset(
     }
 )
 """Checks that an unreadable partition leaves undecided."""
+READS_CONTENTS = frozenset(
+    {
+        *("null-key", "empty-value", "partition-skew", "hot-key", "key-schema", "value-schema", "header", "expression"),
+        *("record-size", "timestamp-future", "timestamp-late", "timestamp-type", "timestamp-unit"),
+    }
+)
+"""Checks that judge the records which a consumer reading committed sees (``Subject.committed``)."""
+OF_ALL_PARTITIONS = frozenset({"partition-skew", "hot-key"})
+"""Checks of contents that compare partitions, so that a judgement rests on every one of them."""
 NEEDS_EVERY_RECORD = frozenset({"compaction-ratio", "partition-skew", "hot-key"})
 """Checks of shares, which a part of the records does not tell."""

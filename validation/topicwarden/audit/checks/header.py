@@ -1,9 +1,10 @@
 """Records carry the headers that they must.
 
 **fail**: a record that a consumer reading committed sees lacks a header of ``contents: {headers: {required: […]}}``.
-Tombstones need them as well. A header whose value is null or empty is there.
+Tombstones need them as well. A header whose value is null or empty is there. A record that lacks several counts once.
 
-Example: ``40 records that lack a required header, first at offset 3 of partition 0``, because ``40 × lacks trace-id``.
+Example: ``42 records that lack a required header, first at offset 3 of partition 0``, because ``40 × lacks trace-id``
+and ``2 × lacks trace-id, tenant``.
 
 Remedy: find the producer that does not set it: often one that writes past the common library, or a connector.
 

@@ -1,9 +1,10 @@
 """No key has more than its declared share of the records.
 
 **fail**: one key has more of the topic's records than ``contents: {key: {max_share: …}}`` in one partition alone, where
-one consumer of a group reads them. Counted by the key's 64-bit hash, over what stands in the topic, committed or not.
-**undecidable**: keys lie in several partitions (``key-in-several-partitions`` names them), and those that have most in
-each partition would be above the share together, if they were one.
+one consumer of a group reads them. Counted by the key's 64-bit hash, over committed records. **undecidable**: keys
+lie in several partitions (``key-in-several-partitions`` names them), and those that have most in each partition would
+be above the share together, if they were one. A share that is above the bound only for records of aborted and open
+transactions is no ``fail``; one that is below it only for these is not found.
 
 Example: ``one key has 31.0% of the records, declared at most 10.0%: 3,100 in partition 2, first at offset 12``.
 
@@ -14,6 +15,7 @@ Source: ``BuiltInPartitioner.partitionForKey``: a key has one partition, and a p
 
 from collections.abc import Iterable
 
+from topicwarden.audit.faults import unless_at_most
 from topicwarden.audit.placement import Kind
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.verdict import Verdict
@@ -25,13 +27,13 @@ def applies(subject: Subject) -> bool:
 
 def judge(subject: Subject) -> Iterable[Judgement]:
     bound = subject.contents.key_max_share or 1.0
-    total = sum(counts.records for counts in subject.counts.values())
+    total = sum(counts.records for counts in subject.committed.values())
     if not total:
         return
-    partition, counts = max(subject.counts.items(), key=lambda item: item[1].hottest)
-    share, most = counts.hottest / total, sum(each.hottest for each in subject.counts.values()) / total
+    partition, counts = max(subject.committed.items(), key=lambda item: item[1].hottest)
+    share, most = counts.hottest / total, sum(each.hottest for each in subject.committed.values()) / total
     if share > bound:
-        yield Judgement(
+        judgement = Judgement(
             Verdict.FAIL,
             f"one key has {'at least ' if _spread(subject) else ''}{share:.1%} of the records, declared at most "
             f"{bound:.1%}: {counts.hottest:,} in partition {partition}, first at offset {counts.hottest_offset}",
@@ -40,6 +42,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             remedy="key by something finer, or salt the key and merge downstream",
             evidence={"share": round(share, 4), "records": counts.hottest, "offset": counts.hottest_offset},
         )
+        yield unless_at_most(subject.committed.values(), judgement)
     elif most > bound and _spread(subject):
         yield Judgement(
             Verdict.UNDECIDABLE,

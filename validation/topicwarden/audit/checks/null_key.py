@@ -2,10 +2,10 @@
 
 **fail**: a keyless record in a compacted topic. Brokers refuse such writes (``INVALID_RECORD``), so it dates from
 before the topic was compacted, and the next cleaning destroys it without a word. Also **fail**: a keyless record where
-the YAML says ``contents: {key: {required: true}}``. At least one of them is committed: what an aborted transaction
-wrote is nobody's, and goes with the next cleaning anyway.
+the YAML says ``contents: {key: {required: true}}``. Only committed records count: nobody reads what an aborted
+transaction wrote.
 
-Example: ``3 records without a key (partition 0: 3, first at offset 7) in a compacted topic``.
+Example: ``3 records without a key in a compacted topic, first at offset 7 of partition 0``.
 
 Remedy: copy them out now if anyone needs them; find the producer that sends no key.
 
@@ -13,9 +13,13 @@ Source: ``LogValidator.validateKey``, ``Cleaner.shouldRetainRecord``; KAFKA-4808
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from topicwarden.audit.faults import counted_fault, judge_found
 from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+
+_COMPACTED: tuple[str, ...] = ("config", "cleanup.policy")
+_REQUIRED: tuple[str, ...] = ("contents", "key", "required")
 
 
 def applies(subject: Subject) -> bool:
@@ -23,30 +27,17 @@ def applies(subject: Subject) -> bool:
 
 
 def judge(subject: Subject) -> Iterable[Judgement]:
-    keyless = {partition: counts for partition, counts in subject.counts.items() if counts.first_null_key is not None}
-    if not keyless:
-        return
-    total = sum(counts.null_keys for counts in keyless.values())
-    places = "; ".join(
-        f"partition {p}: {c.null_keys}, first at offset {c.first_null_key}" for p, c in sorted(keyless.items())
-    )
-    records = f"{total:,} record{'s' if total > 1 else ''} without a key ({places})"
+    keyless = {
+        partition: counted_fault("null-key", "without a key", counts.null_keys, counts.first_null_key, counts)
+        for partition, counts in subject.committed.items()
+    }
+    because: tuple[str, ...] = ()
     if subject.compacted:
-        yield Judgement(
-            Verdict.FAIL,
-            f"{records} in a compacted topic",
-            path=("config", "cleanup.policy"),
-            partitions=tuple(sorted(keyless)),
-            because=("written before the topic was compacted; the next cleaning destroys them",),
-            remedy="copy them out now if anyone needs them, or set cleanup.policy=delete before the cleaner comes",
-            evidence={"null_keys": total},
-        )
+        what, path = "without a key in a compacted topic", _COMPACTED
+        because = ("written before the topic was compacted; the next cleaning destroys them",)
+        remedy = "copy them out now if anyone needs them, or set cleanup.policy=delete before the cleaner comes"
     else:
-        yield Judgement(
-            Verdict.FAIL,
-            f"{records}, where a key is required",
-            path=("contents", "key", "required"),
-            partitions=tuple(sorted(keyless)),
-            remedy="find the producer that sends no key",
-            evidence={"null_keys": total},
-        )
+        what, path = "without a key, where a key is required", _REQUIRED
+        remedy = "find the producer that sends no key"
+    for judgement in judge_found(keyless, what, path, remedy):
+        yield replace(judgement, because=(*because, *judgement.because))

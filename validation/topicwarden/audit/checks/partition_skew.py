@@ -1,7 +1,8 @@
 """No partition holds more than its declared share.
 
 **fail**: the fullest partition holds more than ``contents: {partitions: {max_skew: …}}`` times the mean number of
-records. **undecidable**: only a part of the records was read.
+committed records. **undecidable**: only a part of the records was read. A skew above the bound only for records of
+aborted and open transactions is no ``fail``; one that is below it only for these is not found.
 
 Example: ``contents: {partitions: {max_skew: 4.0}}``; ``partition 2 holds 5.8 times the mean, declared at most 4``.
 
@@ -12,6 +13,7 @@ Source: ``BuiltInPartitioner.partitionForKey``; KIP-794 for records without a ke
 
 from collections.abc import Iterable
 
+from topicwarden.audit.faults import unless_at_most
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.verdict import Verdict
 
@@ -22,13 +24,13 @@ def applies(subject: Subject) -> bool:
 
 def judge(subject: Subject) -> Iterable[Judgement]:
     assert subject.live and subject.contents.partition_max_skew
-    records = {partition: counts.records for partition, counts in subject.counts.items()}
+    records = {partition: counts.records for partition, counts in subject.committed.items()}
     if not (total := sum(records.values())):
         return
     fullest = max(records, key=lambda partition: records[partition])
     skew = records[fullest] * subject.live.topic.partitions / total
     if skew > subject.contents.partition_max_skew:
-        yield Judgement(
+        judgement = Judgement(
             Verdict.FAIL,
             f"partition {fullest} holds {skew:.1f} times the mean, "
             f"declared at most {subject.contents.partition_max_skew:g}",
@@ -41,3 +43,4 @@ def judge(subject: Subject) -> Iterable[Judgement]:
                 "mean": round(total / subject.live.topic.partitions, 1),
             },
         )
+        yield unless_at_most(subject.committed.values(), judgement)

@@ -24,7 +24,8 @@ def applies(subject: Subject) -> bool:
 def judge(subject: Subject) -> Iterable[Judgement]:
     bound = subject.contents.record_max_bytes or 0
     what = f"larger than the declared {bound:,} bytes"
-    largest = max((counts.largest_record for counts in subject.counts.values()), default=0)
     path, remedy = ("contents", "records", "max_bytes"), "find the producer, or declare the size that is meant"
     for judgement in judge_faults(subject, "record-size", what, path, remedy):
+        held = [subject.committed[partition] for partition in judgement.partitions]
+        largest = None if any(counts.at_most for counts in held) else max(counts.largest_record for counts in held)
         yield replace(judgement, evidence={**judgement.evidence, "largest_record": largest, "declared": bound})

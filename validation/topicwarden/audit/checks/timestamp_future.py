@@ -26,8 +26,10 @@ def applies(subject: Subject) -> bool:
 
 def judge(subject: Subject) -> Iterable[Judgement]:
     bound, now = subject.contents.timestamp_max_ahead_ms or 0, subject.snapshot.taken_at
-    youngest = max((counts.last_timestamp or now for counts in subject.counts.values()), default=now)
     what = f"stamped further ahead than the declared {bound:,} ms"
     path, remedy = ("contents", "timestamps", "max_ahead"), "find the producer whose clock, time zone or unit is wrong"
     for judgement in judge_faults(subject, "timestamp-future", what, path, remedy):
-        yield replace(judgement, evidence={**judgement.evidence, "ahead_ms": youngest - now, "declared_ms": bound})
+        held = [subject.committed[partition] for partition in judgement.partitions]
+        youngest = max(counts.last_timestamp or now for counts in held)
+        ahead = None if any(counts.at_most for counts in held) else youngest - now
+        yield replace(judgement, evidence={**judgement.evidence, "ahead_ms": ahead, "declared_ms": bound})

@@ -2,7 +2,9 @@
 
 **fail**: a record's timestamp is more than ``contents: {timestamps: {max_late: …}}`` older than the largest before it
 in its partition. Stream processors drop what comes later than their grace; and retention deletes by the youngest record
-of a segment, so late ones outlive it. The number of records is a lower bound in a partition of more than a million.
+of a segment, so late ones outlive it. A partition of more than a million records is read by several tasks, and piece by
+piece with ``--since last``. A record that is late only for one of an earlier piece is then not counted, and the message
+says "at least".
 
 Example: ``5 records stamped more than 600,000 ms before an earlier one, first at offset 90 of partition 1``.
 

@@ -1,9 +1,9 @@
 """Timestamps tell the time that is declared: of the producer, or of the broker.
 
 **fail**: the topic's ``message.timestamp.type`` in force is not the declared ``contents: {timestamps: {type: …}}``, and
-its latest records show it. A broker stamps by the configuration in force (``LogValidator``), so records of the other
-type that lie before are lawful: they were written before the configuration was changed. ``undecidable`` where the
-configuration may not be seen.
+its latest committed records show it. A broker stamps by the configuration in force (``LogValidator``), so records of
+the other type that lie before are lawful: they were written before the configuration was changed. ``undecidable`` where
+the configuration may not be seen.
 
 Example: ``the last record of partition 0, offset 99, is stamped CreateTime; declared LogAppendTime``.
 
@@ -14,6 +14,7 @@ Source: KIP-32, ``LogValidator``.
 
 from collections.abc import Iterable
 
+from topicwarden.audit.faults import unless_at_most
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.verdict import Verdict
 
@@ -29,7 +30,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
     assert subject.live
     declared, in_force = subject.contents.timestamp_type, subject.live.topic.config.get(_SETTING)
     wrong: dict[int, tuple[int, str]] = {}
-    for partition, counts in sorted(subject.counts.items()):
+    for partition, counts in sorted(subject.committed.items()):
         if counts.stamped:
             name, last = max(counts.stamped.items(), key=lambda item: item[1].last_offset)
             if name != declared:
@@ -47,7 +48,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             remedy="grant DescribeConfigs on the topic",
         )
         return
-    yield Judgement(
+    judgement = Judgement(
         Verdict.FAIL,
         seen,
         path=_PATH,
@@ -56,3 +57,4 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         remedy=f"declare config: {{{_SETTING}: {declared}}} and deploy; what is written already stays as it is",
         evidence={"offset": offset, "seen": name, "in_force": in_force},
     )
+    yield unless_at_most((subject.committed[number] for number in wrong), judgement)

@@ -10,13 +10,11 @@ from pyspark.sql import functions as F
 from topicwarden.audit.history.memory import Tombstone, Witness
 from topicwarden.audit.history.store import literal
 from topicwarden.audit.horizon import PartitionOf
-from topicwarden.audit.ranges import Range, read
+from topicwarden.audit.ranges import COMMITTED, Range, read
 from topicwarden.kafka.connection import Connection
 
 NEAR = 1_000
 """Offsets no further apart than this are read in one go."""
-
-_COMMITTED = {"isolation.level": "read_committed"}
 
 
 def standing(
@@ -47,7 +45,7 @@ def committed(
 ) -> dict[PartitionOf, tuple[Tombstone, ...]]:
     """The tombstones that a consumer with ``isolation.level=read_committed`` sees: of no aborted transaction."""
     wanted = {place: [(one.offset, one.key) for one in tombstones] for place, tombstones in seen.items()}
-    found = _found(spark, connection, wanted, _COMMITTED)
+    found = _found(spark, connection, wanted, COMMITTED)
     return {
         place: tuple(one for one in tombstones if (place, one.offset, one.key) in found)
         for place, tombstones in seen.items()
@@ -72,7 +70,7 @@ def _found(
     ranges = [
         Range(part, *place, start, end)
         for part, place in enumerate(places)
-        for start, end in _runs(offset for offset, _ in wanted[place])
+        for start, end in runs(offset for offset, _ in wanted[place])
     ]
     records = read(spark, connection, apart(ranges), consumer=options).select(
         "part", "offset", F.xxhash64("key").alias("hash"), F.col("key").isNotNull().alias("keyed")
@@ -95,7 +93,7 @@ def apart(ranges: Iterable[Range]) -> list[list[Range]]:
     return tasks
 
 
-def _runs(offsets: Iterable[int]) -> list[tuple[int, int]]:
+def runs(offsets: Iterable[int]) -> list[tuple[int, int]]:
     """Ranges ``[start, end)`` that hold the offsets, in order; those that are near one another in one."""
     runs: list[tuple[int, int]] = []
     for offset in sorted(set(offsets)):

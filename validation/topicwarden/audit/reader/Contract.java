@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.StringJoiner;
 import org.apache.avro.Schema;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.Header;
@@ -89,11 +90,7 @@ final class Contract {
     if (record.timestamp() > latest) {
       notes.fault("timestamp-future", "further ahead than declared", "", false, offset);
     }
-    for (String name : headers) {
-      if (record.headers().lastHeader(name) == null) {
-        notes.fault("header", "lacks " + name, "", false, offset);
-      }
-    }
+    headers(record, notes);
     Part readKey = part(key, record.key(), "key-schema", offset, notes);
     Part readValue = part(value, record.value(), "value-schema", offset, notes);
     if (requirements.isEmpty() || readKey.malformed() || readValue.malformed()) {
@@ -107,6 +104,20 @@ final class Contract {
       return;
     }
     requirements.forEach(one -> one.judge(plain, record.value() == null, offset, notes));
+  }
+
+  /** Notes a record once, however many required headers are missing. */
+  private void headers(ConsumerRecord<byte[], byte[]> record, Notes notes) {
+    StringJoiner missing = null; // almost every record has all of them
+    for (String name : headers) {
+      if (record.headers().lastHeader(name) == null) {
+        missing = missing == null ? new StringJoiner(", ", "lacks ", "") : missing;
+        missing.add(name);
+      }
+    }
+    if (missing != null) {
+      notes.fault("header", missing.toString(), "", false, record.offset());
+    }
   }
 
   /** A decoded key or value, or why there is none. */

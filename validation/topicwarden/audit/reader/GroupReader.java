@@ -64,7 +64,7 @@ final class GroupReader extends CountingReader {
       return false;
     }
     noted = one;
-    begin(row, one.range.part(), false, UTF8String.fromString(one.notes.told(one.range.start())));
+    begin(row, one.range.part(), false, UTF8String.fromString(one.notes.told(one.range)));
     for (int field = GROUP; field < SCHEMA.size(); field++) {
       row.setNullAt(field);
     }

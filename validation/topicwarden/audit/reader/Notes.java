@@ -11,6 +11,7 @@ import org.apache.kafka.common.record.TimestampType;
 final class Notes {
   private static final int MOST_REASONS = 20;
   private static final int MOST_OFFSETS = 5;
+  private static final long NO_GAP = -1;
   private static final String OTHER = "other reasons";
   /** In milliseconds 1973 and 5138: what lies outside counts seconds, or microseconds, or nanoseconds. */
   private static final long LEAST = 100_000_000_000L;
@@ -36,9 +37,15 @@ final class Notes {
   private long highest = Long.MIN_VALUE;
   private long lowest = Long.MAX_VALUE;
   private long lowestOffset;
+  private long next;
+  private long lastGap = NO_GAP;
 
-  /** {@code late}: how much older than the largest timestamp before it a record may be, in milliseconds. */
-  Notes(long late) {
+  /**
+   * {@code start}: the first offset of the range; {@code late}: how much older than the largest timestamp before it a
+   * record may be, in milliseconds.
+   */
+  Notes(long start, long late) {
+    this.next = start;
     this.late = late;
   }
 
@@ -47,6 +54,10 @@ final class Notes {
     int type = record.timestampType().ordinal();
     types[type]++;
     lastOfType[type] = record.offset();
+    if (record.offset() != next) {
+      lastGap = record.offset() - 1;
+    }
+    next = record.offset() + 1;
     if (time < 0) {
       return; // written before Kafka 0.10: none
     }
@@ -83,10 +94,12 @@ final class Notes {
     fault.count++;
   }
 
-  /** The notes of the range that begins at {@code start}. */
-  String told(long start) {
+  /** The notes of {@code range}, with {@code last_gap}, the last of its offsets that holds no record, else null. */
+  String told(OffsetRange range) {
     ObjectNode told = Json.MAPPER.createObjectNode();
-    told.put("start", start);
+    told.put("start", range.start());
+    long gap = next < range.end() ? range.end() - 1 : lastGap;
+    told.put("last_gap", gap == NO_GAP ? null : gap);
     if (highest != Long.MIN_VALUE) {
       told.put("highest", highest).put("lowest", lowest).put("lowest_offset", lowestOffset);
     }

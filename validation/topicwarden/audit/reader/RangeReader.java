@@ -30,7 +30,7 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
     Cursor(OffsetRange range, Contracts contracts) {
       this.range = range;
       this.terms = contracts.of(range.place().topic());
-      this.notes = new Notes(terms.late());
+      this.notes = new Notes(range.start(), terms.late());
       this.next = range.start();
     }
   }

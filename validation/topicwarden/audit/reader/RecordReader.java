@@ -66,7 +66,7 @@ final class RecordReader extends RangeReader {
     for (int at = 0; at < columns.length; at++) {
       row.update(at, switch (columns[at]) {
         case PART -> one.range.part();
-        case NOTE -> UTF8String.fromString(one.notes.told(one.range.start()));
+        case NOTE -> UTF8String.fromString(one.notes.told(one.range));
         default -> null;
       });
     }

@@ -36,7 +36,7 @@ final class TotalsReader extends CountingReader {
   @Override
   protected boolean told(Cursor one) {
     leave(one);
-    totals.note(one.range.part(), one.notes.told(one.range.start()));
+    totals.note(one.range.part(), one.notes.told(one.range));
     return false;
   }
 
