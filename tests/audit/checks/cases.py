@@ -66,7 +66,8 @@ def with_counts(of: Subject, *counts: Counts) -> Subject:
     """Return the same topic with these counts, of partition 0 and those after it."""
     assert of.live
     live = replace(of.live, topic=replace(of.live.topic, partitions=len(counts)))
-    return replace(of, live=live, counts=dict(enumerate(counts)))
+    by_partition = dict(enumerate(counts))
+    return replace(of, live=live, counts=by_partition, committed=by_partition)
 
 
 def without(of: Subject, setting: str) -> Subject:

@@ -27,7 +27,7 @@ def placed(
     """Nine keys, of which ``wrong`` lie where the declared partitioner does not put them, ``never`` for any count."""
     misplaced = {} if wrong is None else {2: Misplaced(wrong, never, 7)}
     study = Study(
-        keys=9, several=several, several_at=(((0, 1), (1, 2)),), sample=(), misplaced=misplaced, failed=failed
+        keys=9, fits=(), several=several, several_at=(((0, 1), (1, 2)),), sample=(), misplaced=misplaced, failed=failed
     )
     return Placement(kind, partitions, 9, dict.fromkeys(algorithms, 0.5), algorithms, (4, partitions), study)
 
