@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from topicwarden import change
 from topicwarden.deploy.caller import Caller, calling
-from topicwarden.deploy.engine import TOPIC_TYPE, Engine, complaint
+from topicwarden.deploy.engine import TOPIC_TYPE, Engine, complaint, decoded, log_of
 from topicwarden.deploy.state import exported
 from topicwarden.plan.deployed import DeployedStack
 from topicwarden.plan.steps import TopicStep
 from topicwarden.problem import Refusal
+
+_PROGRAM_FAILED: Final = ("Program exited with non-zero exit code", "Program failed with an unhandled exception")
 
 
 @dataclass(frozen=True)
@@ -47,15 +48,26 @@ def start_preview(engine: Engine) -> Preview:
 
 
 def _preview(engine: Engine) -> Previewed:
-    with calling(engine, Caller.PLAN) as planning:
-        done = planning.look("preview", "--json")
-    try:
-        answer = json.loads(done.stdout)
-    except json.JSONDecodeError:
-        raise Refusal(f"pulumi preview could not run: {complaint(done)}") from None
+    with calling(engine, Caller.PLAN) as call:
+        done = call.engine.look("preview", "--json")
+        ended = call.ended()
+    answer = decoded(done, "pulumi preview")
+    errors = _errors(answer)
+    if not ended or _died(errors):
+        why = " ".join(complaint(done).split()) if done.returncode else "the program ended before its topics were known"
+        raise Refusal(
+            f"`pulumi preview` did not come to its end, so there is no plan: {why}; run "
+            f"`pulumi preview --stack {engine.stack}` to see it fail",
+            details=log_of(done),
+        )
     steps = tuple(_steps(answer))
     counts = dict(sorted(Counter(step.op for step in steps).items()))
-    return Previewed(change.Engine(ran=done.returncode == 0, steps=counts, errors=_errors(answer)), steps)
+    return Previewed(change.Engine(ran=done.returncode == 0, steps=counts, errors=errors), steps)
+
+
+def _died(errors: Iterable[str]) -> bool:
+    """Return whether a language host, this package's or Pulumi's own, reports that the program failed."""
+    return any(said in error for error in errors for said in _PROGRAM_FAILED)
 
 
 def _steps(answer: Mapping[str, Any]) -> Iterator[TopicStep]:
