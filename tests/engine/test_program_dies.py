@@ -144,6 +144,7 @@ def test_no_plan_and_no_deletion(dying: Shell, dead: str) -> None:
     assert done.returncode == 2, done.stdout
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
+    assert "Traceback" not in line
     log = Path(line.rpartition("; the log is ")[2])
     assert log.stat().st_mode & 0o077 == 0
     assert "exit code" in log.read_text()

@@ -132,7 +132,7 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
         said = next(filter(None, ([text for of, text in diagnostics if of == level] for level in _LEVELS)), [])
     except (ValueError, KeyError, TypeError):
         said = list(_errors((done.stdout + done.stderr).splitlines()))
-    texts = dict.fromkeys(_short(text.strip().removeprefix("error:").strip()) for text in said)
+    texts = dict.fromkeys(without_traceback(text.strip().removeprefix("error:").strip()) for text in said)
     return "\n".join(filter(None, texts)) or _plain(done) or _exit(done.returncode)
 
 
@@ -153,7 +153,7 @@ def _errors(lines: Sequence[str]) -> Iterator[str]:
             yield "\n".join([line, *rest])
 
 
-def _short(text: str) -> str:
+def without_traceback(text: str) -> str:
     """Of a program's traceback, the exception."""
     first, traceback, rest = text.partition("Traceback (most recent call last):")
     return f"{first.strip()} {rest.strip().splitlines()[-1].strip()}" if traceback and rest.strip() else text
