@@ -49,7 +49,7 @@ def subject(
     state = replicas or Replicas(0, 1, (1, 2, 3), (1, 2, 3))
     extent = Extent(0, 100, 100, NOW, 99, 1_000)
     return Subject(
-        snapshot=Snapshot("c", NOW, {1: None, 2: None, 3: None}, {}, {}),
+        snapshot=Snapshot("c", NOW, {1: None, 2: None, 3: None}, {1: {"broker.id": "1"}}, {}),
         declared=replace(topic, config=dict(declared or {}), contents=contents or Contents()),
         live=LiveTopic(topic, "id", sources or dict.fromkeys(config, "DEFAULT_CONFIG"), (state,), {0: extent}),
         horizons={0: horizon},

@@ -55,6 +55,8 @@ class Evidence:
     groups: tuple[Group, ...] = ()
     share_groups: tuple[str, ...] = ()
     """All share groups of the cluster, by name: which topics they read cannot be asked."""
+    groups_complete: bool = True
+    """Whether this user may see all consumer groups."""
     tail: Tail | None = None
     largest_batches: Mapping[int, int] = field(default_factory=dict)
 
@@ -78,6 +80,7 @@ def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, Needs]) -> 
     first_at = _first_at(cluster, live, asked)
     with_groups = [name for name in live if asked[name].groups]
     groups = cluster.groups(with_groups) if with_groups else ()
+    complete = snapshot.cluster_described and not any(group.hidden for group in groups)
     tails = cluster.tails({name: live[name] for name in [name for name in live if asked[name].tail][:MOST_TAILS]})
     batches: dict[str, dict[int, int]] = {}
     sizes = cluster.largest_batches(snapshot, [name for name in live if asked[name].batches])
@@ -89,6 +92,7 @@ def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, Needs]) -> 
             first_at=first_at.get(name, {}),
             groups=tuple(group for group in groups if name in group.topics) if asked[name].groups else (),
             share_groups=tuple(group.name for group in groups if group.share) if asked[name].groups else (),
+            groups_complete=complete,
             tail=tails.get(name),
             largest_batches=batches.get(name, {}),
         )

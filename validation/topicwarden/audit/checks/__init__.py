@@ -92,5 +92,17 @@ READS_RECORDS = frozenset(
     }
 )
 """Checks that an unreadable partition leaves undecided."""
+NEEDS_SETTINGS = frozenset(
+    {
+        *("retention-time", "retention-blocked", "retention-size", "min-insync-replicas"),
+        *("compaction-ratio", "compaction-lag", "null-key", "empty-value"),
+        "key-in-several-partitions",
+    }
+)
+"""Checks that the topic's configuration decides, and whether they apply at all."""
+OF_INTERNAL_TOPICS = frozenset({"internal-policy", "internal-replication"})
+"""Checks of what Kafka, Kafka Connect and Kafka Streams made for themselves."""
+NEEDS_PAST = frozenset({"compaction-gap", "tombstone-retention", "resurrection"})
+"""Checks of compacted topics that compare with the last look."""
 NEEDS_EVERY_RECORD = frozenset({"compaction-ratio", "partition-skew", "hot-key"})
 """Checks of shares, which a part of the records does not tell."""

@@ -6,7 +6,8 @@ begins. A transaction that its coordinator has forgotten, or cannot end, stops t
 **suspect**: the last stable offset trails the high watermark, and stood at the same offset at the last look. **fail**:
 for longer than ``transaction.max.timeout.ms``, which no producer's own time-out may exceed, and the time in which
 the coordinators look for transactions that ran out; with every replica in sync, and one leader (epoch) all the time.
-An open transaction that is seen for the first time is no fault: it is remembered.
+An open transaction that is seen for the first time is no fault: it is remembered. **undecidable**: it stood at the last
+look, and the brokers' settings may not be seen (DescribeConfigs on the Cluster resource).
 
 Example: a producer died while its coordinator moved; a Streams application reads nothing more from one partition.
 
@@ -44,18 +45,24 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         if stood is None:
             yield Judgement(Verdict.PASS, "", standing={partition: facts}, rests_on=(SETTING,))
             continue
-        proven = stood > longest + _COORDINATOR_MS + CLOCK_MS and all_in_sync(subject, partition)
+        proven = (
+            longest is not None and stood > longest + _COORDINATOR_MS + CLOCK_MS and all_in_sync(subject, partition)
+        )
         yield Judgement(
-            Verdict.FAIL if proven else Verdict.SUSPECT,
+            Verdict.FAIL if proven else Verdict.UNDECIDABLE if longest is None else Verdict.SUSPECT,
             f"a transaction that begins at offset {log.last_stable:,} has been open for {stood:,} ms at the least; "
             f"{log.end - log.last_stable:,} offsets from there on are not seen by consumers that read committed",
             partitions=(partition,),
             because=(
-                f"{SETTING} is {longest:,}: no transaction may take longer",
+                f"{SETTING} is not known, as the brokers' settings may not be seen: how long it may take is not known"
+                if longest is None
+                else f"{SETTING} is {longest:,}: no transaction may take longer",
                 "consumers that read committed stop at the last stable offset, and so does the cleaner",
             ),
             remedy="kafka-transactions.sh find-hanging, then abort with what it prints"
             if proven
+            else "grant DescribeConfigs on the Cluster resource"
+            if longest is None
             else f"audit again; after {SETTING} it is hung",
             evidence={"last_stable": log.last_stable, "end": log.end, "stood_for_ms": stood, SETTING: longest},
             standing={partition: facts},

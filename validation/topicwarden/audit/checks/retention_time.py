@@ -11,7 +11,8 @@ everything has expired that may lie in the oldest segment: the whole log, or all
 were known; or the log starts behind that. Until then a segment may be as long as an older ``segment.ms`` made it. What
 a future timestamp blocks is ``retention-blocked``'s to say. Where a log does not start at 0, its first segment may
 hold records that DeleteRecords hid and that are younger; then the proof waits until these, too, have expired for
-certain (``message.timestamp.after.max.ms``).
+certain (``message.timestamp.after.max.ms``). **undecidable**: such records stand, and the brokers' check interval may
+not be seen (DescribeConfigs on the Cluster resource).
 
 Example: a log directory went offline and came back; the topic keeps a month under a policy of a week.
 
@@ -51,6 +52,18 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         for partition, counts in sorted(subject.counts.items())
         if counts.records and partition not in blocked and _overdue(subject, partition, retention)
     ]
+    if late and subject.check_interval_ms is None:
+        yield Judgement(
+            Verdict.UNDECIDABLE,
+            f"records past retention.ms still stand in {len(late)} of {subject.live.topic.partitions} partitions, and "
+            "how often the brokers look for such is not known",
+            path=("config", "retention.ms"),
+            partitions=tuple(late),
+            remedy="grant DescribeConfigs on the Cluster resource",
+            standing={partition: starts(subject, partition) for partition in late},
+            rests_on=RESTS_ON,
+        )
+        return
     proven = [partition for partition in late if _proven(subject, partition)]
     for verdict, partitions in (
         (Verdict.FAIL, proven),
@@ -62,6 +75,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
 
 def _judgement(subject: Subject, verdict: Verdict, late: list[int], retention: int) -> Judgement:
     assert subject.live
+    assert subject.check_interval_ms is not None
     proven = verdict is Verdict.FAIL
     oldest = min(subject.counts[partition].first_timestamp or 0 for partition in late)
     return Judgement(
@@ -109,5 +123,5 @@ def _overdue(subject: Subject, partition: int, retention: int) -> bool:
     if not subject.compacted and horizon.overdue > horizon.start:
         return True
     latest = subject.live.extents[partition].latest_timestamp
-    limit = subject.snapshot.taken_at - retention - subject.check_interval_ms - CLOCK_MS
+    limit = subject.snapshot.taken_at - retention - (subject.check_interval_ms or 0) - CLOCK_MS
     return all_in_sync(subject, partition) and latest is not None and latest < limit
