@@ -52,7 +52,7 @@ def subject(
     extent = Extent(0, 100, 100, NOW, 99, 1_000)
     seen = LiveTopic(topic, "id", sources or dict.fromkeys(config, "DEFAULT_CONFIG"), (state,), {0: extent})
     return Subject(
-        snapshot=Snapshot("c", NOW, {1: None, 2: None, 3: None}, {}, {topic.name: seen}),
+        snapshot=Snapshot("c", NOW, {1: None, 2: None, 3: None}, {1: {"broker.id": "1"}}, {topic.name: seen}),
         declared=replace(topic, config=dict(declared or {}), contents=contents or Contents()),
         live=seen,
         horizons={0: horizon},

@@ -49,7 +49,7 @@ def horizon(log: Log, last_stable: int | None = None, /, **config: str) -> Horiz
     latest = max(log.timestamps)
     extent = Extent(0, end, end if last_stable is None else last_stable, latest, log.timestamps.index(latest), None)
     live = LiveTopic(Topic("t", 1, 1, settings), "id", {}, (), {0: extent})
-    found = horizons(cast(Cluster, log), Snapshot(None, NOW, {}, {}, {}), [live])
+    found = horizons(cast(Cluster, log), Snapshot(None, NOW, {}, {1: {}}, {}), [live])
     return found["t", 0]
 
 

@@ -318,3 +318,29 @@ def test_a_transaction_is_hung_only_after_the_longest_time_that_any_may_take() -
     log.stable = 41  # another one
     assert log.look(after=20 * MINUTE) == {}
     assert [one.why for one in log.settled] == ["the last stable offset moved on, to 41"]
+
+
+class _Unseen(Log):
+    """A log of which the brokers' own settings may not be seen (DescribeConfigs on the Cluster resource)."""
+
+    def subject(self) -> Subject:
+        of = super().subject()
+        return replace(of, snapshot=replace(of.snapshot, broker_configs={}))
+
+
+def test_no_proof_rests_on_a_setting_of_the_brokers_that_may_not_be_seen() -> None:
+    """Kafka's defaults are not what is in force: each of these is a ``fail`` if the brokers tell their settings."""
+    hung = _Unseen({}, {"cleanup.policy": "delete"}, counts=Counts(), stable=40)
+    expired = Counts(records=100, expired=10, first_timestamp=NOW - 100 * MINUTE)
+    late = _Unseen({}, {"cleanup.policy": "delete"}, counts=expired, horizon=replace(HORIZON, overdue=10))
+    large = _Unseen({}, {"retention.bytes": "1", "segment.bytes": "1"}, counts=Counts(records=1), size=2**32)
+    dirty = seen_empty(_Unseen({0: 1, 5: 1, 9: 2}, DEAD))
+    for log, check, verdict in (
+        (hung, "hung-transaction", Verdict.UNDECIDABLE),
+        (late, "retention-time", Verdict.UNDECIDABLE),
+        (large, "retention-size", Verdict.UNDECIDABLE),
+        (dirty, "compaction-lag", Verdict.UNDECIDABLE),
+    ):
+        log.look()
+        log.look(after=MINUTE)
+        assert log.look(after=24 * 60 * MINUTE)[check].verdict is verdict, check

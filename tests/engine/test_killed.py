@@ -39,6 +39,22 @@ from topicwarden.project import Project
 with ending_children():
     ThreadPoolExecutor(max_workers=1).submit(Engine(Project(Path(sys.argv[1])), "dev").preview).result()
 """
+DYING_SPARK = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from topicwarden.audit.spark import spark_session
+from topicwarden.cli import main
+from topicwarden.project import Project
+def audit():
+    with spark_session(Project(Path(sys.argv[1])), "local[1]") as spark:
+        jvm = spark.sparkContext._gateway.proc.pid
+        threading.Timer(2, os.kill, (jvm, signal.SIGKILL)).start()
+        spark.range(10**12).selectExpr("sum(id * id)").collect()
+        spark.range(10).count()
+        print("a report")
+main.app = audit
+main.run()
+"""
 SPARK = """
 import sys
 from pathlib import Path
@@ -140,3 +156,21 @@ def test_a_jvm_that_is_about_to_start_ends_too(
     places = {"TMPDIR": str(tmp_path / "tmp"), "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={tmp_path / 'tmp'}"}
     _ended(SPARK, project_of(tmp_path / "project", {}).root, number, "org.apache.spark.deploy.SparkSubmit", places)
     assert [path.name for path in (tmp_path / "tmp").iterdir() if "hsperfdata" not in path.name] == []
+
+
+def test_an_audit_without_its_jvm_is_one_line_and_no_report(
+    tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(tmp_path / "cache")))
+    project = project_of(tmp_path / "project", {})
+    done = subprocess.run(
+        [sys.executable, "-c", DYING_SPARK, str(project.root)],
+        cwd=project.root,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_PATIENCE_S,
+    )
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.splitlines()[-1].startswith("topicwarden: Spark's JVM ended before the audit did")
+    assert "Traceback" not in done.stderr

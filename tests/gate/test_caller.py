@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from topicwarden.deploy.caller import VARIABLE, Caller, called_by, calling
+from topicwarden.deploy.caller import VARIABLE, Caller, called_by, calling, report_end
 from topicwarden.deploy.engine import Engine
 from topicwarden.project import Project
 
@@ -22,8 +22,8 @@ def told(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
 
 
 def test_a_caller_is_known_while_it_holds_its_file(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    with calling(engine, Caller.PLAN) as calls:
-        told(monkeypatch, calls.variables[VARIABLE])
+    with calling(engine, Caller.PLAN) as call:
+        told(monkeypatch, call.engine.variables[VARIABLE])
         assert called_by(Caller.PLAN, engine.project, "dev")
         assert not called_by(Caller.IMPORT, engine.project, "dev")
         assert not called_by(Caller.PLAN, engine.project, "prod")
@@ -34,9 +34,9 @@ def test_a_caller_is_known_while_it_holds_its_file(engine: Engine, monkeypatch: 
 def test_a_file_that_nobody_holds_means_nothing(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with calling(engine, Caller.IMPORT) as calls:
+    with calling(engine, Caller.IMPORT) as call:
         copy = tmp_path / "copy"
-        copy.write_bytes(Path(calls.variables[VARIABLE]).read_bytes())
+        copy.write_bytes(Path(call.engine.variables[VARIABLE]).read_bytes())
     copy.chmod(0o600)
     for value in ("", "1", "true", str(copy), str(tmp_path), str(tmp_path / "missing"), "/dev/null"):
         told(monkeypatch, value)
@@ -46,8 +46,8 @@ def test_a_file_that_nobody_holds_means_nothing(
 def test_a_file_that_others_may_read_or_that_is_a_link_means_nothing(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with calling(engine, Caller.IMPORT) as calls:
-        path = Path(calls.variables[VARIABLE])
+    with calling(engine, Caller.IMPORT) as call:
+        path = Path(call.engine.variables[VARIABLE])
         link = tmp_path / "link"
         link.symlink_to(path)
         told(monkeypatch, str(link))
@@ -60,8 +60,20 @@ def test_a_file_that_others_may_read_or_that_is_a_link_means_nothing(
 
 
 def test_the_file_is_private(engine: Engine) -> None:
-    with calling(engine, Caller.PLAN) as calls:
-        path = Path(calls.variables[VARIABLE])
+    with calling(engine, Caller.PLAN) as call:
+        path = Path(call.engine.variables[VARIABLE])
         assert path.stat().st_mode & 0o077 == 0
         assert path.stat().st_uid == os.geteuid()
     assert not path.exists()
+
+
+def test_only_a_program_that_is_called_reports_its_end(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    with calling(engine, Caller.PLAN) as call:
+        report_end(engine.project, "dev")
+        assert not call.ended()
+        told(monkeypatch, call.engine.variables[VARIABLE])
+        report_end(engine.project, "prod")
+        assert not call.ended()
+        report_end(engine.project, "dev")
+        assert call.ended()
+        assert not call.ended(), "each program reports its own end"

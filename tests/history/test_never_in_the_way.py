@@ -95,5 +95,6 @@ def test_what_retention_takes_while_it_reads_is_accounted_for_to_the_offset(
     for partition in (first, second):
         assert partition.log_end is not None
         assert partition.log_start == 0
+        assert partition.records is not None
         assert partition.records + partition.lost_to_retention + partition.gaps == partition.log_end
     assert report.scanned_records == RECORDS - 1_234 - 7

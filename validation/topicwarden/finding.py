@@ -7,6 +7,7 @@ milliseconds since the epoch, sizes are bytes, offsets are Kafka's.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -43,7 +44,8 @@ class Finding(_Model):
 
 
 class PartitionFacts(_Model):
-    """One partition, as the snapshot and the scan saw it. Counts are of records that were read, committed or not."""
+    """One partition, as the snapshot and the scan saw it. Counts are of records that were read,
+    committed or not; null if none was read."""
 
     partition: int
     leader: int | None
@@ -53,12 +55,12 @@ class PartitionFacts(_Model):
     log_end: int | None = Field(description="The offset that the next record will get (high watermark).")
     last_stable: int | None
     log_bytes: int | None = Field(description="Bytes on the leader's disk, compressed; null where not to be had.")
-    records: int = 0
-    payload_bytes: int = Field(default=0, description="Keys and values, uncompressed.")
-    largest_record: int = Field(default=0, description="Bytes of the largest key and value together.")
-    null_keys: int = 0
-    tombstones: int = 0
-    empty_values: int = 0
+    records: int | None = 0
+    payload_bytes: int | None = Field(default=0, description="Keys and values, uncompressed.")
+    largest_record: int | None = Field(default=0, description="Bytes of the largest key and value together.")
+    null_keys: int | None = 0
+    tombstones: int | None = 0
+    empty_values: int | None = 0
     keys: int | None = Field(default=None, description="Distinct keys; null where not compacted.")
     superseded: int | None = Field(default=None, description="Records whose key has a later one here.")
     first_timestamp: int | None = None
@@ -124,12 +126,14 @@ class TopicFacts(_Model):
     partitioner: PartitionerFacts | None = Field(default=None, description="Null where keys were not looked at.")
 
     @property
-    def records(self) -> int:
-        return sum(partition.records for partition in self.partitions)
+    def records(self) -> int | None:
+        """Records that were read; None if no partition could be read."""
+        return _counted(partition.records for partition in self.partitions)
 
     @property
-    def payload_bytes(self) -> int:
-        return sum(partition.payload_bytes for partition in self.partitions)
+    def payload_bytes(self) -> int | None:
+        """Bytes of the keys and values that were read; None if no partition could be read."""
+        return _counted(partition.payload_bytes for partition in self.partitions)
 
     @property
     def log_bytes(self) -> int | None:
@@ -141,7 +145,15 @@ class TopicFacts(_Model):
     @property
     def skew(self) -> float | None:
         """Records of the fullest partition over the mean; None for an empty topic."""
-        return max(p.records for p in self.partitions) * len(self.partitions) / self.records if self.records else None
+        fullest = max((partition.records or 0 for partition in self.partitions), default=0)
+        return fullest * len(self.partitions) / self.records if self.records else None
+
+
+def _counted(numbers: Iterable[int | None]) -> int | None:
+    """Return the sum of the known ``numbers``; None if there are some and none is known."""
+    found = list(numbers)
+    known = [number for number in found if number is not None]
+    return sum(known) if known or not found else None
 
 
 class Settled(_Model):

@@ -47,5 +47,10 @@ class Problem:
 class Refusal(Exception):
     """The outside world, or the user, is not as it must be; the message says what to do.
 
-    The command line prints the message and ends with exit code 2; nothing else catches it.
+    The command line prints the message and ends with exit code 2; nothing else catches it. ``details`` are further
+    lines, such as the output of a program: the command line writes them to a log file and names the file.
     """
+
+    def __init__(self, message: str, details: str = "") -> None:
+        super().__init__(message)
+        self.details = details

@@ -28,9 +28,10 @@ def reasons(subject: Subject, partitions: list[int]) -> Iterable[str]:
         yield "log.cleaner.enable is false on the brokers: nothing is ever cleaned"
     if cleanable := sum(c.superseded_cleanable for c in counts.values()):
         backoff = subject.snapshot.broker_number("log.cleaner.backoff.ms", _DEFAULT_BACKOFF_MS)
+        often = "at intervals that the brokers do not tell" if backoff is None else f"every {backoff:,} ms"
         yield (
             f"{cleanable:,}{_which(subject, partitions, _cleanable)}: their segments have rolled, and the cleaner has "
-            f"not come by; it looks every {backoff:,} ms for the log with the highest dirty ratio above "
+            f"not come by; it looks {often} for the log with the highest dirty ratio above "
             f"{dirty_bound(subject):g} "
             f"(here, by bytes, at least {max(dirty_ratio(subject, one) for one in partitions):.2f}), in no set time"
         )

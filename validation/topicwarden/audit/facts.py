@@ -30,6 +30,7 @@ def _partition(subject: Subject, state: Replicas) -> PartitionFacts:
     horizon = subject.horizons.get(state.partition)
     roll_known = horizon is not None and subject.live is not None and roll_time(subject.live.topic) is not None
     reading = subject.reading.get(state.partition)
+    read = extent is not None and (subject.readable or extent.start == extent.end)
     lost = reading.lost(counts.records) if reading else 0
     return PartitionFacts(
         partition=state.partition,
@@ -40,14 +41,14 @@ def _partition(subject: Subject, state: Replicas) -> PartitionFacts:
         log_end=extent.end if extent else None,
         last_stable=extent.last_stable if extent else None,
         log_bytes=extent.log_bytes if extent else None,
-        records=counts.records,
-        payload_bytes=counts.payload_bytes,
-        largest_record=counts.largest_record,
-        null_keys=counts.null_keys,
-        tombstones=counts.tombstones,
-        empty_values=counts.empty_values,
-        keys=counts.keys if subject.compacted else None,
-        superseded=counts.superseded if subject.compacted else None,
+        records=counts.records if read else None,
+        payload_bytes=counts.payload_bytes if read else None,
+        largest_record=counts.largest_record if read else None,
+        null_keys=counts.null_keys if read else None,
+        tombstones=counts.tombstones if read else None,
+        empty_values=counts.empty_values if read else None,
+        keys=counts.keys if read and subject.compacted else None,
+        superseded=counts.superseded if read and subject.compacted else None,
         first_timestamp=counts.first_timestamp,
         last_timestamp=counts.last_timestamp,
         read_from=reading.start if reading else None,

@@ -81,10 +81,7 @@ def _following(
         return {place: found[place][0] if place in found else logs[place].end for place in times}
 
     expire, forget, ends = borders(expiring), borders(forgotten), cluster.log_ends(beyond)
-    sizes = [log.log_bytes for live in snapshot.topics.values() for log in live.extents.values()]
-    # Who may not describe the cluster is told neither sizes nor of groups that are not granted one by one.
-    described = not sizes or any(size is not None for size in sizes)
-    complete = described and not any(group.hidden for group in groups)
+    complete = snapshot.cluster_described and not any(group.hidden for group in groups)
 
     def of(name: str, places: Mapping[PartitionOf, int]) -> dict[int, int]:
         return {number: at for (topic, number), at in places.items() if topic == name}

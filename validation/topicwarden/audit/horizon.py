@@ -86,7 +86,8 @@ def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) 
         for partition, extent in live.extents.items()
     }
     now = snapshot.taken_at
-    interval = snapshot.broker_number(CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS)
+    # Without the brokers' interval everything that has expired is taken for overdue, which is then not decided.
+    interval = snapshot.broker_number(CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS) or 0
     roll = {place: _roll_border(topic, extent) for place, (topic, extent) in logs.items()}
     expiry = {place: _expired_time(topic, now, interval) for place, (topic, _) in logs.items()}
 

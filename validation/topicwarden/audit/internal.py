@@ -94,9 +94,14 @@ _STATUS_KEY = re.compile(rb"status-(connector|task|topic)-.+")
 MOST_CANDIDATES = 50
 
 
+def may_be_connects(name: str) -> bool:
+    """Return whether the keys of the topic's records decide whether the topic is one of Kafka Connect's."""
+    return name not in KAFKAS and _CONNECT.fullmatch(name) is not None
+
+
 def candidates(topics: Mapping[str, LiveTopic]) -> dict[str, LiveTopic]:
     """Topics whose keys would tell whether they are Connect's; no more than ``MOST_CANDIDATES``."""
-    like = [(name, live) for name, live in topics.items() if name not in KAFKAS and _CONNECT.fullmatch(name)]
+    like = [(name, live) for name, live in topics.items() if may_be_connects(name)]
     return dict(sorted(like, key=lambda one: "connect" not in one[0])[:MOST_CANDIDATES])
 
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from topicwarden.audit.checks import CHECKS, NEEDS_EVERY_RECORD, READS_RECORDS
+from topicwarden.audit.checks import (
+    CHECKS,
+    NEEDS_EVERY_RECORD,
+    NEEDS_PAST,
+    NEEDS_SETTINGS,
+    OF_INTERNAL_TOPICS,
+    READS_RECORDS,
+)
 from topicwarden.audit.history.settle import Judged
+from topicwarden.audit.internal import may_be_connects
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.finding import Finding, Place
 from topicwarden.specs.resolve import Declaration
@@ -13,18 +21,42 @@ from topicwarden.verdict import Verdict
 
 
 def judge(subject: Subject) -> Judged:
-    """What each check that applies says; nothing said is a pass.
+    """What each check that applies says, or that may apply for all that is known; nothing said is a pass.
 
     Of a topic that this user may not read, checks that look at records are undecidable; of Kafka's own, which few may
     read, they are left out.
     """
-    return {
+    judged = {
         check_id: tuple(_weakened(check_id, subject, [*check.judge(subject), *_unread(check_id, subject)]))
         if subject.readable or check_id not in READS_RECORDS
         else (_denied(),)
         for check_id, check in CHECKS.items()
         if check.applies(subject) and (subject.readable or check_id not in READS_RECORDS or not _internal(subject))
     }
+    hidden = dict.fromkeys(_unrecognised(subject), _denied()) | dict.fromkeys(_hidden(subject), _undescribed())
+    return judged | {check_id: (hidden[check_id],) for check_id in CHECKS if check_id in hidden.keys() - judged.keys()}
+
+
+def _hidden(subject: Subject) -> frozenset[str]:
+    """Return the checks of which only the topic's configuration tells whether they apply, if it may not be seen."""
+    if subject.live is None or subject.settings_known or _internal(subject):
+        return frozenset()
+    return NEEDS_SETTINGS | (NEEDS_PAST if subject.past.look else frozenset())
+
+
+def _unrecognised(subject: Subject) -> frozenset[str]:
+    """Return the checks of internal topics, if only records that may not be read tell whether the topic is one."""
+    if subject.live is None or subject.readable or subject.internal or not may_be_connects(subject.live.topic.name):
+        return frozenset()
+    return OF_INTERNAL_TOPICS
+
+
+def _undescribed() -> Judgement:
+    return Judgement(
+        Verdict.UNDECIDABLE,
+        "the brokers did not tell the topic's configuration",
+        remedy="grant DescribeConfigs on the topic",
+    )
 
 
 def _internal(subject: Subject) -> bool:

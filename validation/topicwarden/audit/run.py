@@ -24,9 +24,13 @@ from topicwarden.specs.resolve import Declaration
 
 
 def audit(spark: SparkSession, request: Request, progress: Progress) -> AuditReport:
-    """Looks at the cluster and reads its topics once; refuses where the cluster or Spark gives up."""
+    """Looks at the cluster and reads its topics once.
+
+    Refuses a history that the executors do not share, and a cluster or Spark that gives up.
+    """
     started = _now()
     history = History(spark, request.history)
+    history.require_shared()
     evidence = gather(spark, request, progress, history)
     declared = {held.topic.name: held for held in request.declarations if request.wants(held.topic.name)}
     live = {name: topic for name, topic in evidence.snapshot.topics.items() if request.wants(name)}

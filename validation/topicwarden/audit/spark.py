@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -21,6 +23,9 @@ _MEMORY = {
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
 }
 """Of a session on this machine; ``benchmarks/audit.py --memory`` says what of it is taken."""
+
+_END_S = 5.0
+"""How long a JVM whose connection broke may take to end."""
 
 _LOGGING = """\
 rootLogger.level = error
@@ -51,7 +56,7 @@ def configure(project: Project) -> None:
 def spark_session(project: Project, master: str | None = None) -> Iterator[SparkSession]:
     """A session on ``master`` (default: what spark-submit was given, else all cores of this machine).
 
-    A session that was there before is used as it is, and left running.
+    A session that was there before is used as it is, and left running. Refuses if Spark's JVM ends within the context.
     """
     running = SparkSession.getActiveSession()
     if running is not None:
@@ -60,8 +65,26 @@ def spark_session(project: Project, master: str | None = None) -> Iterator[Spark
     spark = _start(project, master)
     try:
         yield spark
+    except (Py4JError, ConnectionError) as error:
+        if isinstance(error, Py4JJavaError) or not _ended(spark):
+            raise
+        raise Refusal(
+            "Spark's JVM ended before the audit did, so there is no report: it was killed, or had too little memory "
+            f"(spark.driver.memory); {project.cache / 'spark' / 'spark.log'} says more"
+        ) from error
     finally:
-        spark.stop()
+        with suppress(Py4JError, ConnectionError):  # of a JVM that is gone there is nothing to stop
+            spark.stop()
+
+
+def _ended(spark: SparkSession) -> bool:
+    """Return whether the JVM that this process started has ended."""
+    process = getattr(spark.sparkContext._gateway, "proc", None)
+    if process is None:  # spark-submit started the JVM, which then also ends this process
+        return True
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_END_S)
+    return process.poll() is not None
 
 
 def _start(project: Project, master: str | None) -> SparkSession:

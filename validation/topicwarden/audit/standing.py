@@ -164,7 +164,7 @@ def cleaned_away(subject: Subject, partition: int) -> tuple[Witness, ...]:
 
 
 def cleaner_grace_ms(subject: Subject) -> int | None:
-    """How long a cleaner that is well may leave a log alone; None where the brokers do not tell how large logs are.
+    """How long a cleaner that is well may leave a log alone; None if a broker's settings or logs' sizes are not known.
 
     Twice its ``log.cleaner.backoff.ms``, and what one thread needs to clean every compacted log there is.
     """
@@ -175,7 +175,7 @@ def cleaner_grace_ms(subject: Subject) -> int | None:
         for log in live.extents.values()
     ]
     known = [size for size in sizes if size is not None]
-    if not known:
-        return None
     backoff = subject.snapshot.broker_number("log.cleaner.backoff.ms", _DEFAULT_BACKOFF_MS)
+    if not known or backoff is None:
+        return None
     return 2 * backoff + CLOCK_MS + sum(known) * 1_000 // _CLEANED_BYTES_A_SECOND

@@ -106,8 +106,13 @@ class Subject:
         return self.live is not None and bool(self.live.sources)
 
     @property
-    def check_interval_ms(self) -> int:
-        """How often the brokers look for what may be deleted."""
+    def broker_settings_known(self) -> bool:
+        """Return whether the brokers told their own settings (DescribeConfigs on the Cluster resource)."""
+        return bool(self.snapshot.broker_configs)
+
+    @property
+    def check_interval_ms(self) -> int | None:
+        """Return how often the brokers look for what may be deleted; None if their settings may not be seen."""
         return self.snapshot.broker_number(CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS)
 
     def stood_for(self, check: str, partition: int, facts: Facts, rests_on: tuple[str, ...]) -> int | None:

@@ -121,7 +121,7 @@ def _outcomes(
     yield "records read", flights.RECORDS, _records(report, flights.EVENTS)
     yield "the cache after cleaning", [], sorted(_found(cleaned, Verdict.SUSPECT) + _found(cleaned, Verdict.FAIL))
     yield "a lost broker", ["min-insync-replicas", "under-replicated"], sorted(c for _, c in _found(lost, Verdict.FAIL))
-    yield "partitions read without it", partitions.PARTITIONS, sum(p.records > 0 for p in lost.topics[0].partitions)
+    yield "partitions read without it", partitions.PARTITIONS, sum(bool(p.records) for p in lost.topics[0].partitions)
     short = [finding for finding in lost.findings if finding.check == "min-insync-replicas"]
     yield "writes refused where the audit says", short[0].partitions if short else None, refused
 
@@ -138,7 +138,7 @@ def _found(report: AuditReport, verdict: Verdict) -> list[tuple[str, str]]:
 
 
 def _records(report: AuditReport, topic: str) -> int:
-    return sum(facts.records for facts in report.topics if facts.name == topic)
+    return sum(facts.records or 0 for facts in report.topics if facts.name == topic)
 
 
 def _heading(console: Console, title: str) -> None:

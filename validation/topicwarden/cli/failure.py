@@ -24,23 +24,24 @@ _EXTRAS = {
 
 
 def line_for(error: Exception) -> str:
-    """Return the line that tells a user about ``error``; of one that nobody expected, the log file with its traceback.
+    """Return the line that tells a user about ``error``, and the log file with its details or, if nobody expected it,
+    its traceback.
 
     A log that cannot be written changes nothing: the line then names the error alone.
     """
     if isinstance(error, Refusal):
-        return str(error)
+        log = _logged(error.details) if error.details else None
+        return f"{error}; the log is {log}" if log else str(error)
     if isinstance(error, ModuleNotFoundError) and (extra := _EXTRAS.get((error.name or "").partition(".")[0])):
         return f"{error.name} is not installed: `pip install 'topicwarden[{extra}]'`"
     summary = " ".join(str(error).split())[:500]
     what = f"{type(error).__name__}: {summary}" if summary else type(error).__name__
-    log = _logged(error)
+    log = _logged("".join(traceback.format_exception(error)))
     where = f"; the traceback is in {log}" if log else ""
     return f"an error that topicwarden did not expect, which is a bug: {what}{where}"
 
 
-def _logged(error: Exception) -> Path | None:
-    text = "".join(traceback.format_exception(error))
+def _logged(text: str) -> Path | None:
     try:
         folder = find_project().cache / "logs"
     except Refusal:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from rich.console import Console
 
@@ -59,6 +59,8 @@ def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
         remark = check_cluster(stack, connection, deployed, snapshot)
         plans = predict(cluster, snapshot, declarations, deployed)
         previewed = preview.result()
+    echoes = _echoes(previewed.engine, plans)
+    previewed.require_end(stack, echoes)
     plans = with_unpredicted(plans, previewed.steps, snapshot.topics.keys())
     return PlanReport(
         topicwarden=__version__,
@@ -70,14 +72,16 @@ def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
         unseen=list(snapshot.unseen),
         remarks=[remark] if remark else [],
         allowances=list(standing(declarations, plans, snapshot.day)),
-        engine=_without_echoes(previewed.engine, plans),
+        engine=_without(echoes, previewed.engine),
     )
 
 
-def _without_echoes(said: Engine, plans: Sequence[TopicPlan]) -> Engine:
-    """Without Pulumi's word that a topic is protected, where the plan refuses what that would prevent, and says why."""
+def _echoes(said: Engine, plans: Sequence[TopicPlan]) -> tuple[str, ...]:
+    """Return Pulumi's errors that a topic is protected, if the plan refuses what that prevents, and says why."""
     refused = [plan.topic for plan in plans if plan.weight is Weight.REFUSED]
-    errors = [
-        error for error in said.errors if "protect" not in error or not any(f"::{name}" in error for name in refused)
-    ]
+    return tuple(error for error in said.errors if "protect" in error and any(f"::{name}" in error for name in refused))
+
+
+def _without(echoes: Collection[str], said: Engine) -> Engine:
+    errors = [error for error in said.errors if error not in echoes]
     return said.model_copy(update={"errors": errors, "ran": said.ran or not errors})

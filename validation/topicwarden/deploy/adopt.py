@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from topicwarden.deploy.caller import Caller, calling
+from topicwarden.deploy.caller import Call, Caller, calling
 from topicwarden.deploy.engine import TOPIC_TYPE, Engine, Step
 from topicwarden.problem import Refusal
 
@@ -32,12 +32,18 @@ def adopt(engine: Engine) -> Adoption:
     Pulumi is given targets. It imports also what is not targeted, and then writes a state without the parents of it,
     which it refuses to read again: so all imports are targets, and all above them.
     """
-    with calling(engine, Caller.IMPORT) as importing:
-        return _adopt(importing)
+    with calling(engine, Caller.IMPORT) as call:
+        return _adopt(call)
 
 
-def _adopt(engine: Engine) -> Adoption:
+def _adopt(call: Call) -> Adoption:
+    engine = call.engine
     steps = engine.preview()
+    if not call.ended():
+        raise Refusal(
+            "nothing was adopted, as the program did not come to its end: run "
+            f"`pulumi preview --stack {engine.stack}` to see why"
+        )
     imports = [step for step in steps if step.op == "import"]
     pending = sum(step.op not in ("same", "import") and step.type == TOPIC_TYPE for step in steps)
     if not imports:

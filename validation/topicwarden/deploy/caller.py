@@ -13,7 +13,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +26,10 @@ VARIABLE: Final = "TOPICWARDEN_CALLER"
 """Names the file; without the lock on it, the variable means nothing."""
 
 
+_END: Final = "ended"
+"""The file, beside the one that is locked, that a program writes when it has come to its end."""
+
+
 class Caller(StrEnum):
     """A command that runs `pulumi`, and what the program leaves to it."""
 
@@ -35,8 +39,22 @@ class Caller(StrEnum):
     """An adoption changes no topic, so that policies do not stop it."""
 
 
+@dataclass(frozen=True)
+class Call:
+    """The engine whose programs know which command runs them, and whether such a program came to its end."""
+
+    engine: Engine
+    _end: Path
+
+    def ended(self) -> bool:
+        """Return whether a program reported since the last call that all its topics were registered."""
+        reported = self._end.exists()
+        self._end.unlink(missing_ok=True)
+        return reported
+
+
 @contextmanager
-def calling(engine: Engine, caller: Caller) -> Iterator[Engine]:
+def calling(engine: Engine, caller: Caller) -> Iterator[Call]:
     """Give the engine whose programs know that ``caller`` runs them, until the context ends."""
     with TemporaryDirectory(prefix="topicwarden-") as folder:
         path = Path(folder, "caller")
@@ -44,7 +62,7 @@ def calling(engine: Engine, caller: Caller) -> Iterator[Engine]:
         try:
             os.write(descriptor, _content(caller, engine.project, engine.stack))
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield replace(engine, variables={**engine.variables, VARIABLE: str(path)})
+            yield Call(replace(engine, variables={**engine.variables, VARIABLE: str(path)}), path.with_name(_END))
         finally:
             os.close(descriptor)
 
@@ -64,6 +82,12 @@ def called_by(caller: Caller, project: Project, stack: str) -> bool:
         return private and _locked(descriptor) and os.read(descriptor, 65_536) == _content(caller, project, stack)
     finally:
         os.close(descriptor)
+
+
+def report_end(project: Project, stack: str) -> None:
+    """Tell the command that runs this program, if one does, that the program has registered all its topics."""
+    if any(called_by(caller, project, stack) for caller in Caller):
+        Path(os.environ[VARIABLE]).with_name(_END).touch(mode=0o600)
 
 
 def _locked(descriptor: int) -> bool:

@@ -18,6 +18,7 @@ from topicwarden.kafka.connection import NO_PULUMI
 from topicwarden.problem import Refusal
 from topicwarden.project import Project
 
+_LEVELS = ("error", "info#err")
 TOPIC_TYPE = "kafka:index/topic:Topic"
 
 
@@ -68,24 +69,47 @@ class Engine:
         """The stack's state; refuses a stack that Pulumi does not know, with what to do about it."""
         done = self.look("stack", "export")
         if done.returncode:
+            if done.returncode < 0:
+                raise Refusal(f"`pulumi stack export` was killed by signal {-done.returncode}: run the command again")
             raise Refusal(
                 f"Pulumi has no stack {self.stack}, or cannot read it: {complaint(done)}; "
                 + (remedy or f"`pulumi stack init {self.stack}` makes one")
             )
-        return json.loads(done.stdout)["deployment"].get("resources") or []
+        deployment = decoded(done, "pulumi stack export").get("deployment") or {}
+        return deployment.get("resources") or []
 
     def preview(self, targets: Sequence[str] = ()) -> list[Step]:
         """What ``pulumi up`` would do; with ``targets``, to these URNs alone. Refuses with what stops it."""
         done = self.look("preview", "--json", *targeted(targets))
         if done.returncode:
-            raise Refusal(f"`pulumi preview` is refused: {complaint(done)}")
-        return [_step(entry) for entry in json.loads(done.stdout)["steps"]]
+            raise Refusal(f"`pulumi preview` is refused: {complaint(done)}", details=log_of(done))
+        return [_step(entry) for entry in decoded(done, "pulumi preview").get("steps") or ()]
 
     def up(self, targets: Sequence[str]) -> None:
         """Applies what concerns ``targets``, past the lock of a killed ``pulumi``; refuses with what stops it."""
         done = past_lost_locks(self.run, "up", "--yes", "--skip-preview", *targeted(targets))
         if done.returncode:
-            raise Refusal(f"`pulumi up` failed: {complaint(done)}")
+            raise Refusal(f"`pulumi up` failed: {complaint(done)}", details=log_of(done))
+
+
+def decoded(done: subprocess.CompletedProcess[str], command: str) -> dict[str, Any]:
+    """Return the JSON object that ``pulumi`` printed; refuses output that is no whole one."""
+    try:
+        answer = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise Refusal(f"`{command}` did not come to its end: {complaint(done)}", details=log_of(done))
+    return answer
+
+
+def log_of(done: subprocess.CompletedProcess[str]) -> str:
+    """Return what a log keeps of ``pulumi``: its exit code, its errors in full, and no configuration."""
+    try:
+        said = "".join(str(entry["message"]) for entry in json.loads(done.stdout)["diagnostics"])
+    except (ValueError, KeyError, TypeError):
+        return f"exit code {done.returncode}\n{_plain(done)}\n"
+    return f"exit code {done.returncode}\n{said}\n{done.stderr}"
 
 
 def _stop_at_no_backend(said: str, stack: str) -> None:
@@ -103,11 +127,22 @@ def _stop_at_no_backend(said: str, stack: str) -> None:
 def complaint(done: subprocess.CompletedProcess[str]) -> str:
     """What ``pulumi`` said is wrong: its errors alone, without the progress around them, and no traceback."""
     try:
-        said = [entry["message"] for entry in json.loads(done.stdout)["diagnostics"] if entry["severity"] == "error"]
+        diagnostics = [(entry["severity"], str(entry["message"])) for entry in json.loads(done.stdout)["diagnostics"]]
+        # A program's own standard error comes as "info#err".
+        said = next(filter(None, ([text for of, text in diagnostics if of == level] for level in _LEVELS)), [])
     except (ValueError, KeyError, TypeError):
         said = list(_errors((done.stdout + done.stderr).splitlines()))
-    texts = dict.fromkeys(_short(text.strip().removeprefix("error:").strip()) for text in said)
-    return "\n".join(texts) or (done.stderr or done.stdout).strip() or f"it ended with {done.returncode}"
+    texts = dict.fromkeys(without_traceback(text.strip().removeprefix("error:").strip()) for text in said)
+    return "\n".join(filter(None, texts)) or _plain(done) or _exit(done.returncode)
+
+
+def _plain(done: subprocess.CompletedProcess[str]) -> str:
+    """Return what ``pulumi`` printed, without JSON, which has the configuration and may be cut off."""
+    return (done.stderr or ("" if done.stdout.lstrip().startswith("{") else done.stdout)).strip()
+
+
+def _exit(code: int) -> str:
+    return f"it was killed by signal {-code}" if code < 0 else f"it ended with exit code {code}"
 
 
 def _errors(lines: Sequence[str]) -> Iterator[str]:
@@ -118,7 +153,7 @@ def _errors(lines: Sequence[str]) -> Iterator[str]:
             yield "\n".join([line, *rest])
 
 
-def _short(text: str) -> str:
+def without_traceback(text: str) -> str:
     """Of a program's traceback, the exception."""
     first, traceback, rest = text.partition("Traceback (most recent call last):")
     return f"{first.strip()} {rest.strip().splitlines()[-1].strip()}" if traceback and rest.strip() else text

@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from topicwarden import change
 from topicwarden.deploy.caller import Caller, calling
-from topicwarden.deploy.engine import TOPIC_TYPE, Engine, complaint
+from topicwarden.deploy.engine import TOPIC_TYPE, Engine, decoded, log_of, without_traceback
 from topicwarden.deploy.state import exported
 from topicwarden.plan.deployed import DeployedStack
 from topicwarden.plan.steps import TopicStep
 from topicwarden.problem import Refusal
 
+_PROGRAM_FAILED: Final = ("Program exited with non-zero exit code", "Program failed with an unhandled exception")
+
 
 @dataclass(frozen=True)
 class Previewed:
-    """What a preview said, and its steps on topics, those that leave a topic as it is left out."""
+    """What a preview said, and its steps on topics, those that leave a topic as it is left out.
+
+    ``ended``: the program registered all its topics. ``log`` has Pulumi's messages in full.
+    """
 
     engine: change.Engine
     steps: tuple[TopicStep, ...]
+    ended: bool
+    log: str
+
+    def require_end(self, stack: str, explained: Collection[str]) -> None:
+        """Refuse a preview whose program died: what was registered until then is not what the YAML declares.
+
+        ``explained`` are the errors with which the engine stopped at a topic that the plan refuses.
+        """
+        rest = [error for error in self.engine.errors if error not in explained]
+        if (self.ended or (explained and not rest)) and not _died(rest):
+            return
+        why = "; ".join(rest) or "the program ended before all its topics were registered"
+        raise Refusal(
+            f"`pulumi preview` did not come to its end, so there is no plan: {why}; run "
+            f"`pulumi preview --stack {stack}` to see it fail",
+            details=self.log,
+        )
 
 
 @dataclass(frozen=True)
@@ -47,15 +68,20 @@ def start_preview(engine: Engine) -> Preview:
 
 
 def _preview(engine: Engine) -> Previewed:
-    with calling(engine, Caller.PLAN) as planning:
-        done = planning.look("preview", "--json")
-    try:
-        answer = json.loads(done.stdout)
-    except json.JSONDecodeError:
-        raise Refusal(f"pulumi preview could not run: {complaint(done)}") from None
+    with calling(engine, Caller.PLAN) as call:
+        done = call.engine.look("preview", "--json")
+        ended = call.ended()
+    answer = decoded(done, "pulumi preview")
+    errors = _errors(answer)
     steps = tuple(_steps(answer))
     counts = dict(sorted(Counter(step.op for step in steps).items()))
-    return Previewed(change.Engine(ran=done.returncode == 0, steps=counts, errors=_errors(answer)), steps)
+    engine_report = change.Engine(ran=done.returncode == 0, steps=counts, errors=errors)
+    return Previewed(engine_report, steps, ended, log_of(done))
+
+
+def _died(errors: Iterable[str]) -> bool:
+    """Return whether a language host, this package's or Pulumi's own, reports that the program failed."""
+    return any(said in error for error in errors for said in _PROGRAM_FAILED)
 
 
 def _steps(answer: Mapping[str, Any]) -> Iterator[TopicStep]:
@@ -69,5 +95,5 @@ def _steps(answer: Mapping[str, Any]) -> Iterator[TopicStep]:
 def _errors(said: Mapping[str, Any]) -> list[str]:
     """One line each; the engine's own closing line says no more than that there were some."""
     messages = (str(one["message"]) for one in said.get("diagnostics") or () if one.get("severity") == "error")
-    told = (" ".join(message.removeprefix("error: ").split()) for message in messages)
+    told = (" ".join(without_traceback(message.removeprefix("error: ")).split()) for message in messages)
     return [message for message in dict.fromkeys(told) if message and message != "preview failed"]

@@ -8,8 +8,9 @@ import pulumi
 import pulumi_kafka as kafka
 
 from topicwarden.change import Action, TopicPlan
-from topicwarden.deploy.caller import Caller, called_by
+from topicwarden.deploy.caller import Caller, called_by, report_end
 from topicwarden.deploy.dangers import dangers
+from topicwarden.deploy.ending import ProgramEnd
 from topicwarden.deploy.engine import Engine
 from topicwarden.deploy.state import exported
 from topicwarden.deploy.topic_set import Registration, TopicSet
@@ -55,8 +56,10 @@ def deploy() -> None:
     lines = dangers(plans, stack)
     for line in (*([remark] if remark else []), *lines):
         pulumi.warn(line)
+    end = ProgramEnd(lambda: report_end(project, stack))
     registrations = _registrations(declarations, plans, deployed, live)
     topics = TopicSet(stack, registrations, live.cluster_id, lines, _provider(settings, connection))
+    end.expect(topics.urn, *topics.urns)
     pulumi.export("topics", topics.topics)
 
 

@@ -57,6 +57,8 @@ class TopicSet(pulumi.ComponentResource):
     ``topicwarden rebalance`` does not.
     """
 
+    urns: Sequence[pulumi.Output[str]]
+    """The URN of each topic, known once the engine has registered the topic."""
     topics: pulumi.Output[dict[str, dict[str, Any]]]
     """The topics as deployed, by name: ``partitions``, ``replicationFactor`` and ``config``."""
     declared: pulumi.Output[dict[str, dict[str, Any]]]
@@ -81,6 +83,7 @@ class TopicSet(pulumi.ComponentResource):
             for registration in members
         ]
         declared = {each.topic.name: each.topic.config.keys() for each in ordered}
+        self.urns = [topic.urn for topic in deployed]
         self.topics = pulumi.Output.all(*map(_as_deployed, deployed)).apply(lambda held: _by_name(held, declared))
         self.declared = pulumi.Output.from_input({each.topic.name: recorded(each.topic, each.file) for each in ordered})
         self.cluster_id = pulumi.Output.from_input(cluster_id)

@@ -40,13 +40,14 @@ class Group:
     """A consumer group: its state, its members at the moment, and the next offset to read by topic and partition.
 
     ``assigned`` are the partitions that its members read at the moment. ``streams`` tells that it is an application
-    of Kafka Streams, and its name the application's id. ``hidden`` tells that this user may not see more than its name
-    (Describe on the group).
+    of Kafka Streams, and its name the application's id. ``hidden`` tells that only its name is known: this user may not
+    see more (Describe on the group), or the coordinator does not tell what an active group reads. ``members`` is None
+    if the group was not described.
     """
 
     name: str
     state: str
-    members: int
+    members: int | None
     offsets: Mapping[tuple[str, int], int] = field(default_factory=dict)
     assigned: frozenset[tuple[str, int]] = frozenset()
     streams: bool = False
@@ -81,7 +82,8 @@ def read_groups(admin: KafkaAdminClient, connection: Connection, topics: Collect
         if name in readers or name in active
     )
     found = tuple(group for group in groups if not group.topics.isdisjoint(topics))
-    hidden = (Group(name, "", 0, hidden=True) for name in names if name not in committed)
+    unseen = {*(active - described.keys() - readers), *(name for name in names if name not in committed)}
+    hidden = (Group(name, "", None, hidden=True) for name in sorted(unseen))
     shares = (group for group in _share_groups(admin, listed) if not group.offsets or group.topics & {*topics})
     return (*found, *shares, *hidden)
 
@@ -91,7 +93,7 @@ def _share_groups(admin: KafkaAdminClient, listed: Mapping[str, Mapping[str, Any
     offsets = start_offsets(admin, names)
     for name in names:
         state = str(listed[name].get("group_state") or "")
-        yield Group(name, state, 0, offsets=offsets.get(name, {}), share=True)
+        yield Group(name, state, None, offsets=offsets.get(name, {}), share=True)
 
 
 def _shares(group: Mapping[str, Any]) -> bool:
@@ -108,7 +110,7 @@ def _group(
     return Group(
         name,
         state=_state(described) if described else "",
-        members=len(members),
+        members=len(members) if described else None,
         offsets={place: offset for place, (offset, _) in committed.items()},
         assigned=frozenset(
             (place.topic, place.partition)

@@ -118,7 +118,21 @@ class Snapshot:
             said.append("the sizes of the logs (Describe on the Cluster resource)")
         return tuple(said)
 
-    def broker_number(self, setting: str, default: int) -> int:
-        """A broker's setting as a whole number, Kafka's default where the broker does not say."""
+    @property
+    def cluster_described(self) -> bool:
+        """Return whether this user may describe the cluster, as the brokers tell sizes of logs to no one else.
+
+        Who may not is told only of the consumer groups that are granted one by one (``KafkaApis``, ListGroups).
+        """
+        sizes = [extent.log_bytes for live in self.topics.values() for extent in live.extents.values()]
+        return not sizes or any(size is not None for size in sizes)
+
+    def broker_number(self, setting: str, default: int) -> int | None:
+        """Return a broker's setting as a whole number, and Kafka's default if the broker has no such setting.
+
+        None if no broker's settings may be seen: what is in force is then not known, and may be any value.
+        """
+        if not self.broker_configs:
+            return None
         value = self.broker_config.get(setting)
         return default if value is None else int(value)

@@ -57,6 +57,8 @@ class Evidence:
     groups: tuple[Group, ...] = ()
     share_groups: tuple[str, ...] = ()
     """Share groups of the cluster of which no broker told what they read, by name."""
+    groups_complete: bool = True
+    """Whether this user may see all consumer groups."""
     tail: Tail | None = None
     largest_batches: Mapping[int, int] = field(default_factory=dict)
     local_starts: Mapping[int, int] = field(default_factory=dict)
@@ -85,6 +87,7 @@ def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, Needs]) -> 
     unknown = tuple(group.name for group in groups if group.share and not group.offsets)
     local = [name for name in live if asked[name].local]
     tiers = cluster.local_starts([(name, partition) for name in local for partition in filled(live[name])])
+    complete = snapshot.cluster_described and not any(group.hidden for group in groups)
     tails = cluster.tails({name: live[name] for name in [name for name in live if asked[name].tail][:MOST_TAILS]})
     batches: dict[str, dict[int, int]] = {}
     sizes = cluster.largest_batches(snapshot, [name for name in live if asked[name].batches])
@@ -96,6 +99,7 @@ def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, Needs]) -> 
             first_at=first_at.get(name, {}),
             groups=tuple(group for group in groups if name in group.topics) if asked[name].groups else (),
             share_groups=unknown if asked[name].groups else (),
+            groups_complete=complete,
             tail=tails.get(name),
             largest_batches=batches.get(name, {}),
             local_starts={partition: at for (topic, partition), at in tiers.items() if topic == name},

@@ -33,7 +33,9 @@ class Figure:
 def figures(view: Digest) -> list[Figure]:
     """Age, size and skew; of equally bad topics the larger one says more."""
     weighed = [
-        (BY_WEIGHT.index(topic.verdict), -topic.facts.records, topic.facts) for topic in view.topics if topic.facts
+        (BY_WEIGHT.index(topic.verdict), -(topic.facts.records or 0), topic.facts)
+        for topic in view.topics
+        if topic.facts
     ]
     topics = [facts for *_, facts in sorted(weighed, key=lambda item: item[:2])]
     aged, sized, skewed = plots.aged(topics), plots.sized(topics), plots.skewed(topics)

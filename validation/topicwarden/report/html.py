@@ -73,15 +73,17 @@ def _lines(view: Digest) -> dict[str, list[Timeline]]:
     return chosen
 
 
-def _share(records: int, topic: TopicDigest) -> str:
+def _share(records: int | None, topic: TopicDigest) -> str:
     facts = topic.facts
-    return units.times(records * len(facts.partitions) / facts.records if facts and facts.records else None)
+    if facts is None or not facts.records or records is None:
+        return units.NOTHING
+    return units.times(records * len(facts.partitions) / facts.records)
 
 
 def _hottest(facts: TopicFacts) -> str:
     """The key with most records, by its share, partition and offset; empty where keys were not counted."""
     held = [partition for partition in facts.partitions if partition.hottest]
-    if not held:
+    if not held or not facts.records:
         return ""
     most = max(held, key=lambda partition: partition.hottest or 0)
     first = "" if most.hottest_offset is None else f", first at offset {most.hottest_offset:,}"

@@ -99,7 +99,7 @@ def size(topics: Sequence[TopicFacts], width: int) -> Spec | None:
         rows.append(
             {
                 "topic": topic.name,
-                "payload": topic.payload_bytes,
+                "payload": topic.payload_bytes or 0,
                 "disk": disk,
                 "largest": _largest(topic),
                 "label": label,
@@ -136,11 +136,11 @@ def skew(topics: Sequence[TopicFacts], width: int) -> Spec | None:
     top = max(topic.skew or 0 for topic in shown)
     apart = top / width * _DOTS_APART
     for topic in shown:
-        mean = topic.records / len(topic.partitions)
+        mean = (topic.records or 0) / len(topic.partitions)
         # Dots that nearly cover one another are drawn once: a topic may have thousands of partitions.
-        places = sorted({round(p.records / mean / apart) for p in topic.partitions})
+        places = sorted({round((p.records or 0) / mean / apart) for p in topic.partitions})
         dots += [{"topic": topic.name, "share": place * apart} for place in places]
-        fullest = max(topic.partitions, key=lambda p: p.records)
+        fullest = max(topic.partitions, key=lambda p: p.records or 0)
         peaks.append({"topic": topic.name, "share": topic.skew, "label": f"p{fullest.partition}"})
     plot = width - _label_width(width)
     x: Spec = {
@@ -247,7 +247,7 @@ def _lookup(labels: dict[str, str]) -> str:
 
 
 def _largest(topic: TopicFacts) -> int:
-    return max(topic.payload_bytes, topic.log_bytes or 0)
+    return max(topic.payload_bytes or 0, topic.log_bytes or 0)
 
 
 def _binary_ticks(top: float, wanted: int) -> list[int]:

@@ -101,5 +101,17 @@ READS_CONTENTS = frozenset(
 """Checks that judge the records which a consumer reading committed sees (``Subject.committed``)."""
 OF_ALL_PARTITIONS = frozenset({"partition-skew", "hot-key"})
 """Checks of contents that compare partitions, so that a judgement rests on every one of them."""
+NEEDS_SETTINGS = frozenset(
+    {
+        *("retention-time", "retention-blocked", "retention-size", "min-insync-replicas"),
+        *("compaction-ratio", "compaction-lag", "null-key", "empty-value"),
+        "key-in-several-partitions",
+    }
+)
+"""Checks that the topic's configuration decides, and whether they apply at all."""
+OF_INTERNAL_TOPICS = frozenset({"internal-policy", "internal-replication"})
+"""Checks of what Kafka, Kafka Connect and Kafka Streams made for themselves."""
+NEEDS_PAST = frozenset({"compaction-gap", "tombstone-retention", "resurrection"})
+"""Checks of compacted topics that compare with the last look."""
 NEEDS_EVERY_RECORD = frozenset({"compaction-ratio", "partition-skew", "hot-key"})
 """Checks of shares, which a part of the records does not tell."""

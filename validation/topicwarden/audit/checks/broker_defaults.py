@@ -4,7 +4,7 @@ Each broker applies its own configuration to the replicas that it has, so that t
 election. Looked at are the settings that can cost records, durability or availability (docs/guards.md).
 
 **fail**: two living brokers have different values for a setting that the YAML does not declare. A broker that is lost
-is not asked; where no broker's configuration may be read (DescribeConfigs on the Cluster resource), nothing is judged.
+is not asked. **undecidable**: no broker's configuration may be read (DescribeConfigs on the Cluster resource).
 
 Example: ``log.retention.hours`` is 1440 on two brokers and 1 on the third; ``retention.ms is not declared, and differs
 by broker: 60d on 1, 2; 1h on 3``.
@@ -24,11 +24,18 @@ from topicwarden.verdict import Verdict
 
 
 def applies(subject: Subject) -> bool:
-    return subject.declared is not None and subject.live is not None and bool(subject.snapshot.broker_configs)
+    return subject.declared is not None and subject.live is not None
 
 
 def judge(subject: Subject) -> Iterable[Judgement]:
     assert subject.declared
+    if not subject.broker_settings_known and any(name not in subject.declared.config for name in HARMFUL):
+        yield Judgement(
+            Verdict.UNDECIDABLE,
+            "the brokers do not tell their settings",
+            path=("config",),
+            remedy="grant DescribeConfigs on the Cluster resource",
+        )
     for name in HARMFUL:
         brokers = {} if name in subject.declared.config else differing_defaults(subject.snapshot, name)
         if brokers:

@@ -30,8 +30,8 @@ _REMEDIES = {
     Verdict.FAIL: "look at the cleaner: max-compaction-delay-secs, uncleanable-partitions-count, log-cleaner.log",
     Verdict.SUSPECT: "audit again; if the same pair stands then, look at the cleaner",
     Verdict.PASS: "",
-    Verdict.UNDECIDABLE: "grant Describe on the cluster, for DescribeLogDirs: without the sizes of the logs nobody "
-    "knows how long a healthy cleaner takes",
+    Verdict.UNDECIDABLE: "grant DescribeConfigs and Describe on the Cluster resource: without the brokers' settings "
+    "and the sizes of the logs nobody knows how long a healthy cleaner takes",
 }
 
 

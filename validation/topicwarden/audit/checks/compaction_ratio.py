@@ -54,8 +54,8 @@ _OUTCOMES = {
     ),
     Verdict.PASS: ("lawfully", ""),
     Verdict.UNDECIDABLE: (
-        "and the brokers did not tell how large the logs are",
-        "grant Describe on the cluster, for DescribeLogDirs",
+        "and the brokers did not tell their settings, or how large the logs are",
+        "grant DescribeConfigs and Describe on the Cluster resource",
     ),
 }
 """What follows "records are superseded", and the remedy."""

@@ -14,8 +14,9 @@ finds them read, or lost. **undecidable**, each with the group, the partitions a
 - in a compacted topic, records older than ``delete.retention.ms`` are still to be read, and some are gone: tombstones
   may be among those, and the group would never learn of the deletions.
 
-Also **undecidable**: there may be groups that this user may not see (Describe on the cluster, or on each group). What
-others commit elsewhere, as Flink and Connect's sources do, is not seen. Counted are offsets: some of them may belong to
+Also **undecidable**: there may be groups that this user may not see (Describe on the cluster, or on each group), or a
+group lags and the topic's settings or records may not be seen (DescribeConfigs and Read on the topic). What others
+commit elsewhere, as Flink and Connect's sources do, is not seen. Counted are offsets: some of them may belong to
 transaction markers, or to records that were compacted away.
 
 Example: ``group billing has not read 312 offsets that are gone``; a deployment failed on Friday, and ``retention.ms``
@@ -54,6 +55,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             f"there may be groups beside the {len(following.groups)} that this user may see",
             remedy="grant Describe on the cluster, or on each group",
         )
+    yield from _unseen(subject, following)
     logs, config = live.extents, live.topic.config
     lost = _by_group(following, subject, lambda number, at: logs[number].start - at)
     for group in following.groups:
@@ -111,6 +113,27 @@ def judge(subject: Subject) -> Iterable[Judgement]:
     )
 
 
+def _unseen(subject: Subject, following: Following) -> Iterable[Judgement]:
+    """What is not known of groups that lag, as it rests on the topic's settings or on its records."""
+    assert subject.live
+    logs = subject.live.extents
+    behind = _by_group(following, subject, lambda number, at: logs[number].end - at)
+    old = _by_group(following, subject, lambda number, at: _old(subject, following, number, at))
+    if behind and not subject.settings_known:
+        yield Judgement(
+            Verdict.UNDECIDABLE,
+            "how soon records expire that groups have not read is not known, as the brokers did not tell the topic's "
+            "configuration",
+            remedy="grant DescribeConfigs on the topic",
+        )
+    elif old and not subject.readable and subject.compacted:
+        yield Judgement(
+            Verdict.UNDECIDABLE,
+            "whether deletions are gone that groups have not read is not known, as the records may not be read",
+            remedy="grant Read on the topic",
+        )
+
+
 def _reads(group: Group, topic: str, partition: int) -> bool:
     return (topic, partition) in group.assigned
 
@@ -146,11 +169,20 @@ def _expiring(subject: Subject, following: Following, number: int, at: int) -> i
 
 def _forgotten(subject: Subject, following: Following, number: int, at: int) -> int:
     assert subject.live
+    if not subject.readable:
+        return 0
     log, read, counts = subject.live.extents[number], subject.reading.get(number), subject.counts.get(number)
     whole = read is not None and counts is not None and (read.start, read.end) == (log.start, log.end)
-    if at < log.start or (whole and read and counts and counts.records == read.end - read.start):
+    if whole and read and counts and counts.records == read.end - read.start:
         return 0  # nothing was ever taken out of what stands
-    return min(following.forgotten.get(number, at), log.end) - at
+    return _old(subject, following, number, at)
+
+
+def _old(subject: Subject, following: Following, number: int, at: int) -> int:
+    """Return how many offsets from ``at`` on are older than ``delete.retention.ms``; 0 if the group has lost some."""
+    assert subject.live
+    log = subject.live.extents[number]
+    return 0 if at < log.start else min(following.forgotten.get(number, at), log.end) - at
 
 
 def _lost(group: Group, held: Counted, logs: Mapping[int, Extent]) -> Judgement:

@@ -8,6 +8,8 @@ begins. A transaction that its coordinator has forgotten, or cannot end, stops t
 for transactions that ran out; with every replica in sync, and one leader (epoch) all the time. **suspect**: for longer
 than ``transaction.max.timeout.ms`` alone. **pass**: a replica is out of sync, so that the coordinator may be unable to
 end it. An open transaction that may still be that old lawfully is no fault: the audit remembers it and says nothing.
+**undecidable**: it stood at the last look, and the brokers' settings may not be seen (DescribeConfigs on the Cluster
+resource).
 
 Example: a producer died while its coordinator moved; a Streams application reads nothing more from one partition.
 
@@ -34,6 +36,7 @@ _REMEDIES = {
     Verdict.FAIL: "kafka-transactions.sh find-hanging, then abort with what it prints",
     Verdict.SUSPECT: "audit again: the coordinator ends a transaction within seconds of its time-out",
     Verdict.PASS: "",
+    Verdict.UNDECIDABLE: "grant DescribeConfigs on the Cluster resource",
 }
 
 
@@ -49,18 +52,22 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             continue
         facts = {"last_stable": log.last_stable, **led(subject, partition)}
         stood = subject.stood_for(CHECK, partition, facts, (SETTING,))
-        if stood is None or stood <= longest:
+        if stood is None or (longest is not None and stood <= longest):
             yield Judgement(Verdict.PASS, "", standing={partition: facts}, rests_on=(SETTING,))
             continue
         lawful = None if all_in_sync(subject, partition) else _OUT_OF_SYNC
-        verdict = judged_twice(stood, longest + _COORDINATOR_MS + CLOCK_MS, lawful)
+        verdict = Verdict.UNDECIDABLE
+        if longest is not None:
+            verdict = judged_twice(stood, longest + _COORDINATOR_MS + CLOCK_MS, lawful)
         yield Judgement(
             verdict,
             f"a transaction that begins at offset {log.last_stable:,} has been open for {stood:,} ms at the least; "
             f"{log.end - log.last_stable:,} offsets from there on are not seen by consumers that read committed",
             partitions=(partition,),
             because=(
-                f"{SETTING} is {longest:,}: no transaction may take longer",
+                f"{SETTING} is not known, as the brokers' settings may not be seen: how long it may take is not known"
+                if longest is None
+                else f"{SETTING} is {longest:,}: no transaction may take longer",
                 "consumers that read committed stop at the last stable offset, and so does the cleaner",
                 *([] if lawful is None else [lawful]),
             ),

@@ -7,7 +7,8 @@ replica, they stay as they are for ever. A lost broker then takes the offsets of
 (``offsets.topic.replication.factor`` and the like), and there are brokers enough. **undecidable**: fewer than three, or
 than ``default.replication.factor``, where there are brokers enough, as an application may have asked for it; or
 ``min.insync.replicas`` is no less than the number of replicas, so that one lost broker stops all writes, or is below
-the brokers' own setting for the topic (``transaction.state.log.min.isr``).
+the brokers' own setting for the topic (``transaction.state.log.min.isr``). **undecidable**: the brokers' settings may
+not be seen (DescribeConfigs on the Cluster resource).
 
 Example: one broker of a new cluster was a minute ahead of the others, and ``__consumer_offsets`` has one replica.
 
@@ -31,7 +32,15 @@ def applies(subject: Subject) -> bool:
 def judge(subject: Subject) -> Iterable[Judgement]:
     assert subject.internal and subject.live
     brokers, setting = len(subject.snapshot.racks), subject.internal.needs.copies
-    asked = subject.snapshot.broker_number(setting, 1)
+    told = subject.snapshot.broker_number(setting, 1)
+    if told is None:
+        yield Judgement(
+            Verdict.UNDECIDABLE,
+            f"the brokers do not tell their {setting}",
+            path=("replication_factor",),
+            remedy="grant DescribeConfigs on the Cluster resource",
+        )
+    asked = told or 1
     wanted = min(brokers, max(_ENOUGH, asked))
     few = [state for state in subject.live.replicas if len(state.replicas) < wanted]
     if few:
@@ -43,11 +52,11 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             path=("replication_factor",),
             partitions=tuple(state.partition for state in few),
             because=(
-                f"the brokers' {setting} is {asked}, and there are {brokers} brokers",
+                f"the brokers' {setting} is {'not known' if told is None else told}, and there are {brokers} brokers",
                 f"a lost broker takes it along: {subject.internal.said}",
             ),
             remedy="reassign its partitions to more brokers",
-            evidence={"least": least, "wanted": wanted, setting: asked, "brokers": brokers},
+            evidence={"least": least, "wanted": wanted, setting: told, "brokers": brokers},
         )
     yield from _in_sync(subject)
 
@@ -58,7 +67,7 @@ def _in_sync(subject: Subject) -> Iterable[Judgement]:
     copies = subject.live.topic.replication_factor
     if least is None:
         return
-    wanted = min(subject.snapshot.broker_number(setting, 1), copies) if setting else 1
+    wanted = min((subject.snapshot.broker_number(setting, 1) if setting else None) or 1, copies)
     if least >= copies > 1:
         message = f"min.insync.replicas is {least}, of {copies} replicas: one lost broker stops every write"
     elif least < wanted:

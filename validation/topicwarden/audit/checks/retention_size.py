@@ -34,7 +34,7 @@ _REMEDIES = {
     Verdict.FAIL: "read the leader's log: a failed log directory, or a dead cleaner, no longer deletes",
     Verdict.SUSPECT: "audit again after the brokers' check interval",
     Verdict.PASS: "",
-    Verdict.UNDECIDABLE: "grant Describe on the cluster, for DescribeLogDirs",
+    Verdict.UNDECIDABLE: "grant DescribeConfigs and Describe on the Cluster resource",
 }
 _START_DELAY, _DEFAULT_START_DELAY_MS = "log.initial.task.delay.ms", 30_000
 
@@ -128,10 +128,12 @@ def _explanation(subject: Subject, partition: int, size: int, bound: int) -> str
 def deletion_interval_ms(subject: Subject) -> int | None:
     """How long the brokers may leave what is to be deleted: for ``compact,delete`` it is the cleaner that deletes.
 
-    A broker that has just started waits first (``LogManager.startup``), the cleaner does not.
+    A broker that has just started waits first (``LogManager.startup``), the cleaner does not. None if the brokers'
+    settings may not be seen.
     """
+    interval = subject.check_interval_ms
     if not subject.compacted:
         delay = subject.snapshot.broker_number(_START_DELAY, _DEFAULT_START_DELAY_MS)
-        return subject.check_interval_ms + delay + CLOCK_MS
+        return None if interval is None or delay is None else interval + delay + CLOCK_MS
     grace = cleaner_grace_ms(subject)
-    return None if grace is None else max(grace, subject.check_interval_ms + CLOCK_MS)
+    return None if grace is None or interval is None else max(grace, interval + CLOCK_MS)

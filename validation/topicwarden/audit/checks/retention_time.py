@@ -9,10 +9,11 @@ check interval and the time that they wait with it after a start (for ``compact,
 takes, as it deletes for them), under the same settings and leader (epoch), with every replica in sync; and either
 everything has expired that may lie in the oldest segment: the whole log, or all that was written before the settings
 were known; or the log starts behind that. **pass**, with the reason: at a second look the oldest segment may still be
-as long as an older ``segment.ms`` made it, or a replica is out of sync. **undecidable**: the cleaner deletes, and the
-brokers do not tell how large their logs are. What a future timestamp blocks is ``retention-blocked``'s to say. Where a
-log does not start at 0, its first segment may hold records that DeleteRecords hid and that are younger; then the proof
-waits until these, too, have expired for certain (``message.timestamp.after.max.ms``).
+as long as an older ``segment.ms`` made it, or a replica is out of sync. **undecidable**: the brokers' check interval
+may not be seen (DescribeConfigs on the Cluster resource), or the cleaner deletes and the brokers do not tell how large
+their logs are. What a future timestamp blocks is ``retention-blocked``'s to say. Where a log does not start at 0, its
+first segment may hold records that DeleteRecords hid and that are younger; then the proof waits until these, too, have
+expired for certain (``message.timestamp.after.max.ms``).
 
 Example: a log directory went offline and came back; the topic keeps a month under a policy of a week.
 
@@ -44,8 +45,8 @@ _OUTCOMES = {
     ),
     Verdict.PASS: ("", ""),
     Verdict.UNDECIDABLE: (
-        "without the sizes of the logs nobody knows how long a healthy cleaner takes, which deletes here",
-        "grant Describe on the cluster, for DescribeLogDirs",
+        "how long the brokers may take is not known: they did not tell their settings, or the sizes of the logs",
+        "grant DescribeConfigs and Describe on the Cluster resource",
     ),
 }
 """The last reason, and the remedy."""
@@ -80,15 +81,15 @@ def judge(subject: Subject) -> Iterable[Judgement]:
 def _judgement(subject: Subject, verdict: Verdict, late: list[int], retention: int, lawful: list[str]) -> Judgement:
     assert subject.live
     oldest = min(subject.counts[partition].first_timestamp or 0 for partition in late)
-    because, remedy = _OUTCOMES[verdict]
+    interval, (because, remedy) = subject.check_interval_ms, _OUTCOMES[verdict]
     return Judgement(
         verdict,
         f"records past retention.ms still stand in {len(late)} of {subject.live.topic.partitions} partitions",
         path=("config", "retention.ms"),
         partitions=tuple(late),
         because=(
-            f"the oldest is {(subject.snapshot.taken_at - oldest):,} ms old, retention.ms is {retention:,}, "
-            f"and the brokers look every {subject.check_interval_ms:,} ms",
+            f"the oldest is {(subject.snapshot.taken_at - oldest):,} ms old, retention.ms is {retention:,}"
+            + ("" if interval is None else f", and the brokers look every {interval:,} ms"),
             *(lawful or [because]),
         ),
         remedy=remedy,
@@ -140,5 +141,5 @@ def _overdue(subject: Subject, partition: int, retention: int) -> bool:
     if not subject.compacted and horizon.overdue > horizon.start:
         return True
     latest = subject.live.extents[partition].latest_timestamp
-    limit = subject.snapshot.taken_at - retention - subject.check_interval_ms - CLOCK_MS
+    limit = subject.snapshot.taken_at - retention - (subject.check_interval_ms or 0) - CLOCK_MS
     return all_in_sync(subject, partition) and latest is not None and latest < limit

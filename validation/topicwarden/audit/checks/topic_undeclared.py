@@ -1,7 +1,8 @@
 """Every topic on the cluster is declared.
 
 **fail**: it is not. Topics that Kafka, Kafka Connect and Kafka Streams make for themselves need no declaration; where
-one is taken for such by its name alone, the ``pass`` says so.
+one is taken for such by its name alone, the ``pass`` says so. **undecidable**: its name may be one of Kafka Connect's,
+and its records, which would tell, may not be read (Read on the topic).
 
 Example: a topic that somebody created by hand, or that a producer's typing error created.
 
@@ -12,6 +13,7 @@ Source: ``DefaultAutoTopicCreationManager.createTopics``; ``internal-policy`` fo
 
 from collections.abc import Iterable
 
+from topicwarden.audit.internal import may_be_connects
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.verdict import Verdict
 
@@ -21,10 +23,19 @@ def applies(subject: Subject) -> bool:
 
 
 def judge(subject: Subject) -> Iterable[Judgement]:
+    assert subject.live
     if subject.declared is not None:
         return
     if subject.internal is not None:
         yield Judgement(Verdict.PASS, f"needs no declaration: {subject.internal.said}")
+        return
+    if not subject.readable and may_be_connects(subject.live.topic.name):
+        yield Judgement(
+            Verdict.UNDECIDABLE,
+            "is on the cluster, and not declared; only its records tell whether it is one of Kafka Connect's, and they "
+            "may not be read",
+            remedy="grant Read on the topic, or declare it",
+        )
         return
     yield Judgement(
         Verdict.FAIL,

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from topicwarden.audit.history.memory import TopicLook
 from topicwarden.audit.history.store import Store, Unreadable
+from topicwarden.problem import Refusal
 
 NONE = "none"
 """Turns the history off."""
@@ -24,6 +25,21 @@ class History:
     @property
     def store(self) -> Store | None:
         return self._store
+
+    def require_shared(self) -> None:
+        """Refuse a history on disks that the driver and the executors do not share."""
+        if self._store is None:
+            return
+        why = "Spark's executors do not write to the disk that this process reads"
+        try:
+            if self._store.shared():
+                return
+        except Unreadable as error:
+            why = f"Spark's executors cannot write there: {error}"
+        raise Refusal(
+            f"the history at {self._url} cannot be kept, as {why}: name an address that all of them share "
+            "(--history s3a://bucket/history, or topicwarden:history of the stack), or turn it off with --history none"
+        )
 
     def looks(self, cluster_id: str | None) -> dict[str, TopicLook]:
         """The last look at each topic of this cluster, by its name."""

@@ -15,7 +15,7 @@ from topicwarden.audit.counts import Counts
 from topicwarden.audit.history.keys import FOLDER, Keys
 from topicwarden.audit.history.memory import Known
 from topicwarden.audit.history.plan import Step, Written, completed, now_known
-from topicwarden.audit.history.store import Store, part_name
+from topicwarden.audit.history.store import Store, Unreadable, part_name
 from topicwarden.audit.horizon import Horizon, PartitionOf
 from topicwarden.audit.scan import scan
 from topicwarden.audit.slices import Grave
@@ -63,7 +63,7 @@ def scan_since(
             rate=rate,
         )
         keys.tidy()
-    except (PySparkException, Py4JJavaError):
+    except (PySparkException, Py4JJavaError, Unreadable):
         return None
     counts = {step.slice.place: completed(step, found[step.slice.place]) for step in steps if step.slice.place in found}
     known = {

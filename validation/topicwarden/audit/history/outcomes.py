@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.history.access import History
-from topicwarden.audit.history.store import Store, literal, part_name
+from topicwarden.audit.history.store import Store, Unreadable, literal, part_name
 from topicwarden.finding import AuditReport, Finding, PastAudit
 from topicwarden.verdict import BY_WEIGHT, Verdict
 
@@ -41,7 +41,7 @@ def trend(spark: SparkSession, history: History, report: AuditReport, patterns: 
         before = _read(store, folder)
         now = PastAudit(started=report.started, topics=worst_verdicts(report))
         _write(spark, store, folder, [*before, now][-MOST:])
-    except (PySparkException, Py4JJavaError):
+    except (PySparkException, Py4JJavaError, Unreadable):
         history.doubt("tells nothing of how earlier audits ended: there is no trend")
         return []
     return before

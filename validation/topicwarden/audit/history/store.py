@@ -5,7 +5,8 @@
     v3/looks/<started>-<uuid>/   a Parquet file: a row a topic that was audited
     v3/keys/<started>-<uuid>/    with ``--since last``: what is known of each key, see ``keys``
 
-A part is believed once it holds ``_complete``, which is written last; a name never occurs twice. So two
+A part is believed once it holds ``_complete``, which is written last, after the part was read back; a name never occurs
+twice. So two
 audits do not meet, and one that is killed leaves nothing that a later one reads. Another version of this
 format has a folder of its own beside this one, which is neither read nor touched.
 """
@@ -21,8 +22,9 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from topicwarden.audit.history.memory import Checkpoint, Known, PartitionLook, Suspicion, Tombstone, TopicLook, Witness
 
@@ -103,14 +105,54 @@ class Store:
         except (PySparkException, Py4JJavaError) as error:
             raise Unreadable(_why(error)) from error
 
+    def shared(self) -> bool:
+        """Return whether what the executors write is what the driver reads; raises ``Unreadable``.
+
+        Executors on other machines write a path such as ``/audits`` to their own disks. Spark's committer then moves
+        no file on the driver's disk and reports success.
+        """
+        path = self._path(self._root)
+        try:
+            local_disk = self._files(path).getScheme() == "file"
+            if not local_disk or self._spark.sparkContext._jsc.sc().isLocal():
+                return True
+            return self._probe()
+        except (PySparkException, Py4JJavaError) as error:
+            raise Unreadable(_why(error)) from error
+
+    def _probe(self) -> bool:
+        """Return whether the driver finds every row of a part that all executors wrote."""
+        name, rows = part_name(), max(2, self._spark.sparkContext.defaultParallelism)
+        probe = self._path(self.path("probe", name))
+        try:
+            self._spark.range(0, rows, 1, rows).write.parquet(self.path("probe", name))
+            return self.read("probe", [Part(name, 0)], "id long").count() == rows
+        finally:
+            self._files(probe).delete(probe, True)
+
     def write(self, folder: str, name: str, rows: DataFrame, apart_by: str | None = None) -> None:
-        """Adds a part, in a folder for each value of ``apart_by``; nobody believes it before all of it is there."""
-        writer = rows.write.option("compression", "zstd")
+        """Adds a part, in a folder for each value of ``apart_by``; nobody believes it before all of it is there.
+
+        Raises ``Unreadable`` if the rows cannot be read back.
+        """
+        written = Observation()
+        writer = rows.observe(written, F.count(F.lit(1)).alias("rows")).write.option("compression", "zstd")
         (writer.partitionBy(apart_by) if apart_by else writer).parquet(self.path(folder, name))
+        found, expected = self._rows(folder, name, rows.schema), written.get["rows"]
+        if found != expected:
+            raise Unreadable(
+                f"{expected:,} rows were written to {self.path(folder, name)}, and {found:,} can be read back: "
+                "name an address that the driver and all executors share"
+            )
         marker = self._path(f"{self.path(folder, name)}/{_COMPLETE}")
         self._files(marker).create(marker).close()
 
-    def read(self, folder: str, parts: Iterable[Part], schema: str, within: str = "") -> DataFrame:
+    def _rows(self, folder: str, name: str, schema: StructType) -> int:
+        """Return how many rows the files of a part hold, by their footers."""
+        path = self._path(self.path(folder, name))
+        return self.read(folder, [Part(name, 0)], schema).count() if self._files(path).exists(path) else 0
+
+    def read(self, folder: str, parts: Iterable[Part], schema: str | StructType, within: str = "") -> DataFrame:
         """The rows of some parts, or of their folders ``within``.
 
         A file that another audit replaced and took away meanwhile is passed over.

@@ -77,7 +77,7 @@ def _removed(change: Change, evidence: Evidence, earlier: list[str]) -> Conseque
             "records": most,
             "records in all": total,
             "keyless": tail.keyless if tail else None,
-            "records_read": tail.records if tail else 0,
+            "records_read": tail.records if tail else None,
             "partitions not seen": len(hidden),
         },
         place=change.at("config", names[0]),

@@ -10,7 +10,15 @@ from collections.abc import Iterable
 from topicwarden.change import Action, Consequence, PartitionEffect, Weight
 from topicwarden.plan.change import Change
 from topicwarden.plan.consequences.guard import remedy_of, unseen, unseen_partitions
-from topicwarden.plan.consequences.wording import bytes_of, count, group_effects, listed, loss, records_of
+from topicwarden.plan.consequences.wording import (
+    UNSEEN_GROUPS,
+    bytes_of,
+    count,
+    group_effects,
+    listed,
+    loss,
+    records_of,
+)
 from topicwarden.plan.evidence import Evidence, Needs, filled
 from topicwarden.topic import Allowance
 
@@ -41,7 +49,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         evidence={
             "records": records_of(live),
             "bytes": bytes_of(live),
-            "active_groups": len(active),
+            "active_groups": len(active) if active or _all_described(evidence) else None,
             "partitions not seen": len(unseen_partitions(live)),
         },
         partitions=[
@@ -60,6 +68,10 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     )
 
 
+def _all_described(evidence: Evidence) -> bool:
+    return evidence.groups_complete and all(group.members is not None for group in evidence.groups)
+
+
 def _lowered(change: Change) -> str:
     assert change.live and change.after
     before = max(change.live.topic.partitions, change.deployed.partitions if change.deployed else 0)
@@ -69,6 +81,8 @@ def _lowered(change: Change) -> str:
 
 
 def _because(change: Change, evidence: Evidence, active: list[str]) -> Iterable[str]:
+    if not evidence.groups_complete:
+        yield UNSEEN_GROUPS
     if evidence.groups:
         names = [group.name for group in evidence.groups]
         yield f"{count(len(names), 'consumer group')} read it: {listed(names)}"

@@ -55,11 +55,15 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
             *unseen(live),
             *([f"{count(sum(over.values()), 'byte')} above retention.bytes are held by large segments"] * bool(over)),
             *(["the sizes of the logs could not be seen (Describe on Cluster)"] * sizes_hidden),
-            *readers(evidence.groups, groups, evidence.share_groups),
+            *readers(evidence, groups),
         ],
         measured="offsets asked of the brokers by time, and bytes of the leaders' logs",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the segments as they are") if loses else "",
-        evidence={"records": records, "bytes": sum(over.values()), "partitions not seen": len(hidden)},
+        evidence={
+            "records": records,
+            "bytes": None if sizes_hidden else sum(over.values()),
+            "partitions not seen": len(hidden),
+        },
         groups=groups,
         place=change.at("config", names[0]),
     )

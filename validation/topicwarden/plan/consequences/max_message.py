@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from topicwarden.change import Consequence, PartitionEffect, Weight
 from topicwarden.kafka.batches import NEWEST
 from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.wording import count, size
+from topicwarden.plan.consequences.wording import count, records_of, size
 from topicwarden.plan.evidence import Evidence, Needs
 
 _SETTING = "max.message.bytes"
@@ -36,12 +36,14 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
             if over
             else f"the largest of the newest is {size(largest)}"
             if largest
+            else "the newest could not be read (Read on the topic)"
+            if change.live is not None and records_of(change.live)
             else "there is none to compare with"
         ),
         because=["what was written stays readable; a producer that sends more gets RECORD_TOO_LARGE"] if over else [],
         measured=f"the newest batches of each partition, of at most {NEWEST:,} offsets",
         remedy="lower the producers' max.request.size and batch.size first" if over else "",
-        evidence={_SETTING: limit, "largest_batch": largest, "partitions": len(over)},
+        evidence={_SETTING: limit, "largest_batch": largest or None, "partitions": len(over) if largest else None},
         partitions=[PartitionEffect(partition=partition, bytes=found) for partition, found in over.items()],
         place=change.at("config", _SETTING),
     )

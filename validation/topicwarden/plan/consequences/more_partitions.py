@@ -59,7 +59,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
             + ("the declared partitioner is not run here" if own else "no key could be read")
         ),
         remedy="move to a new topic and let both be read for a while, where order by key or compaction counts",
-        evidence={"share": round(share, 4), "keys": len(keys), "moved": moved},
+        evidence={"share": round(share, 4), "keys": len(keys) if tail else None, "moved": moved if tail else None},
         place=change.at("partitions"),
     )
 

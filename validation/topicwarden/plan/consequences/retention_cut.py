@@ -15,7 +15,16 @@ from topicwarden.change import Consequence, PartitionEffect, Weight
 from topicwarden.kafka.snapshot import Extent, LiveTopic
 from topicwarden.plan.change import Change
 from topicwarden.plan.consequences.guard import remedy_of, unseen, unseen_partitions, weight_of
-from topicwarden.plan.consequences.wording import at_most, count, group_effects, readers, records_of, size, times
+from topicwarden.plan.consequences.wording import (
+    at_most,
+    count,
+    group_effects,
+    readers,
+    records_of,
+    size,
+    summed,
+    times,
+)
 from topicwarden.plan.evidence import FIRST, Evidence, Needs, filled
 from topicwarden.topic import Allowance, Topic
 
@@ -71,7 +80,7 @@ def _by_time(change: Change, evidence: Evidence) -> Consequence:
             *unseen(live),
             *(["every record that is there now expires earlier than it would have"] if not empty else []),
             "at most: Kafka deletes whole segments, each when its newest record has expired",
-            *readers(evidence.groups, groups, evidence.share_groups),
+            *readers(evidence, groups),
         ],
         measured="offsets asked of the brokers by time",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the retention") if not empty else "",
@@ -81,7 +90,7 @@ def _by_time(change: Change, evidence: Evidence) -> Consequence:
             "records within a week": records["within a week"],
             "records in all": total,
             "partitions not seen": len(hidden),
-            "bytes": sum(_share(live.extents[number], end - start) or 0 for number, (start, end) in going.items()),
+            "bytes": summed(_share(live.extents[number], end - start) for number, (start, end) in going.items()),
             "retention.ms before": before,
             "retention.ms after": after,
         },
@@ -104,7 +113,13 @@ def _by_size(change: Change, evidence: Evidence, limit: int) -> Consequence:
         kind="retention-cut",
         weight=Weight.NOTE if empty else weight_of(change, Allowance.SHRINK_RETENTION),
         message=f"a partition will keep {size(limit)}: "
-        + ("the topic is empty" if empty else f"at most {size(sum(over.values()))} of {_partitions(over)} go at once")
+        + (
+            "the topic is empty"
+            if empty
+            else "how much goes at once is not known"
+            if unknown
+            else f"at most {size(sum(over.values()))} of {_partitions(over)} go at once"
+        )
         + (", the oldest first" if over else ""),
         because=[
             *unseen(live),
@@ -112,12 +127,12 @@ def _by_size(change: Change, evidence: Evidence, limit: int) -> Consequence:
             *(["every partition keeps less than it would have"] if not empty else []),
             *([f"by its bytes, about {_records(going):,} of {count(total, 'record')}; at most all"] * bool(over)),
             "at most: Kafka deletes the oldest segment only if the log is no smaller than retention.bytes without it",
-            *readers(evidence.groups, groups, evidence.share_groups),
+            *readers(evidence, groups),
         ],
         measured="bytes of the leaders' logs",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the size") if not empty else "",
         evidence={
-            "bytes": sum(over.values()),
+            "bytes": None if unknown else sum(over.values()),
             "records": total if over or unknown else 0,
             "retention.bytes": limit,
             "partitions not seen": len(hidden) + len(unknown),

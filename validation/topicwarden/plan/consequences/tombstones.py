@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from topicwarden.change import Consequence, Weight
 from topicwarden.plan.change import Change
 from topicwarden.plan.consequences.guard import remedy_of, unseen, unseen_partitions, weight_of
-from topicwarden.plan.consequences.wording import at_most, group_effects, listed, records_of, times
+from topicwarden.plan.consequences.wording import UNSEEN_GROUPS, at_most, group_effects, listed, records_of, times
 from topicwarden.plan.effects import lowered
 from topicwarden.plan.evidence import Evidence, Needs, filled
 from topicwarden.topic import Allowance
@@ -44,9 +44,13 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         + (
             f"{listed(names)} lag further behind than that, and may never learn of deletions"
             if behind
-            else "no group that has committed offsets is further behind than that"
+            else "no visible group that has committed offsets is further behind than that"
         ),
-        because=[*unseen(live), "a tombstone goes that long after the cleaning that first met it"],
+        because=[
+            *unseen(live),
+            *([] if evidence.groups_complete else [UNSEEN_GROUPS]),
+            "a tombstone goes that long after the cleaning that first met it",
+        ],
         measured="committed offsets against the offset that was written before the new time"
         + ("; all records were read" if tail and tail.whole else "; not all records were read, any may be a tombstone"),
         remedy=remedy_of(
@@ -58,7 +62,11 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         )
         if loses
         else "",
-        evidence={"tombstones": most, "groups_behind": len(names), "partitions not seen": len(hidden)},
+        evidence={
+            "tombstones": most,
+            "groups_behind": len(names) if names or evidence.groups_complete else None,
+            "partitions not seen": len(hidden),
+        },
         groups=behind,
         place=change.at("config", SETTING),
     )

@@ -9,9 +9,13 @@ from topicwarden.kafka.groups import Group
 from topicwarden.kafka.snapshot import LiveTopic
 from topicwarden.moment import utc
 from topicwarden.plan.durability import Durability
+from topicwarden.plan.evidence import Evidence
 from topicwarden.specs.units import DURATION, SIZE
 from topicwarden.topic import Topic
 
+UNSEEN_GROUPS = (
+    "there may be consumer groups that this user may not see (Describe on the Cluster resource, or on each group)"
+)
 _MOST_NAMES = 5
 _ENDLESS = 2**63 - 1
 """Kafka's default for some times: the largest number there is."""
@@ -78,8 +82,11 @@ def group_effects(groups: Iterable[Group], topic: str, going: Mapping[int, tuple
     ]
 
 
-def readers(groups: Sequence[Group], unread: Sequence[GroupEffect], share_groups: Sequence[str]) -> Iterable[str]:
+def readers(evidence: Evidence, unread: Sequence[GroupEffect]) -> Iterable[str]:
     """Yield which consumer groups read the topic, and which of them have not read what goes."""
+    groups, share_groups = evidence.groups, evidence.share_groups
+    if not evidence.groups_complete:
+        yield UNSEEN_GROUPS
     if share_groups:
         yield (
             f"the cluster has share groups ({listed(share_groups)}) of which no broker told which topics they read, "
@@ -90,7 +97,7 @@ def readers(groups: Sequence[Group], unread: Sequence[GroupEffect], share_groups
         return
     names = listed([group.name for group in groups])
     if not unread:
-        yield f"{count(len(groups), 'consumer group')} of the topic ({names}) read all of it"
+        yield f"{count(len(groups), 'visible consumer group')} of the topic ({names}) read all of it"
     else:
         lacking: dict[str, int] = {}
         for effect in unread:
@@ -138,5 +145,11 @@ def records_of(live: LiveTopic) -> int:
 def bytes_of(live: LiveTopic) -> int | None:
     """Bytes of the leaders' logs; None unless every partition's is known."""
     sizes = [extent.log_bytes for extent in live.extents.values()]
-    known = [one for one in sizes if one is not None]
-    return sum(known) if len(known) == len(sizes) else None
+    return summed(sizes)
+
+
+def summed(sizes: Iterable[int | None]) -> int | None:
+    """Return the sum of ``sizes``; None if one of them is not known."""
+    found = list(sizes)
+    known = [one for one in found if one is not None]
+    return sum(known) if len(known) == len(found) else None
