@@ -61,3 +61,56 @@ def test_it_is_left_until_it_is_declared(hand: Deployment, cluster: Cluster) -> 
     hand.pulumi("preview --expect-no-changes")
     hand.pulumi("up --yes --skip-preview --suppress-outputs --expect-no-changes")
     assert cluster.snapshot({"raised.v1", "wider.v1"}).topics == before
+
+
+def test_partitions_that_pulumis_state_does_not_know_are_not_taken_away_by_permission(
+    hand: Deployment, cluster: Cluster
+) -> None:
+    """Pulumi compares with its state: it would leave the partitions, and fail in the middle of another change."""
+    before = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
+    text = topic("8d").replace("}}\n", "}, allow: [recreate]}\n")
+    hand.write({WIDER: text})
+    report = hand.plan()
+    assert of(report, "wider.v1").weight is Weight.REFUSED
+    for command in ("preview", "up --yes --skip-preview"):
+        assert "pulumi refresh" in hand.refused(command)
+    assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before
+
+    hand.pulumi("refresh --yes --skip-preview --suppress-outputs")
+    assert of(hand.plan(), "wider.v1").action is Action.RECREATE
+    hand.pulumi("up --yes --skip-preview --suppress-outputs")
+    after = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
+    assert (after.topic.partitions, after.id != before.id) == (1, True)
+
+
+def test_partitions_that_were_added_by_hand_may_be_declared_without_a_refresh(
+    hand: Deployment, cluster: Cluster
+) -> None:
+    before = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
+    hand.write({WIDER: topic(partitions=3)})
+    for command in ("up", "up"):
+        assert {one.topic for one in hand.plan().topics} == {"raised.v1"}
+        hand.pulumi(f"{command} --yes --skip-preview --suppress-outputs")
+        assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before
+    hand.write({WIDER: topic(partitions=4)})
+    hand.pulumi("up --yes --skip-preview --suppress-outputs")
+    assert cluster.snapshot({"wider.v1"}).topics["wider.v1"].topic.partitions == 4
+
+
+@pytest.mark.parametrize("partitions", [2, 3])
+def test_a_change_that_would_fail_on_partitions_added_by_hand_is_refused_until_a_refresh(
+    hand: Deployment, cluster: Cluster, partitions: int
+) -> None:
+    before = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
+    hand.write({WIDER: topic("8d", partitions)})
+    assert of(hand.plan(), "wider.v1").weight is Weight.REFUSED
+    for command in ("preview", "up --yes --skip-preview"):
+        assert "pulumi refresh" in hand.refused(command)
+    assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before
+
+    hand.pulumi("refresh --yes --skip-preview --suppress-outputs")
+    hand.write({WIDER: topic("8d", partitions=3)})
+    hand.pulumi("up --yes --skip-preview --suppress-outputs")
+    topics = cluster.snapshot({"wider.v1"}).topics
+    assert (topics["wider.v1"].topic.partitions, topics["wider.v1"].own_config["retention.ms"]) == (3, str(8 * DAY))
+    assert {one.topic for one in hand.plan().topics} <= {"raised.v1"}

@@ -18,6 +18,7 @@ from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import SETTINGS, Connection, connection_from, refuse_sandbox_passphrase
 from topicwarden.kafka.snapshot import Snapshot
 from topicwarden.kafka.throttle import REPLICAS
+from topicwarden.plan.change import added_by_hand
 from topicwarden.plan.deployed import DeployedStack
 from topicwarden.plan.identity import check_cluster
 from topicwarden.plan.predict import predict, refusals
@@ -74,13 +75,14 @@ def _registrations(
         name, written = declaration.topic.name, plan is not None and _writes(plan)
         throttles = _throttles(declaration.topic, live.topics[name].own_config if name in live.topics else {})
         known = _throttles(declaration.topic, deployed.topics[name].config if name in deployed.topics else {})
+        declared_as_added = added_by_hand(declaration.topic, deployed.topics.get(name), live.topics.get(name))
         yield Registration(
             declaration.topic,
             declaration.places.at(()).file,
             adopt=action is Action.ADOPT,
             deletable=Allowance.DELETE in allowed,
             replaced=Allowance.RECREATE in allowed and action is Action.RECREATE,
-            held=_left(plan) if plan and plan.held else (),
+            held=_left(plan) if plan and plan.held else ("partitions",) if declared_as_added else (),
             throttles=throttles if written and action is not Action.RECREATE else {},
             throttled=bool(throttles or known) and not written,
         )

@@ -32,7 +32,8 @@ class Registration:
 
     ``file`` is the YAML file that declares it. ``adopt``: the topic is on the cluster as declared and not in the state
     yet. ``deletable``: its YAML allows that today. ``replaced``: this deploy creates it again, as its YAML allows.
-    ``held`` are the properties (in Pulumi's names) that were changed by hand, and that the deploy leaves so.
+    ``held`` are the properties (in Pulumi's names) that were changed by hand, and that the deploy leaves so, as the
+    YAML does not allow the loss, or declares them as they are now.
     ``throttles``: the replication throttle lists that the deploy writes with the declared configuration, as the
     provider writes all of it. ``throttled``: replicas move, or moved when the state was refreshed, and the
     configuration is not written.

@@ -71,14 +71,28 @@ def _change(name: str, held: Declaration | None, stack: DeployedStack, snapshot:
         permitted = deployed.declared.allowed(today) if deployed and deployed.declared else frozenset()
         before = live.topic if live and live.sources else None
         return Change(name, Action.DELETE, None, deployed, live, before, None, (), permitted, duplicates)
-    settings = tuple(_settings(held, deployed, live))
-    action = Action.DELETE if duplicates else _action(held.topic, deployed, live, settings)
+    known = deployed
+    if deployed is not None and added_by_hand(held.topic, deployed, live):
+        known = replace(deployed, partitions=held.topic.partitions)
+    settings = tuple(_settings(held, known, live))
+    action = Action.DELETE if duplicates else _action(held.topic, known, live, settings)
     if action is None:
         return None
     before, after = _in_force(held.topic, live, snapshot) if live else (None, held.topic)
     permitted = held.topic.allowed(today)
     edited = deployed is None or _shape(deployed.declared or deployed) != _shape(held.topic)
     return Change(name, action, held, deployed, live, before, after, settings, permitted, duplicates, edited)
+
+
+def added_by_hand(declared: Topic, deployed: Deployed | None, live: LiveTopic | None) -> bool:
+    """Return whether the cluster has the declared partitions, and Pulumi's state does not know of all of them yet.
+
+    Somebody added them by hand, and declared them after that. Pulumi would add them once more, which Kafka refuses
+    (INVALID_PARTITIONS): the deploy leaves them, and the next refresh writes them into the state.
+    """
+    return (
+        deployed is not None and live is not None and deployed.partitions < declared.partitions == live.topic.partitions
+    )
 
 
 def _shape(topic: Topic | Deployed) -> tuple[int, dict[str, str]]:

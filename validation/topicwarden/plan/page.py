@@ -72,6 +72,13 @@ CHANGES = {
     "a second resource holds the topic": Effect(
         Risk.ANY, (Harm.RECORDS,), "duplicate", (), "the engine would delete the topic itself; refused"
     ),
+    "a setting changes after somebody added partitions by hand": Effect(
+        Risk.ANY,
+        (Harm.AVAILABILITY,),
+        "stale-partitions",
+        (),
+        "refused until `pulumi refresh`, as the provider would write the setting and then fail",
+    ),
     "somebody changed the topic by hand": Effect(
         Risk.ANY,
         (Harm.RECORDS, Harm.DURABILITY),

@@ -37,7 +37,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     everything = {partition: (extent.start, extent.end) for partition, extent in filled(live).items()}
     active = [group for group in evidence.groups if group.members]
     recreated = change.action is Action.RECREATE
-    refused = not change.permits(Allowance.RECREATE if recreated else Allowance.DELETE)
+    refused = not change.permits(Allowance.RECREATE if recreated else Allowance.DELETE) or _unknown_to_pulumi(change)
     yield Consequence(
         kind="destroyed",
         weight=Weight.REFUSED if refused else Weight.DANGER,
@@ -72,6 +72,16 @@ def _all_described(evidence: Evidence) -> bool:
     return evidence.groups_complete and all(group.members is not None for group in evidence.groups)
 
 
+def _unknown_to_pulumi(change: Change) -> bool:
+    """Return whether only the cluster has more partitions than declared, as somebody added them by hand.
+
+    Pulumi compares with its state, so that it would not create the topic again, whatever the YAML allows.
+    """
+    if change.action is not Action.RECREATE or change.deployed is None or change.declaration is None:
+        return False
+    return change.deployed.partitions <= change.declaration.topic.partitions
+
+
 def _lowered(change: Change) -> str:
     assert change.live and change.after
     before = max(change.live.topic.partitions, change.deployed.partitions if change.deployed else 0)
@@ -88,6 +98,12 @@ def _because(change: Change, evidence: Evidence, active: list[str]) -> Iterable[
         yield f"{count(len(names), 'consumer group')} read it: {listed(names)}"
     if active:
         yield f"of these with active members: {listed(active)}"
+    if _unknown_to_pulumi(change):
+        assert change.live and change.deployed
+        yield (
+            f"the cluster has {change.live.topic.partitions} partitions, Pulumi's state {change.deployed.partitions}: "
+            "somebody added partitions by hand, and Pulumi does not see them before a refresh"
+        )
     if change.action is Action.DELETE and evidence.created:
         yield (
             f"the same deploy creates {listed(evidence.created)}; if that is its new name: Kafka renames no topic, "
@@ -101,5 +117,8 @@ def _remedy(change: Change, refused: bool) -> str:
     if change.action is Action.RECREATE:
         assert change.live
         instead = f"declare {change.live.topic.partitions} partitions, or move to a new topic"
+        if _unknown_to_pulumi(change):
+            instead = f"run `pulumi refresh`, and declare {change.live.topic.partitions} partitions or deploy again"
+            return instead if change.permits(Allowance.RECREATE) else remedy_of(change, Allowance.RECREATE, instead)
         return remedy_of(change, Allowance.RECREATE, instead)
     return "put its YAML back; to delete it, first deploy it with `allow: [delete]`, then remove the YAML"

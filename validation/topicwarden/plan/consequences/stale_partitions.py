@@ -1,0 +1,32 @@
+"""A change of the settings of a topic whose partitions somebody added by hand and then declared.
+
+Pulumi's state has fewer partitions than the cluster until a refresh. The provider writes the settings, and then waits
+for a topic with the state's number of partitions: the deploy fails half a minute later, with other topics changed.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.change import Action, Consequence, Weight
+from topicwarden.plan.change import Change, added_by_hand
+from topicwarden.plan.evidence import Evidence, Needs
+
+
+def needs(change: Change, now: int) -> Needs | None:
+    if change.declaration is None or change.action is not Action.UPDATE:
+        return None
+    return Needs() if added_by_hand(change.declaration.topic, change.deployed, change.live) else None
+
+
+def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+    assert change.live and change.deployed
+    live, known = change.live.topic.partitions, change.deployed.partitions
+    yield Consequence(
+        kind="stale-partitions",
+        weight=Weight.REFUSED,
+        message=f"the cluster has {live} partitions and Pulumi's state {known}, so that the deploy would write the "
+        "settings and then fail",
+        because=["somebody added partitions by hand since the last deploy or refresh"],
+        remedy="run `pulumi refresh`, which writes nothing to the cluster, and deploy after it",
+        evidence={"live": live, "deployed": known},
+        place=change.at("partitions"),
+    )
