@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,13 +22,14 @@ from topicwarden.sandbox.cluster import Sandbox
 
 BROKER = 1
 INTERVAL_MS = 1_000
+CHECKPOINT_MS = 200
 TRANSACTION_MS = 2_000
 
 WELL = {
     "log.retention.check.interval.ms": str(INTERVAL_MS),
     "log.initial.task.delay.ms": "2000",
     "log.segment.delete.delay.ms": "100",
-    "log.flush.start.offset.checkpoint.interval.ms": "200",
+    "log.flush.start.offset.checkpoint.interval.ms": str(CHECKPOINT_MS),
     "log.cleaner.backoff.ms": "300",
     "log.cleaner.dedupe.buffer.size": "8388608",
     "log.message.timestamp.after.max.ms": "9223372036854775807",
@@ -75,11 +77,18 @@ class Room:
     def holding(self) -> Iterator[None]:
         """The one background thread of a ``STUCK`` broker waits on its disk, as for a mount that hangs.
 
-        A checkpoint is written to a file that is opened first; here that is a pipe which nobody reads.
+        A checkpoint is written to a file that is opened first; here that is a pipe which nobody reads. A broker that
+        is just writing one moves the pipe away, and does not wait on it: then there is another.
         """
         pipe = self.data / "log-start-offset-checkpoint.tmp"
-        pipe.unlink(missing_ok=True)
-        os.mkfifo(pipe)
+        for _ in range(10):
+            pipe.unlink(missing_ok=True)
+            os.mkfifo(pipe)
+            time.sleep(5 * CHECKPOINT_MS / 1000)
+            if pipe.is_fifo():
+                break
+        else:
+            raise AssertionError("the broker's background thread is not held")
         try:
             yield
         finally:

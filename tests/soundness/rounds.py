@@ -26,7 +26,8 @@ from topicwarden.finding import AuditReport, Finding
 from topicwarden.verdict import Verdict
 
 AT_ONCE: Final = 75
-_STRETCHES_S: Final = (9, 9, 12)
+_STRETCHES_S: Final = (9, 14, 17)
+"""Between two audits lies more than a healthy cleaner takes for all logs: only then can a suspect be settled."""
 
 
 @dataclass
