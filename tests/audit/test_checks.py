@@ -271,3 +271,16 @@ def test_a_key_in_several_partitions_may_have_more_than_it_has_in_one(
     assert verdicts(judged("hot-key", replace(of, placement=placement))) == expected
     above = replace(of, committed={0: replace(counts, hottest=25), 1: counts, 2: counts, 3: counts})
     assert verdicts(judged("hot-key", replace(above, placement=placement))) == [Verdict.FAIL]
+
+
+def test_a_key_that_is_the_hottest_of_several_partitions_is_counted_in_all_of_them() -> None:
+    """55.6 % of a topic over four partitions, 13.9 % in each."""
+    counts = {
+        number: Counts(records=90, keys=10, hottest=50, hottest_offset=number, hottest_key=7) for number in range(4)
+    }
+    of = replace(subject(contents=Contents(key_max_share=0.5)), committed=counts)
+    (judgement,) = judged("hot-key", of)
+    assert (judgement.verdict, judgement.partitions) == (Verdict.FAIL, (0, 1, 2, 3))
+    assert judgement.evidence == {"share": 0.5556, "records": 200, "offset": 0}
+    others = {number: replace(each, hottest_key=number) for number, each in counts.items()}
+    assert judged("hot-key", replace(of, committed=others)) == []

@@ -162,7 +162,7 @@ def _hot(finding: Finding, scene: Scene, truth: Truth) -> str:
     held = _committed(finding, scene)
     if held is None:
         return ""
-    most = max(max(Counter(e.key for e in log if e.key is not None).values(), default=0) for log in held)
+    most = max(Counter(entry.key for log in held for entry in log if entry.key is not None).values(), default=0)
     share = most / sum(map(len, held))
     return "" if share > (_contents(truth).key_max_share or 0) else f"the hottest key has {share:.2%}"
 

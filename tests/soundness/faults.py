@@ -174,6 +174,14 @@ def _hot_key(draw: Draw) -> History:
     return history_of(topic, Contents(key_max_share=0.5), Write(draw.among(hot, draw.records(topic, 10, keys=30))))
 
 
+def _hot_key_everywhere(draw: Draw) -> History:
+    """One key in every partition, in none of them above the share."""
+    topic = draw.topic(4, 3, cleanup_policy="delete")
+    hot = draw.records(topic, draw.random.randint(60, 90), keys=1)
+    spread = tuple(replace(record, partition=number % topic.partitions) for number, record in enumerate(hot))
+    return history_of(topic, Contents(key_max_share=0.5), Write(draw.among(spread, draw.records(topic, 10, keys=30))))
+
+
 def _skewed(draw: Draw) -> History:
     topic = draw.topic(4, 2, cleanup_policy="delete")
     skewed = draw.records(topic, 30, partition=topic.partitions - 1)
@@ -238,5 +246,6 @@ FAULTS: Final[dict[str, Fault]] = {
     "timestamp late": Fault(_late, ("timestamp-late",)),
     "timestamps of another type": Fault(_wrong_type, ("timestamp-type",)),
     "hot key": Fault(_hot_key, ("hot-key",)),
+    "hot key in every partition": Fault(_hot_key_everywhere, ("hot-key",)),
     "skewed partitions": Fault(_skewed, ("partition-skew",)),
 }

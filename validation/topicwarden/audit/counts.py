@@ -88,6 +88,8 @@ class Counts:
     fits: tuple[int, ...] = ()
     hottest: int = 0
     hottest_offset: int | None = None
+    hottest_key: int | None = None
+    """The 64-bit hash of that key."""
     faults: tuple[Fault, ...] = ()
     stamped: Mapping[str, Stamped] = field(default_factory=dict)
     last_gap: int | None = None

@@ -63,6 +63,7 @@ def merge(told: list[Counted], notes: list[str], max_late: int | None) -> Counts
         fits=tuple(total(algorithm.name) for algorithm in ALGORITHMS) if by_key else (),
         hottest=hottest.get("hottest", 0),
         hottest_offset=hottest.get("hottest_offset"),
+        hottest_key=hottest.get("hottest_key"),
         faults=faults_of(notes, max_late),
         stamped=stamped_of(notes),
         last_gap=last_gap_of(notes),

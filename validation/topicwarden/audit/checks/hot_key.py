@@ -1,10 +1,10 @@
 """No key has more than its declared share of the records.
 
-**fail**: one key has more of the topic's records than ``contents: {key: {max_share: …}}`` in one partition alone, where
-one consumer of a group reads them. Counted by the key's 64-bit hash, over committed records. **undecidable**: keys
-lie in several partitions (``key-in-several-partitions`` names them), and those that have most in each partition would
-be above the share together, if they were one. A share that is above the bound only for records of aborted and open
-transactions is no ``fail``; one that is below it only for these is not found.
+**fail**: one key has more of the topic's records than ``contents: {key: {max_share: …}}``, counted over the partitions
+in which it is the key with most records; elsewhere it may have more. Counted by the key's 64-bit hash, over committed
+records. **undecidable**: keys lie in several partitions (``key-in-several-partitions`` names them), and those that have
+most in each partition would be above the share together, if they were one. A share that is above the bound only for
+records of aborted and open transactions is no ``fail``; one that is below it only for these is not found.
 
 Example: ``one key has 31.0% of the records, declared at most 10.0%: 3,100 in partition 2, first at offset 12``.
 
@@ -15,6 +15,7 @@ Source: ``BuiltInPartitioner.partitionForKey``: a key has one partition, and a p
 
 from collections.abc import Iterable
 
+from topicwarden.audit.counts import Counts
 from topicwarden.audit.faults import unless_at_most
 from topicwarden.audit.placement import Kind
 from topicwarden.audit.subject import Judgement, Subject
@@ -30,28 +31,44 @@ def judge(subject: Subject) -> Iterable[Judgement]:
     total = sum(counts.records for counts in subject.committed.values())
     if not total:
         return
-    partition, counts = max(subject.committed.items(), key=lambda item: item[1].hottest)
-    share, most = counts.hottest / total, sum(each.hottest for each in subject.committed.values()) / total
+    held = _of_hottest_key(subject)
+    share = sum(counts.hottest for counts in held.values()) / total
+    most = sum(each.hottest for each in subject.committed.values()) / total
     if share > bound:
+        first = next(iter(held.values()))
         judgement = Judgement(
             Verdict.FAIL,
             f"one key has {'at least ' if _spread(subject) else ''}{share:.1%} of the records, declared at most "
-            f"{bound:.1%}: {counts.hottest:,} in partition {partition}, first at offset {counts.hottest_offset}",
+            f"{bound:.1%}: {', '.join(f'{each.hottest:,} in partition {number}' for number, each in held.items())}, "
+            f"first at offset {first.hottest_offset}",
             path=("contents", "key", "max_share"),
-            partitions=(partition,),
+            partitions=tuple(held),
             remedy="key by something finer, or salt the key and merge downstream",
-            evidence={"share": round(share, 4), "records": counts.hottest, "offset": counts.hottest_offset},
+            evidence={
+                "share": round(share, 4),
+                "records": sum(counts.hottest for counts in held.values()),
+                "offset": first.hottest_offset,
+            },
         )
         yield unless_at_most(subject.committed.values(), judgement)
     elif most > bound and _spread(subject):
         yield Judgement(
             Verdict.UNDECIDABLE,
             f"one key may have up to {most:.1%} of the records, declared at most {bound:.1%}: keys lie in several "
-            "partitions, and what one has in all of them together is not counted",
+            "partitions, and only the key that has most in each of them is known",
             path=("contents", "key", "max_share"),
             remedy="give all producers one partitioner, so that each key is in one partition",
             evidence={"share": round(share, 4), "share at most": round(most, 4)},
         )
+
+
+def _of_hottest_key(subject: Subject) -> dict[int, Counts]:
+    """Return the partitions in which one key has most records: those of the key that has most in them together."""
+    by_key: dict[int | tuple[int], dict[int, Counts]] = {}
+    for partition, counts in sorted(subject.committed.items()):
+        key = counts.hottest_key if counts.hottest_key is not None else (partition,)
+        by_key.setdefault(key, {})[partition] = counts
+    return max(by_key.values(), key=lambda held: sum(counts.hottest for counts in held.values()))
 
 
 def _spread(subject: Subject) -> bool:

@@ -15,7 +15,7 @@ from topicwarden.audit.merging import heat
 
 _ADDED = ("keys", "superseded", "clean_bytes_at_most", *(one.name for one in ALGORITHMS))
 _PAIR = ("pair_last", "pair_first", "pair_key")
-_HOTTEST = ("hottest", "hottest_offset")
+_HOTTEST = ("hottest", "hottest_offset", "hottest_key")
 
 
 @dataclass(frozen=True)

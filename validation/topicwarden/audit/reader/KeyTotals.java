@@ -44,6 +44,7 @@ final class KeyTotals {
   private long pairKey;
   private long hottest;
   private long hottestOffset;
+  private long hottestKey;
   private final long[] deletedKeys = new long[LOTS];
   private final long[] deletedOffsets = {NONE, NONE, NONE, NONE};
   private long risenKey;
@@ -79,6 +80,7 @@ final class KeyTotals {
     if (records > hottest || records == hottest && first < hottestOffset) {
       hottest = records;
       hottestOffset = first;
+      hottestKey = key;
     }
     if (deleted) {
       int lot = (int) Math.floorMod(key, (long) LOTS);
@@ -112,7 +114,7 @@ final class KeyTotals {
     }
     told.put("hottest", hottest);
     if (hottest > 0) {
-      told.put("hottest_offset", hottestOffset);
+      told.put("hottest_offset", hottestOffset).put("hottest_key", hottestKey);
     }
     for (int lot = 0; lot < LOTS; lot++) {
       if (deletedOffsets[lot] != NONE) {
