@@ -107,7 +107,7 @@ def test_what_a_share_group_has_not_read_is_bounded(
     with writing(servers) as writer:
         for number in range(10):
             writer.send("shared.v1", f"k{number}", "v", int(time.time() * 1000) - 3 * DAY)
-    read = share_consumer(newest, servers, "shared.v1", "sharing", 4)
+    read = share_consumer(newest, servers, "shared.v1", "sharing", records=4, folder=tmp_path)
     assert read.returncode == 0, read.stdout + read.stderr
     commit(servers, "ordinary", {("shared.v1", 0): 7})
     until(lambda: any(g.offsets for g in cluster.groups(["shared.v1"]) if g.share), "the share group has an offset")
@@ -125,15 +125,15 @@ def test_what_a_share_group_has_not_read_is_bounded(
 
 
 def share_consumer(
-    newest: Jvm, servers: list[str], topic: str, group: str, records: int
+    newest: Jvm, servers: list[str], topic: str, group: str, *, records: int, folder: Path
 ) -> subprocess.CompletedProcess[str]:
-    """Kafka's own share consumer: it reads so many records, acknowledges them, and ends."""
+    """Kafka's own share consumer: it reads so many records, acknowledges them, and ends; it logs into ``folder``."""
     command = newest.tool(
         "org.apache.kafka.tools.VerifiableShareConsumer",
         *("--bootstrap-server", ",".join(servers), "--topic", topic, "--group-id", group),
         *("--max-messages", str(records), "--offset-reset-strategy", "earliest"),
     )
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 
 
 def starts(servers: list[str], topic: str) -> tuple[int, int, int]:
