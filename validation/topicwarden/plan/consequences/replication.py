@@ -42,7 +42,8 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         durability_now(live, evidence.snapshot),
         durability_after(declared, live, moves, evidence.snapshot),
     )
-    copied = sum(received(moves).values())
+    known = all(move.bytes_to_copy is not None for move in moves)
+    copied = sum(received(moves).values()) if known else None
     fewer = declared.replication_factor < max(len(state.replicas) for state in live.replicas)
     weight = (
         weight_of(change, Allowance.REDUCE_REPLICAS)
@@ -62,8 +63,8 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         or "run `topicwarden rebalance` after the deploy",
         evidence={
             "bytes": copied,
-            "seconds_at_least": round(seconds(moves, THROTTLE), 1),
-            **{f"bytes to broker {broker}": amount for broker, amount in received(moves).items()},
+            "seconds_at_least": round(seconds(moves, THROTTLE), 1) if known else None,
+            **{f"bytes to broker {broker}": amount if known else None for broker, amount in received(moves).items()},
             "losses_survived_reading_before": now.losses_reading,
             "losses_survived_reading_after": then.losses_reading,
             "losses_survived_writing_before": now.losses_writing,
@@ -84,10 +85,13 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     )
 
 
-def _work(moves: list[Move], copied: int) -> str:
+def _work(moves: list[Move], copied: int | None) -> str:
+    """Return what `topicwarden rebalance` does; ``copied`` is None if a log's size is not known."""
     partitions = count(len(moves), "partition")
     if not any(move.added for move in moves):
         return f"drops replicas of {partitions}, and copies nothing"
+    if copied is None:
+        return f"copies {partitions}, of which the brokers did not tell how large all logs are (Describe on Cluster)"
     took = seconds(moves, THROTTLE)
     return (
         f"copies {copied:,} bytes for {partitions}, in {took:,.0f} s at least"
