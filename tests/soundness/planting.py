@@ -24,7 +24,7 @@ from topicwarden.verdict import Verdict
 
 AT_ONCE: Final = 160
 _FILL_S, _SETTLE_S = 4.0, 8.0
-_GRACE_S, _LONG_GRACE_S = 7.0, TRANSACTION_MS / 1000 + 16.0
+_GRACE_S, _LONG_GRACE_S = 11.0, TRANSACTION_MS / 1000 + 16.0
 """What an audit waits for a cleaner; and at the longest: for a transaction, and the coordinators' look."""
 
 
