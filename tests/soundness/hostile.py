@@ -87,7 +87,6 @@ class Format:
     good: tuple[bytes, ...]
     wrong: tuple[bytes, ...]
     beyond: tuple[bytes, ...]
-    message: str | None = None
 
 
 def _nested(depth: int) -> bytes:

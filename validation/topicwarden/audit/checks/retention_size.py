@@ -69,7 +69,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         if log.log_bytes is not None and log.log_bytes > bound + segment
     }
     explained = {partition: _explanation(subject, partition, size, bound) for partition, size in over.items()}
-    judged = {partition: _verdict(subject, partition, explained[partition]) for partition in over}
+    judged = {partition: undeleted(subject, (CHECK, RESTS_ON), partition, explained[partition]) for partition in over}
     for verdict in sorted(set(judged.values())):
         partitions = {partition: over[partition] for partition, one in judged.items() if one is verdict}
         lawful = sorted({reason for partition in partitions if (reason := explained[partition])})
@@ -103,9 +103,14 @@ def _limits(subject: Subject) -> tuple[int, int]:
     return subject.number("retention.bytes") or 0, subject.number("segment.bytes") or _LARGEST_SEGMENT
 
 
-def _verdict(subject: Subject, partition: int, lawful: str | None) -> Verdict:
+def undeleted(subject: Subject, check: tuple[str, tuple[str, ...]], partition: int, lawful: str | None) -> Verdict:
+    """Return what the looks prove of a log start that deletion should have moved.
+
+    ``check`` is the check's id and the settings that it rests on, ``lawful`` as in ``judged_twice``.
+    """
     interval = deletion_interval_ms(subject)
-    stood = subject.stood_for(CHECK, partition, starts(subject, partition), RESTS_ON)
+    name, rests_on = check
+    stood = subject.stood_for(name, partition, starts(subject, partition), rests_on)
     return Verdict.UNDECIDABLE if interval is None else judged_twice(stood, interval, lawful)
 
 

@@ -25,9 +25,9 @@ Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``.
 from collections.abc import Iterable
 
 from topicwarden.audit.checks.retention_blocked import blocked_partitions
-from topicwarden.audit.checks.retention_size import deletion_interval_ms
+from topicwarden.audit.checks.retention_size import undeleted
 from topicwarden.audit.horizon import CLOCK_MS
-from topicwarden.audit.standing import OUT_OF_SYNC, all_in_sync, hidden_until, judged_twice, starts
+from topicwarden.audit.standing import OUT_OF_SYNC, all_in_sync, hidden_until, starts
 from topicwarden.audit.subject import Judgement, Subject
 from topicwarden.verdict import Verdict
 
@@ -71,7 +71,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         if counts.records and partition not in blocked and _overdue(subject, partition, retention)
     ]
     explained = {partition: _explanation(subject, partition) for partition in late}
-    judged = {partition: _verdict(subject, partition, explained[partition]) for partition in late}
+    judged = {partition: undeleted(subject, (CHECK, RESTS_ON), partition, explained[partition]) for partition in late}
     for verdict in sorted(set(judged.values())):
         partitions = [partition for partition, one in judged.items() if one is verdict]
         lawful = sorted({reason for partition in partitions if (reason := explained[partition])})
@@ -101,12 +101,6 @@ def _judgement(subject: Subject, verdict: Verdict, late: list[int], retention: i
         standing={partition: starts(subject, partition) for partition in late},
         rests_on=RESTS_ON,
     )
-
-
-def _verdict(subject: Subject, partition: int, lawful: str | None) -> Verdict:
-    interval = deletion_interval_ms(subject)
-    stood = subject.stood_for(CHECK, partition, starts(subject, partition), RESTS_ON)
-    return Verdict.UNDECIDABLE if interval is None else judged_twice(stood, interval, lawful)
 
 
 def _explanation(subject: Subject, partition: int) -> str | None:
