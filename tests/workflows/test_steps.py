@@ -14,9 +14,9 @@ from tests.cluster.projects import borrowing_cache, copy_of_the_example
 from tests.conftest import REPOSITORY
 from tests.workflows.runner import Ran, Runner
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.project import Project
+from topicwarden.model.project import Project
 from topicwarden.report.plan.markdown import marker
-from topicwarden.sandbox.install import Toolchain
+from topicwarden.toolchain import Toolchain
 
 COMMENT = "Comment, or write the comment over"
 PERSONS = {"id": 1, "user": {"login": "octocat"}, "body": f"{marker('dev')} quoted by a person"}
