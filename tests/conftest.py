@@ -6,12 +6,18 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.toolchain import Toolchain, toolchain
 
 REPOSITORY = Path(__file__).parents[1]
+# `pytest --hypothesis-profile nightly` tries more examples.
+settings.register_profile("suite", max_examples=50, deadline=None)
+settings.register_profile("nightly", max_examples=2_000, deadline=None)
+settings.load_profile("suite")
+
 TIERS = ("unit", "spark", "engine", "broker", "system", "soundness")
 
 

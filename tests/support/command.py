@@ -1,12 +1,18 @@
-"""The command as a user runs it, in a process of its own."""
+"""The command as a user runs it: in this process, or, where the process matters, in one of its own."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
+
+from topicwarden.cli import main
 
 HERE = Path(__file__).parents[1] / "unit" / "check"
 BAD = HERE / "bad"
@@ -23,6 +29,25 @@ class Outcome:
 
 
 def topicwarden(*arguments: str | Path, cwd: Path, **variables: str) -> Outcome:
+    """Run the command in this process: the start of Python and its imports would be most of the time."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(cwd)
+        patch.setattr(sys, "argv", [str(COMMAND), *map(str, arguments)])
+        for name in _SET_ELSEWHERE:
+            patch.delenv(name, raising=False)
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        try:
+            main.run()
+            code = 0
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    return Outcome(code, *(stream.buffer.getvalue().decode() for stream in (out, err)))
+
+
+def process(*arguments: str | Path, cwd: Path, **variables: str) -> Outcome:
+    """Run the command in a process of its own."""
     environment = {name: value for name, value in os.environ.items() if name not in _SET_ELSEWHERE}
     done = subprocess.run(
         [str(COMMAND), *map(str, arguments)],

@@ -24,9 +24,7 @@ REFUSED = {
 }
 """Files of the suite with schemas that stand alone and are refused."""
 
-MANY = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+MANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def compiles(judge: Judge, kind: str, schema: str, message: str | None = None) -> str:

@@ -14,9 +14,14 @@ from topicwarden.specs.load import load
 from topicwarden.specs.resolve import Declaration, resolve
 
 REPOSITORY = Path(__file__).parents[3]
+UNIT = REPOSITORY / "tests" / "unit"
 EXAMPLES = sorted(
     path
-    for tree in (REPOSITORY / "topics", *(REPOSITORY / "tests").glob("*/good"), *(REPOSITORY / "tests").glob("*/bad"))
+    for tree in (
+        REPOSITORY / "topics",
+        *(REPOSITORY / "tests" / "unit").glob("*/good"),
+        *(REPOSITORY / "tests" / "unit").glob("*/bad"),
+    )
     for path in tree.rglob("*.yaml")
     if path.is_file() and "topics" in path.parts
 )

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft4Validator, Draft202012Validator
 
-from tests.support.command import BAD, COMMAND, HERE, project, topicwarden
+from tests.support.command import BAD, COMMAND, HERE, process, project, topicwarden
 from tests.unit.check.expected import EXPECTED, outputs
 from topicwarden.report.problems import FORMATS
 from topicwarden.report.problems.json import schema
@@ -126,7 +126,7 @@ def test_colours_only_where_asked_for() -> None:
 
 
 def test_what_an_encoding_lacks_is_escaped() -> None:
-    done = topicwarden("check", cwd=BAD, PYTHONIOENCODING="ascii")
+    done = process("check", cwd=BAD, PYTHONIOENCODING="ascii")
     assert done.code == 1
     assert "\\U0001f418" in done.out
 

@@ -29,13 +29,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     yield project_in(tmp_path_factory.mktemp("fuzz") / "project")
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tree=TREES)
 def test_any_tree_of_values_is_judged(project: Project, tree: object) -> None:
     judged(project, yaml.safe_dump(tree, allow_unicode=True).encode("utf-8", "surrogatepass"))
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.binary(max_size=200))
 def test_any_bytes_are_judged(project: Project, data: bytes) -> None:
     judged(project, data)
@@ -61,7 +61,7 @@ def test_mutated_examples_are_judged(project: Project) -> None:
         b"~",
         b"!!",
     ]
-    for _ in range(1_500):
+    for _ in range(5 * settings().max_examples):
         data = bytearray(chance.choice(pool))
         for _ in range(chance.randint(1, 4)):
             at = chance.randrange(len(data) + 1)

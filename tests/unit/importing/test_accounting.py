@@ -71,7 +71,7 @@ def named(path: KeyPath, documents: list[Any], imported: ConversionResult) -> bo
 
 
 @pytest.mark.parametrize("case", STRUCTURED, ids=lambda case: case.name)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
 def test_an_unknown_field_is_named_wherever_it_is(case: Path, data: st.DataObject) -> None:
     [file] = [path for path in case.iterdir() if path.name != "expected.txt"]
@@ -97,7 +97,7 @@ def test_a_comment_is_named_by_its_line(case: Path) -> None:
 
 
 @pytest.mark.parametrize("case", DESCRIBED, ids=lambda case: case.name)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
 def test_an_unknown_part_of_a_description_is_named(case: Path, data: st.DataObject) -> None:
     plain, key = source(case), data.draw(KEYS)
@@ -126,7 +126,7 @@ def test_an_unknown_part_of_a_description_is_named(case: Path, data: st.DataObje
 
 
 @pytest.mark.parametrize("case", VARIABLES, ids=lambda case: case.name)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
 def test_other_variables_are_named_without_their_values(case: Path, data: st.DataObject) -> None:
     plain, key = source(case), data.draw(KEYS).upper()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from topicwarden.model.topic import Topic
@@ -128,7 +128,6 @@ def topics(draw: st.DrawFn) -> list[Topic]:
     return list(made.values())
 
 
-@settings(max_examples=60, deadline=None)
 @given(first=topics(), second=topics())
 def test_what_is_written_is_read_back_exactly_and_changes_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, first: list[Topic], second: list[Topic]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
@@ -168,7 +168,6 @@ def _part(state: PartitionReplicas) -> st.SearchStrategy[tuple[int, ...]]:
     return kept.map(lambda some: tuple(sorted({*some, *([] if state.leader is None else [state.leader])})))
 
 
-@settings(max_examples=400, deadline=None)
 @given(clusters())
 def test_whatever_the_cluster(given: tuple[Snapshot, int]) -> None:
     now, factor = given
@@ -199,7 +198,6 @@ def test_whatever_the_cluster(given: tuple[Snapshot, int]) -> None:
             assert move.after[0] == state.replicas[0]
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.integers(1, 12), st.integers(2, 8), st.data())
 def test_free_replicas_lie_evenly(partitions: int, brokers: int, data: st.DataObject) -> None:
     factor = data.draw(st.integers(2, brokers))
@@ -211,7 +209,6 @@ def test_free_replicas_lie_evenly(partitions: int, brokers: int, data: st.DataOb
     assert max(counts) - min(counts) <= 1
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.integers(1, 12), st.integers(2, 4), st.integers(1, 3))
 def test_in_racks_of_one_size_too(partitions: int, racks: int, each: int) -> None:
     standing: dict[int, str | None] = {broker: "abcd"[broker % racks] for broker in range(racks * each)}
@@ -222,7 +219,6 @@ def test_in_racks_of_one_size_too(partitions: int, racks: int, each: int) -> Non
     assert max(counts) - min(counts) <= 1
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.integers(1, 12), st.integers(2, 6), st.data())
 def test_what_is_dropped_is_dropped_evenly(partitions: int, brokers: int, data: st.DataObject) -> None:
     """Each broker leads about as many partitions as the others, and holds all of them."""
