@@ -25,20 +25,20 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
-from topicwarden.audit.request import Request
+from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
-from topicwarden.audit.spark import spark_session
+from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import Snapshot
-from topicwarden.project import find_project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import toolchain
-from topicwarden.sandbox.stories.writer import writing
-from topicwarden.specs.nodes import Document
+from topicwarden.model.project import find_project
+from topicwarden.model.topic import Contents, Topic
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.sheet import Places
-from topicwarden.topic import Contents, Topic
+from topicwarden.specs.validated_document import SettingLocations
+from topicwarden.specs.yaml_nodes import YamlFile
+from topicwarden.toolchain import toolchain
 
 TOPIC, PARTITIONS, ROUNDS, VALUE = "large", 6, 3, "x" * 185
 LARGE_POLLS = {"kafka.max.poll.records": "100000", "kafka.max.partition.fetch.bytes": str(32 << 20)}
@@ -133,9 +133,9 @@ def timed(work: Callable[[], object]) -> float:
 
 def audited(spark: SparkSession, connection: Connection) -> None:
     declared = Declaration(
-        Topic(TOPIC, PARTITIONS, 1, CONFIG, contents=CONTENTS), Places(Document("topics/large.yaml"), (), {})
+        Topic(TOPIC, PARTITIONS, 1, CONFIG, contents=CONTENTS), SettingLocations(YamlFile("topics/large.yaml"), (), {})
     )
-    report = audit(spark, Request("bench", connection, (declared,)), lambda _: None)
+    report = audit(spark, AuditRequest("bench", connection, (declared,)), lambda _: None)
     assert report.scanned_records > 0
 
 

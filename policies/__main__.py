@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-from topicwarden.deploy.pack import serve
+from topicwarden.deploy.policy_pack import serve
 
 serve(Path(__file__).parent)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from topicwarden.problem import Refusal
-from topicwarden.project import Project
-from topicwarden.sandbox.install import Toolchain, toolchain
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.toolchain import Toolchain, toolchain
 
 REPOSITORY = Path(__file__).parents[1]
 _SLOW_ROOMS = (

@@ -16,9 +16,9 @@ from tests.cluster.projects import Shell, own_cache, project_of
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import Toolchain, environment
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.toolchain import Toolchain, environment
 
 LONG_MAX = str(2**63 - 1)
 

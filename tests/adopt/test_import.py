@@ -12,7 +12,7 @@ from typing import Any
 from tests.adopt.conftest import UNDECLARED, create
 from tests.cluster.projects import Shell
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.sandbox.cluster import Sandbox
+from topicwarden.sandbox.local_cluster import Sandbox
 
 Made = Callable[..., Shell]
 

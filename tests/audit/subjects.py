@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from topicwarden.audit.counts import Counts, Pair
-from topicwarden.audit.horizon import Horizon
-from topicwarden.audit.internal import recognised
-from topicwarden.audit.subject import Subject
-from topicwarden.kafka.groups import Group
-from topicwarden.kafka.snapshot import Extent, LiveTopic, Replicas, Snapshot
-from topicwarden.topic import Contents, Topic
+from topicwarden.audit.collect.horizon import Horizon
+from topicwarden.audit.collect.internal_topics import recognised
+from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
+from topicwarden.audit.subject import AuditedTopic
+from topicwarden.kafka.consumer_groups import ConsumerGroup
+from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.model.topic import Contents, Topic
 
 NOW = 1_800_000_000_000
 CONFIG = {
@@ -35,23 +35,23 @@ HORIZON = Horizon(
 
 
 def subject(
-    counts: Counts | None = None,
+    counts: PartitionCounts | None = None,
     horizon: Horizon = HORIZON,
     *,
     live: Mapping[str, str] | None = None,
     declared: Mapping[str, str] | None = None,
     contents: Contents | None = None,
-    replicas: Replicas | None = None,
+    replicas: PartitionReplicas | None = None,
     sources: Mapping[str, str] | None = None,
-    pairs: tuple[Pair, ...] = (),
-) -> Subject:
+    pairs: tuple[SupersededPair, ...] = (),
+) -> AuditedTopic:
     """A topic ``t`` of one partition on brokers 1, 2 and 3; ``live`` and ``declared`` change its settings."""
     config = {**CONFIG, **(live or {})}
     topic = Topic("t", 1, 3, config)
-    state = replicas or Replicas(0, 1, (1, 2, 3), (1, 2, 3))
-    extent = Extent(0, 100, 100, NOW, 99, 1_000)
+    state = replicas or PartitionReplicas(0, 1, (1, 2, 3), (1, 2, 3))
+    extent = PartitionExtent(0, 100, 100, NOW, 99, 1_000)
     seen = LiveTopic(topic, "id", sources or dict.fromkeys(config, "DEFAULT_CONFIG"), (state,), {0: extent})
-    return Subject(
+    return AuditedTopic(
         snapshot=Snapshot("c", NOW, {1: None, 2: None, 3: None}, {1: {"broker.id": "1"}}, {topic.name: seen}),
         declared=replace(topic, config=dict(declared or {}), contents=contents or Contents()),
         live=seen,
@@ -63,20 +63,20 @@ def subject(
 
 
 def internal(
-    name: str, replicas: tuple[int, ...] = (1, 2, 3), settings: Mapping[str, str] | None = None, *groups: Group
-) -> Subject:
+    name: str, replicas: tuple[int, ...] = (1, 2, 3), settings: Mapping[str, str] | None = None, *groups: ConsumerGroup
+) -> AuditedTopic:
     """Return an undeclared topic ``name`` on brokers 1, 2 and 3, with one partition on ``replicas``.
 
     Its role comes from ``name`` and the consumer ``groups``.
     """
     compact = {"cleanup.policy": "compact", "min.insync.replicas": "1"}
-    of = subject(live={**compact, **(settings or {})}, replicas=Replicas(0, replicas[0], replicas, replicas))
+    of = subject(live={**compact, **(settings or {})}, replicas=PartitionReplicas(0, replicas[0], replicas, replicas))
     assert of.live
     topic = replace(of.live.topic, name=name, replication_factor=len(replicas))
     role = recognised([name], groups, {}).get(name)
     return replace(of, declared=None, live=replace(of.live, topic=topic), internal=role)
 
 
-def with_brokers(of: Subject, *configs: Mapping[str, str]) -> Subject:
+def with_brokers(of: AuditedTopic, *configs: Mapping[str, str]) -> AuditedTopic:
     """Return the same topic; broker 1 has the first of ``configs``, broker 2 the second, and so on."""
     return replace(of, snapshot=replace(of.snapshot, broker_configs=dict(enumerate(configs, 1))))

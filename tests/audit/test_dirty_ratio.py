@@ -8,28 +8,31 @@ import pytest
 
 from tests.audit.checks.cases import COMPACT, extent, with_logs
 from tests.audit.subjects import subject
-from topicwarden.audit.counts import Counts
-from topicwarden.audit.dirty_ratio import dirty_ratio
-from topicwarden.audit.subject import Read, Subject
-from topicwarden.kafka.snapshot import Extent
+from topicwarden.audit.checks.common.dirty_ratio import dirty_ratio
+from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.subject import AuditedTopic, ReadRecords
+from topicwarden.kafka.snapshot import PartitionExtent
 
-COUNTS = Counts(
+COUNTS = PartitionCounts(
     records=100, payload_bytes=15_000, keys=1, cleanable=100, cleanable_bytes=15_000, clean_bytes_at_most=9_900
 )
 SEGMENT = {"segment.bytes": "1000"}
 
 
 def log(
-    at: Extent, counts: Counts = COUNTS, settings: dict[str, str] | None = None, read: Read | None = None
-) -> Subject:
+    at: PartitionExtent,
+    counts: PartitionCounts = COUNTS,
+    settings: dict[str, str] | None = None,
+    read: ReadRecords | None = None,
+) -> AuditedTopic:
     of = with_logs(subject(counts, live={**COMPACT, **(settings or {})}), at)
     return replace(of, reading={} if read is None else {0: read})
 
 
-def head(last_stable: int = 200, settings: dict[str, str] | None = None, end: int = 200) -> Subject:
+def head(last_stable: int = 200, settings: dict[str, str] | None = None, end: int = 200) -> AuditedTopic:
     """A log of which offsets 0 to 99 were read."""
     at = extent(end=end, last_stable=min(last_stable, end), log_bytes=20_000)
-    return log(at, settings={**SEGMENT, **(settings or {})}, read=Read(0, 100, 0))
+    return log(at, settings={**SEGMENT, **(settings or {})}, read=ReadRecords(0, 100, 0))
 
 
 NO_LAG, LAG = {"min.compaction.lag.ms": "0"}, {"min.compaction.lag.ms": "1"}
@@ -51,7 +54,7 @@ NO_LAG, LAG = {"min.compaction.lag.ms": "0"}, {"min.compaction.lag.ms": "1"}
             id="ten records are not cleanable",
         ),
         pytest.param(log(extent(log_bytes=40_000)), 10_400, 29_600, id="records have large headers"),
-        pytest.param(log(extent(log_bytes=20_000), Counts(keys=1)), 10_100, 9_900, id="no record was read"),
+        pytest.param(log(extent(log_bytes=20_000), PartitionCounts(keys=1)), 10_100, 9_900, id="no record was read"),
         pytest.param(
             log(extent(log_bytes=20_000), replace(COUNTS, clean_bytes_at_most=20_900)), 1, 0, id="all may be clean"
         ),
@@ -65,5 +68,5 @@ NO_LAG, LAG = {"min.compaction.lag.ms": "0"}, {"min.compaction.lag.ms": "1"}
         pytest.param(head(settings=LAG, end=100), 10_000, 10_000, id="all was read"),
     ],
 )
-def test_what_may_be_clean_does_not_count_as_dirty(of: Subject, clean: int, dirty: int) -> None:
+def test_what_may_be_clean_does_not_count_as_dirty(of: AuditedTopic, clean: int, dirty: int) -> None:
     assert dirty_ratio(of, 0) == dirty / (dirty + clean)

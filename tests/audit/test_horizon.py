@@ -7,10 +7,10 @@ from typing import cast
 
 import pytest
 
-from topicwarden.audit.horizon import Horizon, horizons
+from topicwarden.audit.collect.horizon import Horizon, horizons
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.snapshot import Extent, LiveTopic, Snapshot
-from topicwarden.topic import Topic
+from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, Snapshot
+from topicwarden.model.topic import Topic
 
 NOW = 1_800_000_000_000
 INTERVAL = 300_000
@@ -47,7 +47,9 @@ def horizon(log: Log, last_stable: int | None = None, /, **config: str) -> Horiz
     }
     end = len(log.timestamps)
     latest = max(log.timestamps)
-    extent = Extent(0, end, end if last_stable is None else last_stable, latest, log.timestamps.index(latest), None)
+    extent = PartitionExtent(
+        0, end, end if last_stable is None else last_stable, latest, log.timestamps.index(latest), None
+    )
     live = LiveTopic(Topic("t", 1, 1, settings), "id", {}, (), {0: extent})
     found = horizons(cast(Cluster, log), Snapshot(None, NOW, {}, {1: {}}, {}), [live])
     return found["t", 0]

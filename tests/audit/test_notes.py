@@ -7,10 +7,10 @@ from typing import Any
 
 from tests.audit.subjects import NOW, subject
 from topicwarden.audit.checks import CHECKS
-from topicwarden.audit.counts import Counts
-from topicwarden.audit.notes import faults_of, last_gap_of
-from topicwarden.topic import Contents
-from topicwarden.verdict import Verdict
+from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.reader_notes import faults_of, last_gap_of
+from topicwarden.model.topic import Contents
+from topicwarden.model.verdict import Verdict
 
 MAX_LATE = 1_000
 
@@ -32,7 +32,7 @@ def note(start: int, lowest: int, highest: int, late: tuple[int, ...] = (), **mo
 
 def message(*notes: str) -> str:
     contents = Contents(timestamp_max_late_ms=MAX_LATE)
-    counts = Counts(records=9, faults=faults_of(notes, MAX_LATE))
+    counts = PartitionCounts(records=9, faults=faults_of(notes, MAX_LATE))
     (judgement,) = CHECKS["timestamp-late"].judge(subject(counts, contents=contents))
     assert judgement.verdict is Verdict.FAIL
     return judgement.message.partition(" stamped")[0]

@@ -10,8 +10,8 @@ from typing import cast
 import pytest
 from pyspark.sql import DataFrame
 
-from topicwarden.audit.partitioners import Keys, misplaced
-from topicwarden.topic import Contents
+from topicwarden.audit.keys.key_scan import TopicKeys, misplaced
+from topicwarden.model.topic import Contents
 
 NAME = "planted_partitioner:place"
 
@@ -29,7 +29,7 @@ def marker(tmp_path: Path) -> Iterator[Path]:
 
 def _judged(tmp_path: Path, contents: Contents, *functions: str) -> str:
     # No DataFrame is looked at before the partitioner may be run.
-    keys = Keys("a", 3, contents, {}, ())
+    keys = TopicKeys("a", 3, contents, {}, ())
     return misplaced(cast(DataFrame, None), keys, tmp_path, frozenset(functions))[1]
 
 

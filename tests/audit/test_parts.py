@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from topicwarden.audit.history.held import MOST_PARTS, Held
+from topicwarden.audit.history.stored_partitions import MOST_PARTS, StoredPartition
 
 
-def grown(first: int, more: list[int]) -> Held:
-    held = Held("id", 0, ("p",), (first,))
+def grown(first: int, more: list[int]) -> StoredPartition:
+    held = StoredPartition("id", 0, ("p",), (first,))
     for number, read in enumerate(more):
         parts, records = held.then(f"p{number}", read)
-        held = Held("id", 0, parts, records)
+        held = StoredPartition("id", 0, parts, records)
     return held
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.audit.checks.cases import COMPACT, extent, with_logs
 from tests.audit.subjects import NOW, subject
-from topicwarden.audit.standing import rolled_for_all
+from topicwarden.audit.checks.common.persistence import rolled_for_all
 
 STOOD_MS = 100_000
 AHEAD, LAG = "message.timestamp.after.max.ms", "min.compaction.lag.ms"

@@ -9,20 +9,20 @@ from itertools import pairwise
 import pytest
 
 from tests.audit.subjects import HORIZON, NOW, subject
-from topicwarden.audit.counts import Counts, Pair
-from topicwarden.audit.history import settle
-from topicwarden.audit.history.memory import Past, Tombstone, TopicLook, Witness
-from topicwarden.audit.horizon import Horizon
-from topicwarden.audit.judging import judge
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.finding import Settled
-from topicwarden.kafka.snapshot import Extent, Replicas
-from topicwarden.topic import Allowance, Permit
-from topicwarden.verdict import Verdict
+from topicwarden.audit import compare_audits
+from topicwarden.audit.collect.horizon import Horizon
+from topicwarden.audit.history.topic_state import KnownTombstone, PreviousAudit, RememberedRecord, TopicState
+from topicwarden.audit.judge import judge
+from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.kafka.snapshot import PartitionExtent, PartitionReplicas
+from topicwarden.model.finding import SettledFinding
+from topicwarden.model.topic import Allowance, Permission
+from topicwarden.model.verdict import Verdict
 
 MINUTE = 60_000
 COMPACT = {"cleanup.policy": "compact", "delete.retention.ms": str(10 * MINUTE)}
-DIRTY = Counts(
+DIRTY = PartitionCounts(
     records=100, payload_bytes=90_000, keys=1, superseded=99, superseded_rolled=99, superseded_cleanable=99,
     rolled=100, cleanable=100, cleanable_bytes=90_000, clean_bytes_at_most=900,
 )  # fmt: skip
@@ -36,7 +36,7 @@ class Log:
 
     records: dict[int, int]
     settings: Mapping[str, str]
-    counts: Counts = field(default_factory=lambda: DIRTY)
+    counts: PartitionCounts = field(default_factory=lambda: DIRTY)
     horizon: Horizon = ROLLED
     now: int = NOW
     start: int = 0
@@ -47,46 +47,49 @@ class Log:
     stable: int | None = None
     deleted: tuple[tuple[int, int], ...] = ()
     risen: tuple[tuple[int, int], ...] = ()
-    last: TopicLook | None = None
-    settled: list[Settled] = field(default_factory=list)
+    last: TopicState | None = None
+    settled: list[SettledFinding] = field(default_factory=list)
     brokers: Mapping[str, str] = field(default_factory=dict)
 
-    def look(self, after: int = 0) -> dict[str, Judgement]:
+    def look(self, after: int = 0) -> dict[str, CheckResult]:
         """What each check says that says anything, ``after`` so many milliseconds."""
         self.now += after
         seen = self.subject()
         judged = judge(seen)
-        self.settled = list(settle.settled(seen, judged))
-        stones = [Tombstone(0, offset, key) for key, offset in self.deleted]
-        self.last = settle.look(seen, judged, stones, {})
+        self.settled = list(compare_audits.settled(seen, judged))
+        stones = [KnownTombstone(0, offset, key) for key, offset in self.deleted]
+        self.last = compare_audits.look(seen, judged, stones, {})
         return {check: one for check, said in judged.items() for one in said if one.message}
 
-    def subject(self) -> Subject:
+    def subject(self) -> AuditedTopic:
         """The topic as the next audit sees it now."""
         at: dict[int, list[int]] = {}
         for offset, key in sorted(self.records.items()):
             at.setdefault(key, []).append(offset)
-        pairs = tuple(Pair(a, b, key) for key, held in at.items() for a, b in pairwise(held))
+        pairs = tuple(SupersededPair(a, b, key) for key, held in at.items() for a, b in pairwise(held))
         counts = replace(self.counts, deleted=self.deleted, risen=self.risen)
         of = subject(
-            counts, self.horizon, live=self.settings, replicas=Replicas(0, 1, (1, 2, 3), (1, 2, 3), self.epoch),
+            counts,
+            self.horizon,
+            live=self.settings,
+            replicas=PartitionReplicas(0, 1, (1, 2, 3), (1, 2, 3), self.epoch),
             pairs=tuple(sorted(pairs, key=lambda pair: pair.offset)),
-        )  # fmt: skip
+        )
         assert of.live
         stable = self.end if self.stable is None else self.stable
-        extent = Extent(self.start, self.end, stable, self.now, self.end - 1, self.size)
+        extent = PartitionExtent(self.start, self.end, stable, self.now, self.end - 1, self.size)
         live = replace(of.live, id=self.topic_id, extents={0: extent})
         snapshot = replace(of.snapshot, taken_at=self.now, broker_configs={1: self.brokers}, topics={"t": live})
         return replace(of, live=live, snapshot=snapshot, past=self._past())
 
-    def _past(self) -> Past:
+    def _past(self) -> PreviousAudit:
         if self.last is None:
-            return Past()
+            return PreviousAudit()
         if self.last.topic_id != self.topic_id:
-            return Past(recreated_from=self.last.topic_id)
-        return Past(self.last, standing=frozenset(one for one in self.last.witnesses if self._stands(one)))
+            return PreviousAudit(recreated_from=self.last.topic_id)
+        return PreviousAudit(self.last, standing=frozenset(one for one in self.last.witnesses if self._stands(one)))
 
-    def _stands(self, one: Witness) -> bool:
+    def _stands(self, one: RememberedRecord) -> bool:
         offsets = [one.offset, *([] if one.superseded_by is None else [one.superseded_by])]
         return all(self.records.get(offset) == one.key for offset in offsets)
 
@@ -94,7 +97,7 @@ class Log:
 def seen_empty(log: Log) -> Log:
     """The same log, of which an audit saw the settings before anything was written."""
     full = replace(log)
-    empty = replace(log, records={}, counts=Counts(), horizon=HORIZON, end=0, size=0)
+    empty = replace(log, records={}, counts=PartitionCounts(), horizon=HORIZON, end=0, size=0)
     empty.look()
     return replace(full, last=empty.last)
 
@@ -117,7 +120,7 @@ def test_a_pair_that_stands_for_longer_than_a_cleaner_takes_is_proof() -> None:
     assert {one.verdict for one in log.look(after=MINUTE).values()} == {Verdict.FAIL}
 
 
-def verdicts_of(judged: Mapping[str, Judgement]) -> dict[str, Verdict]:
+def verdicts_of(judged: Mapping[str, CheckResult]) -> dict[str, Verdict]:
     return {check: judged[check].verdict for check in TWO_LOOKS}
 
 
@@ -179,13 +182,13 @@ def test_a_suspect_whose_records_are_gone_is_settled_though_others_take_its_plac
 def test_once_cleaned_it_passes_and_the_report_says_what_became_of_it() -> None:
     log = one_key()
     log.look()
-    log.records, log.counts, log.horizon = {99: 5}, Counts(records=1, keys=1), ROLLED
+    log.records, log.counts, log.horizon = {99: 5}, PartitionCounts(records=1, keys=1), ROLLED
     assert log.look(after=MINUTE) == {}
     assert {(one.check, one.now) for one in log.settled} == {(check, Verdict.PASS) for check in TWO_LOOKS}
     assert all("offsets 0 and 1 no longer stands" in one.why for one in log.settled)
 
 
-def gap(log: Log) -> Judgement | None:
+def gap(log: Log) -> CheckResult | None:
     log.look()
     for offset in range(2, 50):
         del log.records[offset]
@@ -193,7 +196,7 @@ def gap(log: Log) -> Judgement | None:
 
 
 def test_a_cleaning_that_passed_a_pair_and_left_it_is_proof_at_once() -> None:
-    found = gap(Log({offset: offset // 2 for offset in range(100)}, COMPACT, counts=Counts(records=100)))
+    found = gap(Log({offset: offset // 2 for offset in range(100)}, COMPACT, counts=PartitionCounts(records=100)))
     assert found
     assert found.verdict is Verdict.FAIL
     assert (found.evidence["offset"], found.evidence["superseded_by"]) == (0, 1)
@@ -201,7 +204,7 @@ def test_a_cleaning_that_passed_a_pair_and_left_it_is_proof_at_once() -> None:
 
 @pytest.mark.parametrize("epoch", [None, 8])
 def test_another_leader_cleans_on_its_own(epoch: int | None) -> None:
-    log = Log({offset: offset // 2 for offset in range(100)}, COMPACT, counts=Counts(records=100))
+    log = Log({offset: offset // 2 for offset in range(100)}, COMPACT, counts=PartitionCounts(records=100))
     log.look()
     log.epoch = epoch
     for offset in range(2, 50):
@@ -210,7 +213,7 @@ def test_another_leader_cleans_on_its_own(epoch: int | None) -> None:
 
 
 def test_what_a_truncation_took_is_no_gap_but_a_finding_of_its_own() -> None:
-    log = Log({offset: offset // 2 for offset in range(100)}, COMPACT, counts=Counts(records=100))
+    log = Log({offset: offset // 2 for offset in range(100)}, COMPACT, counts=PartitionCounts(records=100))
     log.look()
     log.end = 10
     log.records = {offset: key for offset, key in log.records.items() if offset < 10}
@@ -231,15 +234,15 @@ def test_a_topic_created_again_has_no_past() -> None:
 
 
 def test_creating_it_again_may_be_allowed() -> None:
-    of = subject(Counts())
+    of = subject(PartitionCounts())
     assert of.declared
-    permits = frozenset({Permit(Allowance.RECREATE)})
-    allowed = replace(of, declared=replace(of.declared, allow=permits), past=Past(None, "old"))
+    permits = frozenset({Permission(Allowance.RECREATE)})
+    allowed = replace(of, declared=replace(of.declared, allow=permits), past=PreviousAudit(None, "old"))
     assert [one.verdict for one in judge(allowed)["topic-recreated"]] == [Verdict.PASS]
 
 
 def test_a_deleted_key_that_is_back_below_its_tombstone_has_risen() -> None:
-    log = Log({1: 5, 50: 5}, COMPACT, counts=Counts(records=2), deleted=((5, 50),))
+    log = Log({1: 5, 50: 5}, COMPACT, counts=PartitionCounts(records=2), deleted=((5, 50),))
     log.look()
     log.deleted, log.risen = (), ((5, 1),)
     found = log.look()["resurrection"]
@@ -250,7 +253,7 @@ def test_a_deleted_key_that_is_back_below_its_tombstone_has_risen() -> None:
 
 
 def test_a_tombstone_that_outlives_a_cleaning_after_its_time_is_proof_and_its_age_is_none() -> None:
-    log = Log({3: 9, 10: 1, 11: 1, 12: 2, 13: 2}, COMPACT, counts=Counts(records=5), deleted=((9, 3),))
+    log = Log({3: 9, 10: 1, 11: 1, 12: 2, 13: 2}, COMPACT, counts=PartitionCounts(records=5), deleted=((9, 3),))
     assert log.look() == {}
     log.records = {3: 9, 11: 1, 13: 2, 14: 4, 15: 4}  # cleaned: 10 and 12 are gone
     assert log.look(after=MINUTE) == {}
@@ -268,7 +271,7 @@ DELETE = {"cleanup.policy": "delete", "retention.bytes": "1000", "segment.bytes"
 
 
 def test_a_log_larger_than_its_bound_is_suspect_then_proof_while_its_start_stays() -> None:
-    log = seen_empty(Log({}, DELETE, counts=Counts(records=100)))
+    log = seen_empty(Log({}, DELETE, counts=PartitionCounts(records=100)))
     assert log.look()["retention-size"].verdict is Verdict.SUSPECT
     assert log.look(after=10 * MINUTE)["retention-size"].verdict is Verdict.FAIL
     log.start = 50
@@ -276,7 +279,7 @@ def test_a_log_larger_than_its_bound_is_suspect_then_proof_while_its_start_stays
 
 
 def test_segments_of_an_unknown_time_may_be_as_large_as_any() -> None:
-    log = Log({}, DELETE, counts=Counts(records=100))
+    log = Log({}, DELETE, counts=PartitionCounts(records=100))
     assert log.look()["retention-size"].verdict is Verdict.SUSPECT
     second = log.look(after=10 * MINUTE)["retention-size"]
     assert second.verdict is Verdict.PASS
@@ -286,7 +289,7 @@ def test_segments_of_an_unknown_time_may_be_as_large_as_any() -> None:
 
 
 def test_without_sizes_retention_by_size_is_undecidable_and_says_what_is_missing() -> None:
-    found = Log({}, DELETE, counts=Counts(records=100), size=None).look()["retention-size"]
+    found = Log({}, DELETE, counts=PartitionCounts(records=100), size=None).look()["retention-size"]
     assert found.verdict is Verdict.UNDECIDABLE
     assert "DescribeLogDirs" in found.remedy
 
@@ -300,8 +303,8 @@ def test_expired_records_are_proof_where_their_segment_has_expired_for_certain(
     unexpired: int | None, verdict: Verdict
 ) -> None:
     """The settings are known from offset 60 on: what lies below may be in one segment with any of it."""
-    expired = Counts(records=100, expired=10, first_timestamp=NOW - 100 * MINUTE)
-    log = Log({}, {"cleanup.policy": "delete"}, counts=Counts(), end=60)
+    expired = PartitionCounts(records=100, expired=10, first_timestamp=NOW - 100 * MINUTE)
+    log = Log({}, {"cleanup.policy": "delete"}, counts=PartitionCounts(), end=60)
     log.look()
     log = replace(log, counts=expired, end=100, horizon=replace(HORIZON, overdue=10, unexpired=unexpired))
     first = Verdict.PASS if verdict is Verdict.PASS else Verdict.SUSPECT
@@ -310,7 +313,7 @@ def test_expired_records_are_proof_where_their_segment_has_expired_for_certain(
 
 
 def test_a_transaction_is_hung_only_after_the_longest_time_that_any_may_take() -> None:
-    log = Log({}, {"cleanup.policy": "delete"}, counts=Counts(), stable=40)
+    log = Log({}, {"cleanup.policy": "delete"}, counts=PartitionCounts(), stable=40)
     assert log.look() == {}
     assert log.look(after=15 * MINUTE) == {}  # as long as any transaction may take
     assert log.look(after=1_000)["hung-transaction"].verdict is Verdict.SUSPECT
@@ -323,17 +326,17 @@ def test_a_transaction_is_hung_only_after_the_longest_time_that_any_may_take() -
 class _Unseen(Log):
     """A log of which the brokers' own settings may not be seen (DescribeConfigs on the Cluster resource)."""
 
-    def subject(self) -> Subject:
+    def subject(self) -> AuditedTopic:
         of = super().subject()
         return replace(of, snapshot=replace(of.snapshot, broker_configs={}))
 
 
 def test_no_proof_rests_on_a_setting_of_the_brokers_that_may_not_be_seen() -> None:
     """Kafka's defaults are not what is in force: each of these is a ``fail`` if the brokers tell their settings."""
-    hung = _Unseen({}, {"cleanup.policy": "delete"}, counts=Counts(), stable=40)
-    expired = Counts(records=100, expired=10, first_timestamp=NOW - 100 * MINUTE)
+    hung = _Unseen({}, {"cleanup.policy": "delete"}, counts=PartitionCounts(), stable=40)
+    expired = PartitionCounts(records=100, expired=10, first_timestamp=NOW - 100 * MINUTE)
     late = _Unseen({}, {"cleanup.policy": "delete"}, counts=expired, horizon=replace(HORIZON, overdue=10))
-    large = _Unseen({}, {"retention.bytes": "1", "segment.bytes": "1"}, counts=Counts(records=1), size=2**32)
+    large = _Unseen({}, {"retention.bytes": "1", "segment.bytes": "1"}, counts=PartitionCounts(records=1), size=2**32)
     dirty = seen_empty(_Unseen({0: 1, 5: 1, 9: 2}, DEAD))
     for log, check, verdict in (
         (hung, "hung-transaction", Verdict.UNDECIDABLE),

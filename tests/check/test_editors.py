@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 from tests.check.command import COMMAND, HERE, topicwarden
 from topicwarden.cli.schema import SCHEMAS
 from topicwarden.specs.configs import definitions
-from topicwarden.specs.nodes import read_documents
+from topicwarden.specs.yaml_nodes import read_documents
 
 REPOSITORY = HERE.parents[1]
 COMMITTED = REPOSITORY / "docs"

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 
 from topicwarden.cli import main
 from topicwarden.cli.failure import line_for
-from topicwarden.problem import Refusal
+from topicwarden.model.problem import Refusal
 
 
 @pytest.mark.parametrize("error", [ValueError("a\nb"), KafkaException("gone"), RecursionError(), AssertionError()])

@@ -20,7 +20,7 @@ from tests.check.command import BAD, COMMAND, HERE, project, topicwarden
 from tests.check.expected import EXPECTED, outputs
 from topicwarden.report.problems import FORMATS
 from topicwarden.report.problems.json import schema
-from topicwarden.report.problems.rules import describe
+from topicwarden.report.problems.rule_metadata import describe
 
 PLAIN = re.compile(r"(\S+):([0-9]+):([0-9]+): (warning: )?(.+) \[([a-z-]+)\]")
 

@@ -11,14 +11,14 @@ import pytest
 from tests.cluster.projects import Shell, copy_of_the_example, own_cache
 from topicwarden.cli.audit import Look, auditing
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.finding import AuditReport
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.snapshot import Snapshot
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import Toolchain, environment
-from topicwarden.sandbox.stories import cache, cleaner, faults, flights, partitions
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
+from topicwarden.toolchain import Toolchain, environment
 
 
 @pytest.fixture(scope="package")
@@ -74,12 +74,12 @@ def deployed(shell: Shell, cluster: Cluster) -> Deployed:
 @pytest.fixture(scope="package")
 def filled(deployed: Deployed, servers: list[str]) -> None:
     """The stories' data, and what goes wrong; the cleaner is held from before the first record."""
-    cleaner.hold(servers)
+    log_cleaner.hold(servers)
     assert flights.fill(servers) == flights.RECORDS
-    cache.fill(servers)
-    partitions.fill(servers)
-    faults.fill(servers)
-    faults.plant(servers)
+    compacted_cache.fill(servers)
+    broker_loss.fill(servers)
+    planted_faults.fill(servers)
+    planted_faults.plant(servers)
 
 
 @pytest.fixture(scope="package")

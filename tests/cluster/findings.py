@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from topicwarden.finding import AuditReport, Finding, TopicFacts
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import AuditReport, Finding, TopicFacts
+from topicwarden.model.verdict import Verdict
 
 
 def facts(report: AuditReport, topic: str) -> TopicFacts:

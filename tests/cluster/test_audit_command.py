@@ -9,8 +9,8 @@ import pytest
 from tests.cluster.findings import facts, found
 from tests.cluster.projects import Shell
 from tests.conftest import REPOSITORY
-from topicwarden.finding import AuditReport
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.verdict import Verdict
 
 COMMANDS = {
     "topicwarden": ["topicwarden", "audit"],

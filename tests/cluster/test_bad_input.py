@@ -14,10 +14,10 @@ import pytest
 from kafka.admin import NewTopic
 
 from tests.cluster.projects import BIN, Shell, borrowing_cache, project_of
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import Toolchain
-from topicwarden.sandbox.stories.admin import connected
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.toolchain import Toolchain
 
 GOOD = {"good/good.v1.yaml": "{partitions: 1, replication_factor: 3, owner: team}"}
 

@@ -10,10 +10,10 @@ from kafka.admin import NewTopic
 from tests.cluster.findings import facts, finding, found
 from tests.cluster.projects import project_of
 from topicwarden.cli.audit import Look, auditing
-from topicwarden.finding import AuditReport
-from topicwarden.sandbox.stories.admin import connected, set_topic
-from topicwarden.sandbox.stories.writer import writing
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.verdict import Verdict
+from topicwarden.sandbox.scenarios.cluster_settings import connected, set_topic
+from topicwarden.sandbox.scenarios.writer import writing
 
 TOPICS = {
     "checks.values.yaml": "{partitions: 1, replication_factor: 3, config: {cleanup.policy: compact}}",

@@ -12,10 +12,10 @@ import pytest
 from tests.cluster.conftest import Deployed
 from tests.cluster.projects import Shell, place, project_of
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.policies.check import check
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import environment
+from topicwarden.model.project import Project
+from topicwarden.policies.check_specs import check
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.toolchain import environment
 
 DOMAINS = {
     "dev/cache": {"cache"},

@@ -11,15 +11,15 @@ from kafka.admin import NewTopic
 
 from tests.cluster.findings import facts
 from tests.cluster.reading import records
-from topicwarden.audit.horizon import horizons
-from topicwarden.finding import AuditReport
+from topicwarden.audit.collect.horizon import horizons
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.files import segments
-from topicwarden.sandbox.install import Toolchain
-from topicwarden.sandbox.stories import cache, flights
-from topicwarden.sandbox.stories.admin import connected
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.model.finding import AuditReport
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.log_files import segments
+from topicwarden.sandbox.scenarios import compacted_cache, flights
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.toolchain import Toolchain
 
 _DAY_MS = 86_400_000
 
@@ -81,9 +81,9 @@ def test_a_batch_is_not_certified_as_rolled_for_its_own_later_records(
 def test_what_is_certified_as_rolled_has_left_every_brokers_active_segment(
     filled: None, cluster: Cluster, sandbox: Sandbox
 ) -> None:
-    snapshot = cluster.snapshot({cache.TOPIC, flights.AIRCRAFT, flights.EVENTS})
+    snapshot = cluster.snapshot({compacted_cache.TOPIC, flights.AIRCRAFT, flights.EVENTS})
     borders = horizons(cluster, snapshot, snapshot.topics.values())
-    assert {topic for topic, _ in borders} == {cache.TOPIC, flights.AIRCRAFT, flights.EVENTS}
+    assert {topic for topic, _ in borders} == {compacted_cache.TOPIC, flights.AIRCRAFT, flights.EVENTS}
     # The certificate may come late, and may never come early.
     for (topic, partition), border in borders.items():
         assert border.rolled > 0, topic

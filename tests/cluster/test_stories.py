@@ -15,11 +15,11 @@ from tests.cluster.findings import facts, finding, found
 from tests.cluster.projects import place
 from tests.cluster.reading import records
 from topicwarden.cli.audit import Look
-from topicwarden.finding import AuditReport
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories import cache, cleaner, faults, flights, partitions
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import Verdict
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
 
 FLIGHTS, UNKNOWN_PLANES, PLANES = 336_776, 2_512, 4_043
 
@@ -41,7 +41,7 @@ def test_exactly_the_planted_faults_fail(report: AuditReport) -> None:
 
 
 def test_a_setting_changed_by_hand_is_shown_with_its_line(report: AuditReport, project: Project) -> None:
-    drift = finding(report, faults.ORDERS, "config-drift")
+    drift = finding(report, planted_faults.ORDERS, "config-drift")
     assert str(drift.place) == place(project, "topics/shop/shop.orders.yaml", "retention.ms: 7d")
     assert drift.evidence == {
         "setting": "retention.ms",
@@ -52,19 +52,19 @@ def test_a_setting_changed_by_hand_is_shown_with_its_line(report: AuditReport, p
 
 
 def test_a_keyless_record_from_before_compaction_is_found_where_it_lies(report: AuditReport, project: Project) -> None:
-    keyless = finding(report, faults.CUSTOMERS, "null-key")
-    first = facts(report, faults.CUSTOMERS).partitions[0]
+    keyless = finding(report, planted_faults.CUSTOMERS, "null-key")
+    first = facts(report, planted_faults.CUSTOMERS).partitions[0]
     assert str(keyless.place) == place(project, "topics/shop/shop.customers.yaml", "cleanup.policy: compact")
     assert keyless.partitions == [0]
     assert first.log_end is not None
     assert keyless.evidence == {"records": 1, "reasons": 1, "partition": 0, "offset": first.log_end - 1}
     assert f"1 record without a key in a compacted topic, first at offset {first.log_end - 1}" in keyless.message
-    assert facts(report, faults.CUSTOMERS).records == 301
+    assert facts(report, planted_faults.CUSTOMERS).records == 301
 
 
 def test_a_future_timestamp_is_named_with_what_it_blocks_and_until_when(report: AuditReport, project: Project) -> None:
-    blocked = finding(report, faults.CLICKS, "retention-blocked")
-    stamped = facts(report, faults.CLICKS).partitions[0].last_timestamp
+    blocked = finding(report, planted_faults.CLICKS, "retention-blocked")
+    stamped = facts(report, planted_faults.CLICKS).partitions[0].last_timestamp
     assert stamped is not None
     assert stamped > report.finished
     assert str(blocked.place) == place(project, "topics/shop/shop.clicks.yaml", "retention.ms: 1h")
@@ -72,7 +72,7 @@ def test_a_future_timestamp_is_named_with_what_it_blocks_and_until_when(report: 
         "blocking_offset": 0,
         "blocking_timestamp": stamped,
         "lets_go_timestamp": stamped + 3_600_000,
-        "expired_behind": faults.CLICKS_EXPIRED,
+        "expired_behind": planted_faults.CLICKS_EXPIRED,
     }
 
 
@@ -120,12 +120,12 @@ def test_aircraft_have_a_key_each_and_the_rest_is_superseded(report: AuditReport
 def test_a_late_reader_of_the_cache_sees_more_than_one_and_the_audit_says_why(
     report: AuditReport, project: Project, servers: list[str]
 ) -> None:
-    seen = list(records(servers, cache.TOPIC))
+    seen = list(records(servers, compacted_cache.TOPIC))
     assert [(message.key(), message.offset()) for message in seen] == [(b"user-1", offset) for offset in range(11)]
 
-    (partition,) = facts(report, cache.TOPIC).partitions
+    (partition,) = facts(report, compacted_cache.TOPIC).partitions
     assert (partition.records, partition.keys, partition.superseded) == (11, 1, 10)
-    due = finding(report, cache.TOPIC, "compaction-ratio")
+    due = finding(report, compacted_cache.TOPIC, "compaction-ratio")
     assert due.verdict is Verdict.SUSPECT
     assert due.message == "10 of 11 records are superseded by a later one of their key, and the cleaner is due"
     ratio = due.evidence["dirty_ratio_at_least"]
@@ -148,17 +148,17 @@ def test_a_late_reader_of_the_cache_sees_more_than_one_and_the_audit_says_why(
 def test_after_one_more_append_and_a_cleaning_the_superseded_are_gone(
     report: AuditReport, look: Look, sandbox: Sandbox, servers: list[str]
 ) -> None:
-    cache.append(servers)
-    cleaner.wake(servers)
-    cleaner.wait_until_clean(sandbox, cache.TOPIC)
-    cleaner.hold(servers)
-    cleaned = look((cache.TOPIC,))
+    compacted_cache.append(servers)
+    log_cleaner.wake(servers)
+    log_cleaner.wait_until_clean(sandbox, compacted_cache.TOPIC)
+    log_cleaner.hold(servers)
+    cleaned = look((compacted_cache.TOPIC,))
 
     # The last one before the append was the latest of all that had rolled: it may stay as long as nothing follows.
-    assert [message.offset() for message in records(servers, cache.TOPIC)] == [10, 11]
-    (partition,) = facts(cleaned, cache.TOPIC).partitions
+    assert [message.offset() for message in records(servers, compacted_cache.TOPIC)] == [10, 11]
+    (partition,) = facts(cleaned, compacted_cache.TOPIC).partitions
     assert (partition.records, partition.keys, partition.superseded) == (2, 1, 1)
-    lawful = finding(cleaned, cache.TOPIC, "compaction-ratio")
+    lawful = finding(cleaned, compacted_cache.TOPIC, "compaction-ratio")
     assert lawful.verdict is Verdict.PASS
     assert lawful.message == "1 of 2 records are superseded by a later one of their key, lawfully"
     assert lawful.because[0].startswith("1 (offsets 10): the segment of the superseding record has not rolled")
@@ -173,7 +173,7 @@ def lost_broker(filled: None, sandbox: Sandbox) -> Iterator[int]:
     """Broker 3, killed; it runs and is in sync again afterwards."""
     sandbox.kill(3)
     try:
-        partitions.wait_until_noticed(sandbox.bootstrap_servers, 3)
+        broker_loss.wait_until_noticed(sandbox.bootstrap_servers, 3)
         yield 3
     finally:
         sandbox.start(3)
@@ -182,25 +182,25 @@ def lost_broker(filled: None, sandbox: Sandbox) -> Iterator[int]:
 def test_a_lost_broker_stops_writes_and_not_reads(
     lost_broker: int, report: AuditReport, look: Look, servers: list[str]
 ) -> None:
-    lost = look((partitions.TOPIC,))
-    refused = partitions.refused_writes(servers)
+    lost = look((broker_loss.TOPIC,))
+    refused = broker_loss.refused_writes(servers)
 
-    states = facts(lost, partitions.TOPIC).partitions
+    states = facts(lost, broker_loss.TOPIC).partitions
     hit = [state.partition for state in states if lost_broker in state.replicas]
-    assert 0 < len(hit) < partitions.PARTITIONS
+    assert 0 < len(hit) < broker_loss.PARTITIONS
     assert found(lost, Verdict.FAIL) == [("my_topic", "min-insync-replicas"), ("my_topic", "under-replicated")]
-    assert finding(lost, partitions.TOPIC, "under-replicated").partitions == hit
+    assert finding(lost, broker_loss.TOPIC, "under-replicated").partitions == hit
     assert f"broker {lost_broker} is not part of the cluster now" in (
-        finding(lost, partitions.TOPIC, "under-replicated").because
+        finding(lost, broker_loss.TOPIC, "under-replicated").because
     )
-    assert [state.records for state in states] == [partitions.RECORDS] * partitions.PARTITIONS
-    assert refused == finding(lost, partitions.TOPIC, "min-insync-replicas").partitions == hit
+    assert [state.records for state in states] == [broker_loss.RECORDS] * broker_loss.PARTITIONS
+    assert refused == finding(lost, broker_loss.TOPIC, "min-insync-replicas").partitions == hit
 
 
 def test_a_broker_that_is_back_is_in_sync_again(look: Look, servers: list[str], report: AuditReport) -> None:
     deadline = time.monotonic() + 30
-    while found(back := look((partitions.TOPIC,)), Verdict.FAIL):
+    while found(back := look((broker_loss.TOPIC,)), Verdict.FAIL):
         assert time.monotonic() < deadline, found(back, Verdict.FAIL)
-    in_sync = [len(state.in_sync) for state in facts(back, partitions.TOPIC).partitions]
-    assert in_sync == [2] * partitions.PARTITIONS
-    assert partitions.refused_writes(servers) == []
+    in_sync = [len(state.in_sync) for state in facts(back, broker_loss.TOPIC).partitions]
+    assert in_sync == [2] * broker_loss.PARTITIONS
+    assert broker_loss.refused_writes(servers) == []

@@ -16,7 +16,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 /**
  * Judges values with the reader's own classes, without Spark or Kafka: a line of JSON in, a line out.
  *
- * <p>In: {@code contract}, as {@code audit/contracts.py} writes {@code records}, or {@code schema} and {@code references}
+ * <p>In: {@code contract}, as {@code audit/contents/contracts.py} writes {@code records}, or {@code schema} and {@code references}
  * of a JSON Schema; {@code values}, in base 64. Out: for each value the faults that were noted.
  */
 public final class Judge {

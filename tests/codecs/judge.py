@@ -15,8 +15,8 @@ from typing import Any
 import pyspark
 
 from tests.conftest import REPOSITORY
-from topicwarden.audit import reader
-from topicwarden.project import Project
+from topicwarden.audit.scan import reader_jars
+from topicwarden.model.project import Project
 
 VALID = "valid"
 INVALID = "invalid"
@@ -86,7 +86,7 @@ def judging(java: Path, scratch: Path) -> Iterator[Judge]:
 
 def compiled(java: Path, scratch: Path, name: str) -> list[str]:
     """Compile a Java file of this folder into ``scratch``; return the command to run its class, up to its name."""
-    jars = reader.jars(Project(REPOSITORY))
+    jars = reader_jars.jars(Project(REPOSITORY))
     path = os.pathsep.join([str(Path(pyspark.__file__).parent / "jars" / "*"), *map(str, jars)])
     source = Path(__file__).parent / f"{name}.java"
     subprocess.run([java.parent / "javac", "-nowarn", "-cp", path, "-d", scratch, source], check=True)

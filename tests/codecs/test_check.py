@@ -14,7 +14,7 @@ from tests.codecs import avro_schemas
 from tests.codecs.json_schema_suite import DRAFTS, cases
 from tests.codecs.judge import INVALID, VALID, Judge
 from topicwarden.specs.record_schemas import COMPILERS
-from topicwarden.specs.record_schemas.patterns import pattern_error
+from topicwarden.specs.record_schemas.ecma_patterns import pattern_error
 from topicwarden.specs.record_schemas.protobuf import compile_proto
 
 REFUSED = {
@@ -185,7 +185,7 @@ def matches(pattern: str, text: str) -> bool:
     """What the ECMA-262 engine of ``check`` says."""
     import regress  # noqa: PLC0415
 
-    from topicwarden.specs.record_schemas.patterns import strict  # noqa: PLC0415
+    from topicwarden.specs.record_schemas.ecma_patterns import strict  # noqa: PLC0415
 
     return regress.Regex(strict(pattern), flags="u").find(text) is not None
 

@@ -12,10 +12,10 @@ from tests.cluster.projects import own_cache
 from tests.conftest import REPOSITORY
 from tests.contents import placed, records, transactions
 from topicwarden.cli.audit import Look, auditing
-from topicwarden.finding import AuditReport
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import Toolchain
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.toolchain import Toolchain
 
 _HERE = Path(__file__).parent
 

@@ -11,8 +11,8 @@ from confluent_kafka import Producer
 from kafka import KafkaProducer
 from kafka.admin import NewPartitions, NewTopic
 
-from topicwarden.sandbox.install import Toolchain
-from topicwarden.sandbox.stories.admin import connected
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.toolchain import Toolchain
 
 KEYS = 1_500
 LIBRDKAFKA = ("consistent", "consistent_random", "murmur2", "murmur2_random", "fnv1a", "fnv1a_random")

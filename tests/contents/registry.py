@@ -17,8 +17,8 @@ from typing import Any
 from kafka.admin import NewTopic
 
 from tests.contents.records import writing
-from topicwarden.sandbox.install.registry import RUNNER
-from topicwarden.sandbox.stories.admin import connected
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.toolchain.apicurio import RUNNER
 
 TOPICS = ("registry.avro", "registry.json", "registry.protobuf")
 _SCHEMAS = Path(__file__).parent / "project" / "topics" / "contents" / "schemas"

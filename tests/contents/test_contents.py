@@ -6,8 +6,8 @@ import pytest
 
 from tests.cluster.findings import finding
 from tests.contents.records import SECRET
-from topicwarden.finding import AuditReport, Finding
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import AuditReport, Finding
+from topicwarden.model.verdict import Verdict
 
 
 def lines(found: Finding) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.cluster.findings import finding
-from topicwarden.finding import AuditReport, Finding
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import AuditReport, Finding
+from topicwarden.model.verdict import Verdict
 
 
 def several(report: AuditReport, topic: str) -> Finding:

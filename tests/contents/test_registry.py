@@ -11,10 +11,10 @@ from tests.cluster.findings import finding
 from tests.conftest import REPOSITORY
 from tests.contents import registry
 from topicwarden.cli.audit import Look, auditing
-from topicwarden.finding import AuditReport
-from topicwarden.project import Project
-from topicwarden.sandbox.install.registry import JAVA, fetch, find_java
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import Verdict
+from topicwarden.toolchain.apicurio import JAVA, fetch, find_java
 
 
 @pytest.fixture(scope="module")

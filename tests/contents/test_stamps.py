@@ -15,11 +15,11 @@ from kafka.admin import NewTopic
 
 from tests.cluster.findings import facts, finding
 from topicwarden.cli.audit import Look
-from topicwarden.finding import AuditReport
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories import cleaner
-from topicwarden.sandbox.stories.admin import connected
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.verdict import Verdict
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios import log_cleaner
+from topicwarden.sandbox.scenarios.cluster_settings import connected
 
 DAY_MS = 86_400_000
 YEAR_MS = 365 * DAY_MS
@@ -67,9 +67,9 @@ def emptied(sandbox: Sandbox, servers: list[str], now: int) -> None:
         admin.create_topics([NewTopic(name, 1, 1, topic_configs=CONFIG) for name in TOPICS])
         for name, later in TOPICS.items():
             fill(servers, name, now + YEAR_MS, later, now - 2 * DAY_MS)
-    cleaner.wake(servers)
+    log_cleaner.wake(servers)
     for name in TOPICS:
-        cleaner.wait_until_clean(sandbox, name)
+        log_cleaner.wait_until_clean(sandbox, name)
 
 
 @pytest.fixture(scope="module")

@@ -22,12 +22,12 @@ from tests.contents.transactions import (
     transactional,
     wrong,
 )
-from topicwarden.audit import committed
 from topicwarden.audit.checks import OF_ALL_PARTITIONS
-from topicwarden.cli.audit import Look, Options, auditing
-from topicwarden.finding import AuditReport
-from topicwarden.project import Project
-from topicwarden.verdict import Reading, Verdict
+from topicwarden.audit.scan import committed
+from topicwarden.cli.audit import AuditOptions, Look, auditing
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import ReadScope, Verdict
 
 OF_ANY_TOPIC = (
     "header",
@@ -132,26 +132,26 @@ def test_an_audit_of_what_is_new_counts_as_one_of_everything(
     """
     history = str(tmp_path / "history")
 
-    def audited(since: Reading) -> AuditReport:
-        with auditing(project, "dev", options=Options(history, since)) as look:
+    def audited(since: ReadScope) -> AuditReport:
+        with auditing(project, "dev", options=AuditOptions(history, since)) as look:
             return look((REMEMBERED,))
 
     plain = Producer({"bootstrap.servers": ",".join(servers)})
     aborting, committing = (transactional(servers, f"{REMEMBERED}-{number}") for number in range(2))
     send(plain, REMEMBERED, _past(2 * KINDS), keyless=True)
-    audited(Reading.LAST)
+    audited(ReadScope.LAST)
     send(aborting, REMEMBERED, _past(100), keyless=True)
     send(committing, REMEMBERED, _past(60), keyless=True)
     send(plain, REMEMBERED, _past(40), keyless=True)
-    for report in audited(Reading.LAST), audited(Reading.ALL):
+    for report in audited(ReadScope.LAST), audited(ReadScope.ALL):
         assert counted(report) == expected_of(servers), "while both are open"
     aborting.abort_transaction()
     committing.commit_transaction()
     send(plain, REMEMBERED, _past(3), keyless=True)
-    new = audited(Reading.LAST)
+    new = audited(ReadScope.LAST)
     assert new.notes == []
     assert new.remembered_records > 200
-    for report in new, audited(Reading.ALL):
+    for report in new, audited(ReadScope.ALL):
         assert counted(report) == expected_of(servers), "when both have ended"
 
 

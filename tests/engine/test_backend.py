@@ -8,23 +8,23 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.projects import project_of
-from topicwarden.deploy.engine import Engine
-from topicwarden.problem import Refusal
-from topicwarden.sandbox.install import Toolchain
+from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.model.problem import Refusal
+from topicwarden.toolchain import Toolchain
 
 
 @pytest.fixture
-def engine(tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+def engine(tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PulumiEngine:
     """Of a user who has Pulumi on the PATH, and has set up nothing else."""
     for name in [name for name in os.environ if name.startswith("PULUMI_")]:
         monkeypatch.delenv(name)
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("PATH", f"{tools.pulumi.parent}{os.pathsep}{os.environ['PATH']}")
-    return Engine(project_of(tmp_path / "project", {}), "dev")
+    return PulumiEngine(project_of(tmp_path / "project", {}), "dev")
 
 
-def test_without_a_backend(engine: Engine) -> None:
+def test_without_a_backend(engine: PulumiEngine) -> None:
     with pytest.raises(Refusal) as refused:
         engine.resources()
     said = str(refused.value)
@@ -33,7 +33,7 @@ def test_without_a_backend(engine: Engine) -> None:
     assert "\n" not in said
 
 
-def test_without_a_passphrase(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_passphrase(engine: PulumiEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "state").mkdir()
     monkeypatch.setenv("PULUMI_BACKEND_URL", (tmp_path / "state").as_uri())
     with monkeypatch.context() as patch:
@@ -43,7 +43,7 @@ def test_without_a_passphrase(engine: Engine, tmp_path: Path, monkeypatch: pytes
         engine.preview()
 
 
-def test_without_pulumi(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pulumi(engine: PulumiEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", os.defpath)
     with pytest.raises(Refusal, match=r"pulumi is not on the PATH: `topicwarden sandbox install` installs it"):
         engine.resources()

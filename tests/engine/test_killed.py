@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.projects import borrowing_cache, project_of
-from topicwarden.project import Project
-from topicwarden.sandbox.install import Toolchain, environment
+from topicwarden.model.project import Project
+from topicwarden.toolchain import Toolchain, environment
 
 SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGKILL]
 _PATIENCE_S = 120

@@ -16,9 +16,9 @@ from pulumi.runtime.proto import language_pb2 as rpc
 from pulumi.runtime.proto.language_pb2_grpc import LanguageRuntimeStub
 
 from tests.conftest import REPOSITORY
-from topicwarden.deploy.engine import complaint
-from topicwarden.project import Project
-from topicwarden.sandbox.install import Toolchain, environment
+from topicwarden.deploy.pulumi_engine import complaint
+from topicwarden.model.project import Project
+from topicwarden.toolchain import Toolchain, environment
 
 _FAILED = "Program failed with an unhandled exception:"
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.projects import Shell, borrowing_cache, project_of
-from topicwarden.deploy.adopt import adopt
-from topicwarden.deploy.engine import Engine
-from topicwarden.deploy.state import exported
+from topicwarden.deploy.adoption import adopt
+from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.stack_state import exported
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
-from topicwarden.problem import Refusal
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import Toolchain, environment
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.toolchain import Toolchain, environment
 
 _TOPIC = "{owner: team, partitions: 1, replication_factor: 1, allow: [delete]}\n"
 _NAMES = ("a.v1", "b.v1", "c.v1", "d.v1")
@@ -158,7 +158,7 @@ def test_no_plan_and_no_deletion(dying: Shell, dead: str) -> None:
 @pytest.mark.parametrize("dead", ["killed after some", "exit 0 after some", "_exit 0 after some", "exit 0 after all"])
 def test_nothing_is_adopted(dying: Shell, dead: str) -> None:
     with pytest.raises(Refusal) as refused:
-        adopt(Engine(Project(dying.folder), "dev", dying.variables))
+        adopt(PulumiEngine(Project(dying.folder), "dev", dying.variables))
     expected = {
         "killed after some": "Program exited with non-zero exit code: -9",
         "_exit 0 after some": "nothing was adopted, as the program did not come to its end",
@@ -177,7 +177,7 @@ def test_a_state_that_is_cut_off_is_refused(shell: Shell, tmp_path: Path) -> Non
         real = shutil.which("pulumi", path=path)
         pulumi.write_text(f"#!/bin/sh\n{script.replace('pulumi_real', str(real))}\n")
         pulumi.chmod(0o755)
-        engine = Engine(Project(shell.folder), "dev", {**shell.variables, "PATH": f"{tmp_path}:{path}"})
+        engine = PulumiEngine(Project(shell.folder), "dev", {**shell.variables, "PATH": f"{tmp_path}:{path}"})
         with pytest.raises(Refusal, match=expected):
             exported(engine)
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.projects import Shell, own_cache, project_of
-from topicwarden.change import Consequence, PlanReport, TopicPlan
-from topicwarden.cli.engine import engine_of
+from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.cli.plan import planned
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import Toolchain, environment
-from topicwarden.sandbox.stories import cleaner
+from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios import log_cleaner
+from topicwarden.toolchain import Toolchain, environment
 
 
 @pytest.fixture(scope="package")
@@ -33,7 +33,7 @@ def sandbox(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     sandbox = sandbox_of(project_of(tmp_path_factory.mktemp("sandbox"), {}))
     try:
         sandbox.up(brokers=3)
-        cleaner.wake(sandbox.bootstrap_servers)
+        log_cleaner.wake(sandbox.bootstrap_servers)
         yield sandbox
     finally:
         sandbox.down(remove=True)

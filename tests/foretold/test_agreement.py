@@ -17,11 +17,11 @@ import pytest
 
 from tests.foretold.conftest import Deployment, deployment
 from tests.foretold.test_state import STACK, TOPIC, imported
-from topicwarden.deploy.state import DOMAIN_TYPE, SET_TYPE
+from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories.admin import connected, set_topic
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected, set_topic
+from topicwarden.sandbox.scenarios.writer import writing
 
 ROUNDS = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "3"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED") or random.SystemRandom().randrange(1 << 32))

@@ -12,12 +12,12 @@ import pytest
 
 from tests.foretold.conftest import Deployment, deployment, of, one
 from tests.foretold.test_state import edited
-from topicwarden.change import Action, Weight
-from topicwarden.deploy.state import SET_TYPE
+from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories.admin import connected
-from topicwarden.topic import Allowance
+from topicwarden.model.planned_change import Action, Severity
+from topicwarden.model.topic import Allowance
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected
 
 FILE = "door/lid.v1.yaml"
 
@@ -47,7 +47,7 @@ def resource(door: Deployment) -> dict[str, Any]:
 def test_recreate_takes_one_deploy_and_permits_no_deletion(door: Deployment, cluster: Cluster) -> None:
     before = cluster.snapshot({"lid.v1"}).topics["lid.v1"].id
     door.write({FILE: topic(1, "delete")})
-    assert one(door.plan(), "lid.v1", "destroyed").weight is Weight.REFUSED
+    assert one(door.plan(), "lid.v1", "destroyed").weight is Severity.REFUSED
     assert "lowering partitions from 2 to 1" in door.refused("up --yes --skip-preview")
 
     door.write({FILE: topic(1, "recreate")})
@@ -68,7 +68,7 @@ def test_recreate_takes_one_deploy_and_permits_no_deletion(door: Deployment, clu
 
     door.write({"door/other.yaml": topic().replace("{", "{topic: lid.other, ", 1)})
     door.remove(FILE)
-    assert one(door.plan(), "lid.v1", "destroyed").weight is Weight.REFUSED
+    assert one(door.plan(), "lid.v1", "destroyed").weight is Severity.REFUSED
     assert "no YAML declares it any more" in door.refused("up --yes --skip-preview")
     assert cluster.snapshot({"lid.v1"}).topics["lid.v1"].id == after.id
 
@@ -96,7 +96,7 @@ def test_an_end_that_is_over_permits_nothing(door: Deployment, cluster: Cluster)
     text = (door.project.topics / FILE).read_text()
     door.write({"door/other.yaml": topic().replace("{", "{topic: lid.other, ", 1)})
     door.remove(FILE)
-    assert one(door.plan(), "lid.v1", "destroyed").weight is Weight.REFUSED
+    assert one(door.plan(), "lid.v1", "destroyed").weight is Severity.REFUSED
     assert "no YAML declares it any more" in door.refused("up --yes --skip-preview")
 
     door.remove("door/other.yaml")

@@ -24,20 +24,20 @@ from kafka.admin import (
 
 from tests.cluster.projects import own_cache, project_of
 from tests.guarded import AUTHORIZER
-from topicwarden.audit.spark import spark_session
-from topicwarden.change import TopicPlan, Weight
-from topicwarden.cli.audit import Look, Options, auditing
-from topicwarden.finding import AuditReport
+from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.cli.audit import AuditOptions, Look, auditing
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
-from topicwarden.kafka.patience import patiently
-from topicwarden.plan.deployed import Deployed, DeployedStack
+from topicwarden.kafka.retry import patiently
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.planned_change import Severity, TopicPlan
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.predict import predict
-from topicwarden.policies.check import check
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories.writer import writing
-from topicwarden.verdict import BY_WEIGHT, Verdict
+from topicwarden.policies.check_specs import check
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
 
 HOUR, DAY = 3_600_000, 86_400_000
 _WHOLE = (ResourceType.CLUSTER, "kafka-cluster")
@@ -160,7 +160,10 @@ def _fill(servers: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def look(guarded: Guarded) -> Iterator[Look]:
-    with spark_session(guarded.project, "local[2]"), auditing(guarded.project, "dev", options=Options("none")) as look:
+    with (
+        spark_session(guarded.project, "local[2]"),
+        auditing(guarded.project, "dev", options=AuditOptions("none")) as look,
+    ):
         yield look
 
 
@@ -253,7 +256,7 @@ def plans(guarded: Guarded) -> dict[str, TopicPlan]:
     )
     connection = connect_to(guarded.project, "dev")
     declared = check(project, ["dev"]).declarations["dev"]
-    deployed = DeployedStack({name: Deployed(name, 1, 1, config) for name, config in LIVE.items()})
+    deployed = DeployedStack({name: DeployedTopic(name, 1, 1, config) for name, config in LIVE.items()})
     with open_cluster(connection) as cluster:
         snapshot = cluster.snapshot(expected=LIVE)
         return {plan.topic: plan for plan in predict(cluster, snapshot, declared, deployed)}
@@ -271,7 +274,7 @@ def test_no_plan_gets_milder(guarded: Guarded, foreseen: dict[str, TopicPlan], d
     milder = [
         f"{name}: {found[name].weight if name in found else 'no plan'}, with every right {plan.weight}"
         for name, plan in foreseen.items()
-        if plan.weight is Weight.REFUSED and (name not in found or found[name].weight is not Weight.REFUSED)
+        if plan.weight is Severity.REFUSED and (name not in found or found[name].weight is not Severity.REFUSED)
     ]
     zeros = [
         f"{name} {one.kind}: {key} is 0, with every right {value}: {one.message}"

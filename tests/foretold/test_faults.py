@@ -15,9 +15,9 @@ import pytest
 from tests.foretold.conftest import Deployment, deployment
 from tests.foretold.writing import until
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories.admin import connected
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
 
 KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "3"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED") or random.SystemRandom().randrange(1 << 32))

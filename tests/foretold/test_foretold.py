@@ -12,11 +12,11 @@ from confluent_kafka import Producer
 from tests.cluster.reading import records
 from tests.foretold.conftest import Deployment, deployment, of, one
 from tests.foretold.writing import commit, extents, until
-from topicwarden.change import Action, PlanReport, Weight
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories.admin import set_topic
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.model.planned_change import Action, PlanReport, Severity
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import set_topic
+from topicwarden.sandbox.scenarios.writer import writing
 
 HOUR, DAY = 3_600_000, 86_400_000
 _TOPIC = "{{owner: team, partitions: {partitions}, replication_factor: {factor}, config: {{{config}}}{more}}}\n"
@@ -127,7 +127,7 @@ def test_only_what_changes_is_planned(foretold: PlanReport) -> None:
 def test_a_loss_is_refused_everywhere_until_it_is_allowed(
     deployed: Deployment, foretold: PlanReport, cluster: Cluster
 ) -> None:
-    refused = [plan.topic for plan in foretold.topics if plan.weight is Weight.REFUSED]
+    refused = [plan.topic for plan in foretold.topics if plan.weight is Severity.REFUSED]
     assert refused == ["cache.v1", "keyless.v1", "size.v1", "time.v1", "tombs.v1"]
     live = cluster.snapshot().topics
     for command in ("preview", "up --yes", "up --yes --skip-preview"):
@@ -149,7 +149,7 @@ def test_a_shorter_retention_expires_the_records_foretold(
     ]
     assert {p.first_timestamp for p in cut.partitions} == {now - 3 * DAY}
     assert [(g.group, g.partition, g.records) for g in cut.groups] == [("billing", 0, 6)]
-    assert one(done, "time.v1", "retention-cut").weight is Weight.DANGER
+    assert one(done, "time.v1", "retention-cut").weight is Severity.DANGER
     until(lambda: all(e.start == 10 for e in extents(cluster, "time.v1").values()), "ten records a partition are gone")
     assert {e.end for e in extents(cluster, "time.v1").values()} == {15}
 
@@ -216,7 +216,7 @@ def test_as_many_keys_move_as_was_foretold(foretold: PlanReport, done: PlanRepor
 
 def test_larger_batches_are_refused_as_foretold(foretold: PlanReport, done: PlanReport, servers: list[str]) -> None:
     limit = one(foretold, "batch.v1", "max-message")
-    assert limit.weight is Weight.DANGER
+    assert limit.weight is Severity.DANGER
     assert [p.partition for p in limit.partitions] == [0]
     producer = Producer({"bootstrap.servers": ",".join(servers), "compression.type": "none"})
     refused: list[str] = []
@@ -229,7 +229,7 @@ def test_a_reader_that_lags_misses_deletions_as_foretold(
     foretold: PlanReport, done: PlanReport, servers: list[str], now: int
 ) -> None:
     tombs = one(foretold, "tombs.v1", "tombstones")
-    assert tombs.weight is Weight.REFUSED
+    assert tombs.weight is Severity.REFUSED
     assert tombs.evidence["tombstones"] == 5
     assert [(g.group, g.partition, g.records) for g in tombs.groups] == [("slow", 0, 7)]
 
@@ -272,7 +272,7 @@ def test_partitions_that_would_refuse_writes_do(
         )
         deployed.write({"limits/calm.v1.yaml": topic("retention.ms: 7d, min.insync.replicas: 3", partitions=1)})
         foretold = one(deployed.plan(), "calm.v1", "min-insync")
-        assert foretold.weight is Weight.DANGER
+        assert foretold.weight is Severity.DANGER
         assert foretold.evidence == {"partitions": 1, "before": 1, "after": 3}
         with writing(servers) as writer:
             writer.send("calm.v1", "k", "v")

@@ -10,8 +10,8 @@ from confluent_kafka import Consumer, TopicPartition
 from tests.foretold.conftest import deployment, one
 from tests.foretold.writing import commit, until
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
 
 _TOPIC = "{owner: team, partitions: 1, replication_factor: 3, config: {retention.ms: 7d}}\n"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.foretold.conftest import Deployment, deployment, of, one
-from topicwarden.change import Action, Weight
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories.admin import connected
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.model.planned_change import Action, Severity
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
 
 _ONE = "{owner: team, partitions: 2, replication_factor: 2, config: {retention.ms: 7d}}\n"
 
@@ -37,7 +37,7 @@ def test_a_deletion_takes_two_merges(door: Deployment, cluster: Cluster) -> None
     door.write({"door/kept.v1.yaml": _ONE})
     door.remove("door/door.v1.yaml")
     destroyed = one(door.plan(), "door.v1", "destroyed")
-    assert destroyed.weight is Weight.REFUSED
+    assert destroyed.weight is Severity.REFUSED
     assert destroyed.evidence["records"] == 2
     assert any("creates kept.v1" in reason for reason in destroyed.because)
     for command in ("preview", "up --yes", "up --yes --skip-preview"):
@@ -53,7 +53,7 @@ def test_a_deletion_takes_two_merges(door: Deployment, cluster: Cluster) -> None
     door.pulumi("up --yes --suppress-outputs")
     door.remove("door/door.v1.yaml")
     destroyed = one(door.plan(), "door.v1", "destroyed")
-    assert destroyed.weight is Weight.DANGER
+    assert destroyed.weight is Severity.DANGER
     door.pulumi("up --yes --suppress-outputs")
     assert "door.v1" not in topics(cluster)
     assert "kept.v1" in topics(cluster)
@@ -77,7 +77,7 @@ def test_a_topic_that_is_there_is_adopted_or_refused(
     there = deployment(tmp_path / "there", {})
     there.write({"there/there.v1.yaml": _ONE.replace("7d", "6d")})
     foreign = one(there.plan(), "there.v1", "foreign")
-    assert foreign.weight is Weight.REFUSED
+    assert foreign.weight is Severity.REFUSED
     assert "retention.ms is 604800000, declared 518400000" in there.refused("up --yes --skip-preview")
 
     before = cluster.snapshot({"there.v1"}).topics
@@ -112,7 +112,7 @@ def test_replicas_are_left_to_rebalance_and_land_where_foretold(door: Deployment
 
 def test_more_replicas_than_brokers_are_refused_at_their_line(door: Deployment) -> None:
     door.write({"door/door.v1.yaml": _ONE.replace("factor: 2", "factor: 4")})
-    assert one(door.plan(), "door.v1", "too-few-brokers").weight is Weight.REFUSED
+    assert one(door.plan(), "door.v1", "too-few-brokers").weight is Severity.REFUSED
     assert "topics/door/door.v1.yaml:1:50: door.v1: too few brokers" in door.refused("preview")
 
 

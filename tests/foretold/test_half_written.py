@@ -10,9 +10,9 @@ from threading import Timer
 import pytest
 
 from tests.foretold.conftest import Deployment, deployment
-from topicwarden.deploy import half_written
-from topicwarden.problem import Refusal
-from topicwarden.sandbox.cluster import Sandbox
+from topicwarden.deploy import partial_state
+from topicwarden.model.problem import Refusal
+from topicwarden.sandbox.local_cluster import Sandbox
 
 _PROGRAM = """
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_a_plan_reads_again(door: Deployment) -> None:
 
 
 def test_what_stays_half_written_is_refused(door: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(half_written, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(partial_state, "_PATIENCE_S", 0.0)
     attributes(door).write_text("")
     with pytest.raises(Refusal, match=r"Pulumi's state is half written, and stays so: .*EOF; look at the files"):
         door.plan()

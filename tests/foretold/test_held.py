@@ -11,11 +11,11 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 from tests.foretold.conftest import Deployment, deployment, of
-from topicwarden.change import Action, Weight
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories.admin import connected, set_topic
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.model.planned_change import Action, Severity
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected, set_topic
+from topicwarden.sandbox.scenarios.writer import writing
 
 DAY = 86_400_000
 RAISED, WIDER = "hand/raised.v1.yaml", "hand/wider.v1.yaml"
@@ -47,7 +47,7 @@ def test_it_is_left_until_it_is_declared(hand: Deployment, cluster: Cluster) -> 
         report = hand.plan()
         for name in ("raised.v1", "wider.v1"):
             plan = of(report, name)
-            assert (plan.held, plan.action, plan.weight) == (True, Action.DRIFT, Weight.DANGER)
+            assert (plan.held, plan.action, plan.weight) == (True, Action.DRIFT, Severity.DANGER)
         assert not report.refused
         assert not report.pending
         assert report.engine.ran
@@ -71,7 +71,7 @@ def test_partitions_that_pulumis_state_does_not_know_are_not_taken_away_by_permi
     text = topic("8d").replace("}}\n", "}, allow: [recreate]}\n")
     hand.write({WIDER: text})
     report = hand.plan()
-    assert of(report, "wider.v1").weight is Weight.REFUSED
+    assert of(report, "wider.v1").weight is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
         assert "pulumi refresh" in hand.refused(command)
     assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before
@@ -103,7 +103,7 @@ def test_a_change_that_would_fail_on_partitions_added_by_hand_is_refused_until_a
 ) -> None:
     before = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
     hand.write({WIDER: topic("8d", partitions)})
-    assert of(hand.plan(), "wider.v1").weight is Weight.REFUSED
+    assert of(hand.plan(), "wider.v1").weight is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
         assert "pulumi refresh" in hand.refused(command)
     assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before

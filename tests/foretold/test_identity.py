@@ -13,13 +13,13 @@ from tests.cluster.projects import Shell
 from tests.conftest import REPOSITORY
 from tests.foretold.conftest import Deployment, deployment, of
 from tests.foretold.test_state import edited
-from topicwarden.change import Weight
-from topicwarden.deploy.state import SET_TYPE
+from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.problem import Refusal
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories.admin import connected
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.model.planned_change import Severity
+from topicwarden.model.problem import Refusal
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
 
 FILE = "home/home.v1.yaml"
 TOPIC = "{owner: team, partitions: 2, replication_factor: 2}\n"
@@ -70,7 +70,7 @@ def test_every_danger_is_said_by_pulumi_and_by_the_policy_pack(home: Deployment)
         shutil.copy(REPOSITORY / "policies" / name, folder)
     home.write({FILE: TOPIC.replace("2", "3", 1)})
     plan = of(home.plan(), "home.v1")
-    dangers = [each.message for each in plan.consequences if each.weight is Weight.DANGER]
+    dangers = [each.message for each in plan.consequences if each.weight is Severity.DANGER]
     assert len(dangers) == 1
     for command in (
         "preview --policy-pack policies",

@@ -17,11 +17,11 @@ from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 from tests.cluster.reading import records
 from tests.foretold.conftest import Deployment, deployment, of, one
 from tests.foretold.writing import extents, until
-from topicwarden.change import Action, PlanReport, Weight
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories.admin import connected, set_topic
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.model.planned_change import Action, PlanReport, Severity
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected, set_topic
+from topicwarden.sandbox.scenarios.writer import writing
 
 HOUR, DAY = 3_600_000, 86_400_000
 _KEYS, _RECORDS = 55, 480
@@ -114,7 +114,7 @@ def allowed(deployed: Deployment, refused: PlanReport) -> PlanReport:
 def test_each_way_is_refused_with_its_number(refused: PlanReport, name: str) -> None:
     way = WAYS[name]
     consequence = one(refused, name, way.kind)
-    assert consequence.weight is Weight.REFUSED
+    assert consequence.weight is Severity.REFUSED
     assert f"allow: [{way.word}]" in consequence.remedy
     predicted = consequence.evidence.get("records", 0)
     assert isinstance(predicted, int)
@@ -139,13 +139,13 @@ def test_a_word_for_another_loss_does_not_allow_it(deployed: Deployment, refused
         chosen = {name: way for name, way in WAYS.items() if way.word != word}
         deployed.write({f"ways/{name}.yaml": topic(way.after, f", allow: [{word}]") for name, way in chosen.items()})
         report = deployed.plan()
-        assert {plan.topic for plan in report.topics if plan.weight is Weight.REFUSED} >= chosen.keys()
+        assert {plan.topic for plan in report.topics if plan.weight is Severity.REFUSED} >= chosen.keys()
 
 
 def test_no_more_is_lost_than_was_predicted(
     deployed: Deployment, allowed: PlanReport, servers: list[str], cluster: Cluster
 ) -> None:
-    assert {plan.topic: plan.weight for plan in allowed.topics} == dict.fromkeys(sorted(WAYS), Weight.DANGER)
+    assert {plan.topic: plan.weight for plan in allowed.topics} == dict.fromkeys(sorted(WAYS), Severity.DANGER)
     now = int(time.time() * 1000)
     for number in range(3):  # segments roll on an append only
         with writing(servers) as writer:
@@ -193,15 +193,15 @@ def test_a_partition_that_is_offline_is_not_empty(
     with lost(sandbox, cluster, "offline.v1") as broker:
         project.write({"off/offline.v1.yaml": topic("retention.ms: 1d", factor=1)})
         cut = one(project.plan(), "offline.v1", "retention-cut")
-        assert cut.weight is Weight.REFUSED
+        assert cut.weight is Severity.REFUSED
         assert cut.evidence["partitions not seen"] == 1
         assert any(f"start broker {broker}" in reason for reason in cut.because)
         assert "without a leader" in project.refused("up --yes --skip-preview")
         project.write({"off/offline.v1.yaml": topic("cleanup.policy: compact", factor=1)})
-        assert one(project.plan(), "offline.v1", "compaction").weight is Weight.REFUSED
+        assert one(project.plan(), "offline.v1", "compaction").weight is Severity.REFUSED
         project.remove("off/offline.v1.yaml")
         destroyed = one(project.plan(), "offline.v1", "destroyed")
-        assert destroyed.weight is Weight.REFUSED
+        assert destroyed.weight is Severity.REFUSED
         assert "could not be seen" in destroyed.message
     until(lambda: 0 in extents(cluster, "offline.v1"), "it is back")
     assert extents(cluster, "offline.v1")[0].end - extents(cluster, "offline.v1")[0].start == _RECORDS
@@ -227,11 +227,11 @@ def test_brokers_with_different_defaults_are_judged_by_the_worst(
         project.write({"own/default.v1.yaml": topic("segment.ms: 7d")})
         report = project.plan()
         cut = one(report, "default.v1", "retention-cut")
-        assert cut.weight is Weight.REFUSED
+        assert cut.weight is Severity.REFUSED
         assert cut.evidence["retention.ms after"] == HOUR
         assert cut.evidence["records"] == _RECORDS
         differing = one(report, "default.v1", "broker-defaults")
-        assert differing.weight is Weight.DANGER
+        assert differing.weight is Severity.DANGER
         assert "60d on broker 1, 2; 1h on broker 3" in differing.message
         assert "retention.ms" in project.refused("up --yes --skip-preview")
     finally:

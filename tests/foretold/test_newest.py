@@ -15,15 +15,15 @@ from kafka.protocol.consumer import OffsetSpec
 from tests.cluster.projects import Shell, project_of
 from tests.foretold.conftest import Deployment, one
 from tests.foretold.writing import commit, until
-from topicwarden.change import Weight
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import environment
-from topicwarden.sandbox.install import jars as jar_sets
+from topicwarden.model.planned_change import Severity
+from topicwarden.model.project import Project
 from topicwarden.sandbox.jvm import Jvm
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.toolchain import environment
+from topicwarden.toolchain import jars as jar_sets
 
 REPOSITORY = Path(__file__).parents[2]
 DAY = 86_400_000
@@ -164,7 +164,7 @@ def test_turning_tiered_storage_off_takes_what_is_in_remote_storage_only(servers
     edit(project, {file: topic(off)})
     refused = one(project.plan(), name, "tiered-storage-off")
     begin, local, end = starts(servers, name)
-    assert refused.weight is Weight.REFUSED
+    assert refused.weight is Severity.REFUSED
     assert refused.evidence["records"] == local - begin > 20
     assert "only in remote storage" in project.refused("up --yes --skip-preview")
     edit(project, {file: topic(off, ", allow: [shrink-retention]")})
@@ -181,7 +181,7 @@ def test_a_cut_of_a_tiered_topic_counts_what_is_in_remote_storage(servers: list[
     fill(servers, name, days=3)
     edit(project, {file: topic(_OFFLOADED.format("1d"))})
     cut = one(project.plan(), name, "retention-cut")
-    assert cut.weight is Weight.REFUSED
+    assert cut.weight is Severity.REFUSED
     assert cut.evidence["records"] == 60
     edit(project, {file: topic(_OFFLOADED.format("1d"), ", allow: [shrink-retention]")})
     project.pulumi("up --yes --skip-preview --suppress-outputs")

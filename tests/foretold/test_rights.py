@@ -13,15 +13,15 @@ from kafka.admin import ACLOperation, NewTopic, ResourceType
 
 from tests.cluster.projects import BIN, Shell, borrowing_cache, project_of
 from tests.guarded import AUTHORIZER, permit
-from topicwarden.change import Weight
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
-from topicwarden.plan.deployed import Deployed, DeployedStack
+from topicwarden.model.planned_change import Severity
+from topicwarden.model.project import Project
+from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.predict import predict
-from topicwarden.policies.check import check
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.policies.check_specs import check
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
 
 _DECLARED = "{owner: team, partitions: 1, replication_factor: 1, config: {retention.ms: 1d, cleanup.policy: compact}}"
 
@@ -68,7 +68,7 @@ def test_what_is_hidden_is_named(project: Project, cluster: Cluster) -> None:
 
 
 def test_nothing_is_foretold_of_what_was_not_seen(project: Project, cluster: Cluster) -> None:
-    before = Deployed("", 1, 1, {"retention.ms": str(7 * 86_400_000), "cleanup.policy": "delete"})
+    before = DeployedTopic("", 1, 1, {"retention.ms": str(7 * 86_400_000), "cleanup.policy": "delete"})
     declared = check(project, ["dev"]).declarations["dev"]
     deployed = {held.topic.name: replace(before, name=held.topic.name) for held in declared}
     plans = {
@@ -78,10 +78,10 @@ def test_nothing_is_foretold_of_what_was_not_seen(project: Project, cluster: Clu
     assert [one.kind for one in plans["mute.v1"].consequences] == ["unseen"]
     assert {setting.live for setting in plans["mute.v1"].settings} == {None}
     (compaction,) = [one for one in plans["sealed.v1"].consequences if one.kind == "compaction"]
-    assert compaction.weight is Weight.REFUSED
+    assert compaction.weight is Severity.REFUSED
     assert compaction.measured.startswith("the records could not be read (Read on the topic)")
     (hidden,) = [one for one in plans["hidden.v1"].consequences if one.kind == "unseen"]
-    assert hidden.weight is Weight.REFUSED
+    assert hidden.weight is Severity.REFUSED
     assert "do not tell whether the topic exists" in hidden.message
 
 

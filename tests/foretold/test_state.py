@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from tests.foretold.conftest import Deployment, deployment, one
-from topicwarden.change import Weight
-from topicwarden.deploy.state import DOMAIN_TYPE, SET_TYPE
+from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories.admin import connected
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.model.planned_change import Severity
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
 
 TOPIC = "kafka:index/topic:Topic"
 STACK = "urn:pulumi:dev::topicwarden"
@@ -67,7 +67,7 @@ def assert_refused_until_forgotten(held: Deployment, cluster: Cluster, topic: st
     """Everything refuses, nothing is touched, and the remedy in the message works."""
     before = cluster.snapshot({"held.v1", "stray.v1"}).topics
     duplicate = one(held.plan(), topic, "duplicate")
-    assert duplicate.weight is Weight.REFUSED
+    assert duplicate.weight is Severity.REFUSED
     assert held.shell.topicwarden("plan", "--stack", "dev").returncode == 1
     for command in ("preview", "up --yes", "up --yes --skip-preview", "up --yes --skip-preview --refresh"):
         output = " ".join(held.refused(command).split())
@@ -111,7 +111,7 @@ def test_a_registered_resource_that_holds_another_topic(held: Deployment, cluste
 
     edited(held, edit)
     before = cluster.snapshot({"held.v1", "stray.v1"}).topics
-    assert one(held.plan(), "stray.v1", "duplicate").weight is Weight.REFUSED
+    assert one(held.plan(), "stray.v1", "duplicate").weight is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
         assert "stray.v1: Pulumi's state holds the topic under another URN" in held.refused(command)
     assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
@@ -126,7 +126,7 @@ def test_a_resource_that_is_pending_deletion(held: Deployment, cluster: Cluster,
 
     edited(held, edit)
     before = cluster.snapshot({"held.v1", "stray.v1"}).topics
-    assert one(held.plan(), "held.v1", "duplicate").weight is Weight.REFUSED
+    assert one(held.plan(), "held.v1", "duplicate").weight is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
         assert "held.v1: Pulumi's state holds a resource of the topic that is pending" in held.refused(command)
     assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from confluent_kafka import Consumer, TopicPartition
 
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.snapshot import Extent
+from topicwarden.kafka.snapshot import PartitionExtent
 
 
 def commit(servers: Sequence[str], group: str, offsets: Mapping[tuple[str, int], int]) -> None:
@@ -20,7 +20,7 @@ def commit(servers: Sequence[str], group: str, offsets: Mapping[tuple[str, int],
         consumer.close()
 
 
-def extents(cluster: Cluster, topic: str) -> Mapping[int, Extent]:
+def extents(cluster: Cluster, topic: str) -> Mapping[int, PartitionExtent]:
     return cluster.snapshot({topic}).topics[topic].extents
 
 

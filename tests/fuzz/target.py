@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from topicwarden.policies.check import check
-from topicwarden.project import Project
+from topicwarden.model.project import Project
+from topicwarden.policies.check_specs import check
 
 SEEDS = Path(__file__).parents[1]
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.target import judged, project_in, seeds
-from topicwarden.project import Project
+from topicwarden.model.project import Project
 
 KEYS = ("topic", "partitions", "replication_factor", "config", "contents", "stacks", "allow", "rules", "waivers", "key")
 SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=12), st.sampled_from(KEYS))

@@ -12,14 +12,14 @@ import pytest
 
 from tests.policies.test_examples import TODAY
 from tests.specs.lines import STACKS
-from topicwarden.deploy.gate import Gate, stack_of
-from topicwarden.policies.check import check
+from topicwarden.deploy.policy_gate import PolicyGate, stack_of
+from topicwarden.model.problem import Level
+from topicwarden.model.project import Project
+from topicwarden.policies.check_specs import check
 from topicwarden.policies.rules import RULES, STACK_RULES
-from topicwarden.problem import Level
-from topicwarden.project import Project
-from topicwarden.sandbox.install import environment
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import Declaration, resolve
+from topicwarden.toolchain import environment
 
 REPOSITORY = Path(__file__).parents[2]
 EXAMPLES = REPOSITORY / "tests" / "policies"
@@ -49,7 +49,7 @@ def inputs(held: Declaration) -> dict[str, Any]:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
 def test_the_gate_and_the_check_agree(case: Path, tmp_path: Path) -> None:
     project = project_of(case, tmp_path)
-    gate = Gate(project, TODAY)
+    gate = PolicyGate(project, TODAY)
     expressions = {held.expression.id for held in gate.policy.expressions}
     judged_by_rules = {*RULES, *STACK_RULES, *expressions}
     for stack in project.stack_names():

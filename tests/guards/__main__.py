@@ -18,7 +18,7 @@ from tests.guards.draw import TOPICS, Chance
 from tests.guards.runner import Run, Tally, Violation
 from tests.guards.scenario import Scenario
 from tests.guards.shrink import shrink
-from topicwarden.problem import Refusal
+from topicwarden.model.problem import Refusal
 
 _TROUBLE = (OSError, AssertionError, KafkaError, KafkaException, subprocess.TimeoutExpired, Refusal)
 """What ends one scenario only; it is counted, and the run does not pass."""

@@ -20,8 +20,8 @@ from tests.foretold.writing import commit
 from tests.guards.scenario import Settings
 from tests.soundness.logs import Log, read_logs
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.files import cleaner_checkpoint
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.log_files import cleaner_checkpoint
 
 T = TypeVar("T")
 

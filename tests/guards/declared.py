@@ -12,11 +12,11 @@ from typing import Any
 
 from tests.cluster.projects import Shell, project_of
 from tests.guards.scenario import Allow, Configure, Layer, RemoveFile, RenameFile, Resize, RestoreFile, TopicStart
-from topicwarden.change import PlanReport
 from topicwarden.cli.plan import planned
-from topicwarden.deploy.engine import TOPIC_TYPE, Engine
-from topicwarden.sandbox.install import environment
-from topicwarden.topic import Allowance, Permit
+from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine
+from topicwarden.model.planned_change import PlanReport
+from topicwarden.model.topic import Allowance, Permission
+from topicwarden.toolchain import environment
 
 STACK = "dev"
 
@@ -29,7 +29,7 @@ class DeclaredTopic:
     partitions: int
     replication_factor: int
     config: dict[str, str]
-    permits: tuple[Permit, ...]
+    permits: tuple[Permission, ...]
     stack_config: dict[str, str] = field(default_factory=dict)
     present: bool = True
 
@@ -76,7 +76,7 @@ class ProjectFiles:
         state = root / "state"
         state.mkdir()
         self.shell = Shell(root, {**environment(self.project), "PULUMI_BACKEND_URL": state.as_uri()})
-        self._engine = Engine(self.project, STACK, self.shell.variables)
+        self._engine = PulumiEngine(self.project, STACK, self.shell.variables)
         self.write()
         made = self.pulumi("stack", "init", STACK, stack=False)
         assert made.returncode == 0, made.stderr
@@ -162,7 +162,7 @@ class ProjectFiles:
         return f"urn:pulumi:{STACK}::topicwarden::{chain}::{topic}"
 
 
-def _permit(permit: Permit) -> Any:
+def _permit(permit: Permission) -> Any:
     return {"change": permit.change.value, "until": str(permit.until)} if permit.until else permit.change.value
 
 

@@ -32,8 +32,8 @@ from tests.guards.scenario import (
     Verb,
     Write,
 )
-from topicwarden.plan.effects import EFFECTS
-from topicwarden.topic import Allowance, Permit
+from topicwarden.model.topic import Allowance, Permission
+from topicwarden.plan.setting_effects import EFFECTS
 
 TOPICS: Final = 12
 """Topics of one project: as many sequences."""
@@ -142,7 +142,7 @@ class Chance:
         self._factors[name], self._partitions[name] = factor, draw.choice((1, 2, 2))
         compacted = "compact" in (config.get("cleanup.policy") or "")
         writes = () if draw.random() < 0.1 else (self._write(name, compacted, large="segment.bytes" in config),)
-        permits = (Permit(draw.choice(list(Allowance))),) if draw.random() < 0.3 else ()
+        permits = (Permission(draw.choice(list(Allowance))),) if draw.random() < 0.3 else ()
         folder = draw.choice(FOLDERS)
         settings = tuple(sorted(config.items()))
         return TopicStart(name, folder, self._partitions[name], factor, settings, permits, writes)
@@ -233,7 +233,7 @@ class Chance:
             ordered = [word for word in Allowance if word not in words]
         if kind == "some":
             ordered = ordered[:1]
-        return [Allow(topic, tuple(Permit(word, _EXPIRED if kind == "expired" else None) for word in ordered))]
+        return [Allow(topic, tuple(Permission(word, _EXPIRED if kind == "expired" else None) for word in ordered))]
 
     def _remove(self, topic: str) -> list[Action]:
         if self._random.random() < 0.3:
@@ -246,7 +246,7 @@ class Chance:
         words = draw.sample(list(Allowance), draw.randint(0, 2))
         if draw.random() < 0.5:
             words = [Allowance.DELETE]
-        return [Allow(topic, tuple(Permit(word, _EXPIRED if draw.random() < 0.2 else None) for word in words))]
+        return [Allow(topic, tuple(Permission(word, _EXPIRED if draw.random() < 0.2 else None) for word in words))]
 
     def _by_hand(self, topic: str) -> list[Action]:
         draw = self._random

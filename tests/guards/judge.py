@@ -9,9 +9,9 @@ from typing import Final
 from tests.guards.cleanup import removable
 from tests.guards.cluster import TopicState
 from tests.guards.scenario import Command, Verb
-from topicwarden.change import Consequence, PlanReport, Weight
-from topicwarden.plan.effects import EFFECTS, Effect, Harm, Risk, amount
-from topicwarden.topic import Allowance
+from topicwarden.model.planned_change import Consequence, PlanReport, Severity
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk, amount
 
 PERMITS: Final[Mapping[str, frozenset[Allowance]]] = {
     "destroyed": frozenset({Allowance.DELETE, Allowance.RECREATE}),
@@ -117,7 +117,7 @@ def _destroyed(
     elif "replace" in command.per_topic and name in command.topics:
         if name not in before.deletable and not (predicted and Allowance.RECREATE in allowed):
             yield Fault("replaced", name, f"`{command}` recreated it, and no deployed YAML allows that; {records}")
-    elif predicted is None or predicted.weight is not Weight.DANGER:
+    elif predicted is None or predicted.weight is not Severity.DANGER:
         yield Fault("destroyed", name, f"`{command}`; the plan said {_shown(predicted)}; {records}")
     elif name in before.declared and Allowance.RECREATE not in allowed:
         yield Fault("destroyed", name, f"`{command}` recreated it without `allow: [recreate]`; {records}")
@@ -135,7 +135,7 @@ def _records(name: str, was: TopicState, now_is: TopicState, before: Before, jud
     }
     lost = was.kept_records - now_is.records - by_policy
     found = [one for kind in _TAKES_RECORDS for one in _consequences(before.plan, name, kind)]
-    dangers = [one for one in found if one.weight is Weight.DANGER]
+    dangers = [one for one in found if one.weight is Severity.DANGER]
     allowed = before.allowed.get(name, frozenset())
     permitted = [one for one in dangers if PERMITS[one.kind] & allowed]
     predicted = sum(_bound(one, was) for one in permitted)
@@ -180,18 +180,18 @@ def _weaker(was: TopicState, now_is: TopicState) -> Iterator[Weakening]:
             yield Weakening(f"replicas of partition {number}", str(state.replicas), str(replicas), kinds)
     for name, effect in EFFECTS.items():
         old, new = was.config.get(name), now_is.config.get(name)
-        if old is None or new is None or old == new or not {Harm.RECORDS, Harm.DURABILITY} & {*effect.harms}:
+        if old is None or new is None or old == new or not {DataLoss.RECORDS, DataLoss.DURABILITY} & {*effect.harms}:
             continue
         if _riskier(name, effect, old, new) and _counts(name, was, now_is):
             yield Weakening(name, old, new, frozenset(kind.strip() for kind in effect.consequence.split(",")))
 
 
-def _riskier(name: str, effect: Effect, old: str, new: str) -> bool:
-    if effect.risk is Risk.ADDED:
+def _riskier(name: str, effect: SettingEffect, old: str, new: str) -> bool:
+    if effect.risk is SettingRisk.ADDED:
         return bool(_policies(new) - _policies(old))
-    if effect.risk is Risk.ANY:
+    if effect.risk is SettingRisk.ANY:
         return new == "CreateTime"
-    if effect.risk in (Risk.HIGHER, Risk.TRUE):
+    if effect.risk in (SettingRisk.HIGHER, SettingRisk.TRUE):
         return amount(name, new) > amount(name, old)
     return amount(name, new) < amount(name, old)
 
@@ -224,7 +224,7 @@ def _unpermitted(name: str, weaker: Iterable[Weakening], before: Before) -> Iter
         told = f"{one.what} went from {one.before} to {one.after}"
         if not found:
             yield Fault("weaker-silently", name, f"{told}; the plan said nothing of {sorted(one.kinds)}")
-        elif all(each.weight is Weight.DANGER and not _permitted(each, allowed) for each in found):
+        elif all(each.weight is Severity.DANGER and not _permitted(each, allowed) for each in found):
             yield Fault("weaker-unpermitted", name, f"{told}; the plan said {_said(found)}; allowed {sorted(allowed)}")
 
 

@@ -27,9 +27,9 @@ from tests.guards.scenario import (
     Verb,
     Write,
 )
-from topicwarden.change import Engine, PlanReport, Weight
-from topicwarden.problem import Refusal
-from topicwarden.topic import Allowance, Permit
+from topicwarden.model.planned_change import PlanReport, PreviewResult, Severity
+from topicwarden.model.problem import Refusal
+from topicwarden.model.topic import Allowance, Permission
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class Run:
         for command in commands:
             done = self._files.pulumi(*command)
             if done.returncode == 0:
-                refused = [] if plan is None else [one.topic for one in plan.topics if one.weight is Weight.REFUSED]
+                refused = [] if plan is None else [one.topic for one in plan.topics if one.weight is Severity.REFUSED]
                 self._violated(number, " ".join(command), Fault("disagree", ", ".join(refused), f"accepted {said}"))
             self._stop_at_traceback(number, command, done.stdout + done.stderr)
 
@@ -259,10 +259,10 @@ class Run:
             return
         edited = self._files.topics
         for one in plan.topics:
-            if one.weight is not Weight.REFUSED or one.topic not in edited:
+            if one.weight is not Severity.REFUSED or one.topic not in edited:
                 continue
             if one.topic in step.repaired:
-                edited[one.topic].permits = tuple(map(Permit, Allowance))
+                edited[one.topic].permits = tuple(map(Permission, Allowance))
             elif one.topic in copied.topics:
                 edited[one.topic] = copied.topics[one.topic]
         self._files.write()
@@ -341,7 +341,7 @@ def _left_out(name: str, command: Command) -> bool:
 def empty_plan() -> PlanReport:
     """Return a plan that says that nothing changes."""
     return PlanReport(
-        topicwarden="", stack="dev", cluster_id=None, taken_at=0, topics=[], unchanged=0, engine=Engine(ran=True)
+        topicwarden="", stack="dev", cluster_id=None, taken_at=0, topics=[], unchanged=0, engine=PreviewResult(ran=True)
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from topicwarden.topic import Permit
+from topicwarden.model.topic import Permission
 
 Settings = tuple[tuple[str, str | None], ...]
 """Kafka's configurations by name; None unsets one."""
@@ -43,7 +43,7 @@ class Allow:
     """Replace the permits in the YAML."""
 
     topic: str
-    permits: tuple[Permit, ...]
+    permits: tuple[Permission, ...]
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class TopicStart:
     partitions: int
     replication_factor: int
     config: Settings
-    permits: tuple[Permit, ...]
+    permits: tuple[Permission, ...]
     writes: tuple[Write, ...]
 
 
@@ -235,7 +235,7 @@ class Scenario:
             yield f"step {number}: {step.command}{down}; after a refusal permits for {repaired}"
 
 
-def shown(permits: Iterable[Permit]) -> list[str]:
+def shown(permits: Iterable[Permission]) -> list[str]:
     return [permit.change.value + (f" until {permit.until}" if permit.until else "") for permit in permits]
 
 

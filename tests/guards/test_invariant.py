@@ -15,10 +15,10 @@ from tests.guards.runner import Violation
 from tests.guards.scenario import Command, Verb
 from tests.guards.shrink import shrink
 from tests.soundness.logs import Log, Segment
-from topicwarden.change import Action, Consequence, Engine, PlanReport, TopicPlan, Weight
-from topicwarden.plan.effects import EFFECTS
-from topicwarden.sandbox.files import Batch, Entry
-from topicwarden.topic import Allowance
+from topicwarden.model.planned_change import Action, Consequence, PlanReport, PreviewResult, Severity, TopicPlan
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.setting_effects import EFFECTS
+from topicwarden.sandbox.log_files import LogBatch, LogRecord
 
 NOW = int(time.time() * 1000)
 CONFIG = {
@@ -42,9 +42,10 @@ def segment(base: int, age: int, *keys: str | None, size: int = 1000) -> Segment
     """A closed or active segment of one batch."""
     stamp = NOW - age
     entries = tuple(
-        Entry(base + number, stamp, None if key is None else key.encode(), b"v", ()) for number, key in enumerate(keys)
+        LogRecord(base + number, stamp, None if key is None else key.encode(), b"v", ())
+        for number, key in enumerate(keys)
     )
-    batch = Batch(base, base + len(keys) - 1, size, stamp, False, -1, False, None, entries)
+    batch = LogBatch(base, base + len(keys) - 1, size, stamp, False, -1, False, None, entries)
     return Segment(base, size, (batch,))
 
 
@@ -68,7 +69,7 @@ def before(
         taken_at=NOW,
         topics=[TopicPlan(topic="t", action=Action.UPDATE, consequences=list(consequences))],
         unchanged=0,
-        engine=Engine(ran=True),
+        engine=PreviewResult(ran=True),
     )
     deletable = frozenset({"t"} if deployed else ())
     return Before({"t": was}, plan, {"t": frozenset(allowed)}, deletable, frozenset(), frozenset({"t"}))
@@ -79,7 +80,7 @@ def kinds(known: Before, after: TopicState | None, command: Command | None = Non
     return [fault.kind for fault in result.faults]
 
 
-def cut(records: int, kind: str = "retention-cut", weight: Weight = Weight.DANGER) -> Consequence:
+def cut(records: int, kind: str = "retention-cut", weight: Severity = Severity.DANGER) -> Consequence:
     return Consequence(kind=kind, weight=weight, message="", evidence={"records": records})
 
 
@@ -100,7 +101,7 @@ def test_a_predicted_and_permitted_loss_is_no_fault() -> None:
         (before(FULL), ["lost-silently", "weaker-silently"]),
         (before(FULL, cut(2)), ["lost-unpermitted", "weaker-unpermitted"]),
         (before(FULL, cut(2), allowed=(Allowance.COMPACT,)), ["lost-unpermitted", "weaker-unpermitted"]),
-        (before(FULL, cut(2, weight=Weight.NOTE), allowed=SHRINK), ["lost-unpermitted"]),
+        (before(FULL, cut(2, weight=Severity.NOTE), allowed=SHRINK), ["lost-unpermitted"]),
         (before(FULL, cut(1), allowed=SHRINK), ["underestimated"]),
     ],
 )
@@ -145,7 +146,7 @@ def test_an_underestimated_deletion_is_a_fault() -> None:
 )
 def test_less_durability_is_a_fault_unless_it_was_predicted_and_permitted(after: TopicState, kind: str) -> None:
     assert kinds(before(FULL), after) == ["weaker-silently"]
-    announced = Consequence(kind=kind, weight=Weight.DANGER, message="")
+    announced = Consequence(kind=kind, weight=Severity.DANGER, message="")
     assert kinds(before(FULL, announced), after) == ["weaker-unpermitted"]
     assert kinds(before(FULL, announced, allowed=tuple(PERMITS[kind])), after) == []
 

@@ -30,8 +30,8 @@ from tests.guards.scenario import (
     Verb,
     Write,
 )
-from topicwarden.sandbox.install import Toolchain
-from topicwarden.topic import Allowance, Permit
+from topicwarden.model.topic import Allowance, Permission
+from topicwarden.toolchain import Toolchain
 
 SEED = os.environ.get("GUARDS_SEED", "20261122")
 SEQUENCES = int(os.environ.get("GUARDS_SEQUENCES", "6"))
@@ -60,7 +60,7 @@ def test_nothing_is_lost_without_a_word(cluster: HurriedCluster, tmp_path: Path)
 
 
 def permit(topic: str, word: Allowance) -> Allow:
-    return Allow(topic, (Permit(word),))
+    return Allow(topic, (Permission(word),))
 
 
 TARGETED = Command(Verb.UP, (), "--target", ("gc-1",))

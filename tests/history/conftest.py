@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.projects import own_cache, project_of
-from topicwarden.audit.spark import spark_session
+from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import Toolchain
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.toolchain import Toolchain
 
 BROKEN = {
     "log.cleaner.enable": "false",

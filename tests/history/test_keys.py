@@ -8,12 +8,12 @@ import pytest
 from kafka.admin import NewTopic
 
 from tests.cluster.findings import facts
-from topicwarden.audit import ranges
-from topicwarden.cli.audit import Options, auditing
-from topicwarden.finding import TopicFacts
-from topicwarden.project import Project
-from topicwarden.sandbox.stories.admin import connected
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.audit.scan import offset_ranges
+from topicwarden.cli.audit import AuditOptions, auditing
+from topicwarden.model.finding import TopicFacts
+from topicwarden.model.project import Project
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
 
 TOPIC, KEYS = "k.keys", 200_000
 
@@ -32,7 +32,7 @@ def whole(project: Project, servers: list[str]) -> Iterator[TopicFacts]:
 
 
 def audited(project: Project) -> TopicFacts:
-    with auditing(project, "dev", options=Options("none")) as look:
+    with auditing(project, "dev", options=AuditOptions("none")) as look:
         return facts(look((TOPIC,)), TOPIC)
 
 
@@ -44,6 +44,6 @@ def test_every_key_is_counted_once_though_most_of_them_are_spilled(whole: TopicF
 def test_keys_that_spark_brings_together_of_several_tasks_are_the_same(
     project: Project, whole: TopicFacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranges, "MOST_OFFSETS", 10_000)
-    monkeypatch.setattr(ranges, "_FAIR", 0.3)
+    monkeypatch.setattr(offset_ranges, "MOST_OFFSETS", 10_000)
+    monkeypatch.setattr(offset_ranges, "_FAIR", 0.3)
     assert audited(project) == whole

@@ -10,18 +10,18 @@ from kafka import TopicPartition
 from kafka.admin import NewTopic
 
 from tests.cluster.findings import facts, finding
-from topicwarden.audit.bounds import Bounds
-from topicwarden.audit.request import Request
+from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
-from topicwarden.audit.slices import Slice
-from topicwarden.audit.spark import spark_session
-from topicwarden.cli.audit import Options, auditing
-from topicwarden.finding import AuditReport
+from topicwarden.audit.scan.partition_reads import PartitionRead
+from topicwarden.audit.scan.read_limits import ReadLimits
+from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.connection import connect_to
-from topicwarden.project import Project
-from topicwarden.sandbox.stories.admin import connected
-from topicwarden.sandbox.stories.writer import writing
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import Verdict
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
 
 TOPIC, RECORDS = "w.records", 10_000
 EMPTY_AT = 9_000
@@ -40,14 +40,16 @@ def servers_filled(servers: list[str]) -> Iterator[list[str]]:
         admin.delete_topics([TOPIC])
 
 
-def audited(project: Project, bounds: Bounds) -> AuditReport:
-    with auditing(project, "dev", options=Options("none", bounds=bounds)) as look:
+def audited(project: Project, bounds: ReadLimits) -> AuditReport:
+    with auditing(project, "dev", options=AuditOptions("none", bounds=bounds)) as look:
         return look((TOPIC,))
 
 
-@pytest.mark.parametrize("bounds", [Bounds(sample=0.25), Bounds(max_records=RECORDS // 4)], ids=["sample", "max"])
+@pytest.mark.parametrize(
+    "bounds", [ReadLimits(sample=0.25), ReadLimits(max_records=RECORDS // 4)], ids=["sample", "max"]
+)
 def test_a_part_is_the_newest_and_weakens_what_is_said(
-    project: Project, servers_filled: list[str], bounds: Bounds
+    project: Project, servers_filled: list[str], bounds: ReadLimits
 ) -> None:
     report = audited(project, bounds)
     assert report.coverage == pytest.approx(0.25)
@@ -66,7 +68,7 @@ def test_a_part_is_the_newest_and_weakens_what_is_said(
 
 def test_a_rate_is_kept_to_and_progress_told_meanwhile(project: Project, servers_filled: list[str]) -> None:
     shares: list[float] = []
-    request = Request("dev", connect_to(project, "dev"), (), (TOPIC,), bounds=Bounds(rate=RECORDS * 405 // 4))
+    request = AuditRequest("dev", connect_to(project, "dev"), (), (TOPIC,), bounds=ReadLimits(rate=RECORDS * 405 // 4))
     with spark_session(project) as spark:
         assert audit(spark, request, shares.append).scan_seconds > 2.5
     assert shares == sorted(shares)
@@ -75,12 +77,12 @@ def test_a_rate_is_kept_to_and_progress_told_meanwhile(project: Project, servers
 
 
 @dataclass(frozen=True)
-class Meanwhile(Bounds):
+class Meanwhile(ReadLimits):
     """Deletes records when the snapshot has been taken and nothing has been read yet."""
 
     servers: tuple[str, ...] = ()
 
-    def applied(self, parts: Iterable[Slice]) -> list[Slice]:
+    def applied(self, parts: Iterable[PartitionRead]) -> list[PartitionRead]:
         with connected(self.servers) as admin:
             admin.delete_records({TopicPartition(TOPIC, 0): 1_234, TopicPartition(TOPIC, 1): 7})
         return super().applied(parts)

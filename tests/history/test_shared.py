@@ -18,10 +18,10 @@ from pyspark.sql.types import StructType
 
 from tests.conftest import REPOSITORY
 from topicwarden.audit import run
-from topicwarden.audit.history.store import Part, Store, Unreadable
-from topicwarden.cli.audit import Options, auditing
-from topicwarden.problem import Refusal
-from topicwarden.project import Project
+from topicwarden.audit.history.store import HistoryPart, HistoryStore, Unreadable
+from topicwarden.cli.audit import AuditOptions, auditing
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
 
 OWN = "file:///proc/self/cwd/history"
 """A folder of each process: Spark starts each executor in a working directory of its own."""
@@ -107,10 +107,10 @@ def test_a_disk_that_all_share_is_used(found: Found) -> None:
     assert list((found.folder / "shared").glob("v3/probe/*")) == []
 
 
-class _Cut(Store):
+class _Cut(HistoryStore):
     """A store whose files go between the write and the read-back, as on a disk that is cleared meanwhile."""
 
-    def read(self, folder: str, parts: Iterable[Part], schema: str | StructType, within: str = "") -> DataFrame:
+    def read(self, folder: str, parts: Iterable[HistoryPart], schema: str | StructType, within: str = "") -> DataFrame:
         parts = list(parts)
         for part in parts:
             for file in Path(self.path(folder, part.name).removeprefix("file:")).glob("*.parquet"):
@@ -130,10 +130,10 @@ def test_a_part_that_cannot_be_read_back_is_not_complete(project: Project, tmp_p
 def test_an_audit_refuses_before_it_scans(
     project: Project, servers: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(Store, "shared", lambda _: False)
+    monkeypatch.setattr(HistoryStore, "shared", lambda _: False)
     monkeypatch.setattr(run, "gather", lambda *_: pytest.fail("it was scanned"))
     with (
-        auditing(project, "dev", options=Options(str(tmp_path / "history"))) as look,
+        auditing(project, "dev", options=AuditOptions(str(tmp_path / "history"))) as look,
         pytest.raises(Refusal) as refused,
     ):
         look(())

@@ -10,16 +10,16 @@ from kafka import TopicPartition
 from kafka.admin import NewTopic
 
 from tests.cluster.findings import facts
-from topicwarden.audit import ranges
-from topicwarden.audit.history import held, keys
-from topicwarden.cli.audit import Options, auditing
-from topicwarden.finding import AuditReport, TopicFacts
-from topicwarden.project import Project
-from topicwarden.sandbox.stories.admin import connected
-from topicwarden.sandbox.stories.writer import Writer, writing
-from topicwarden.verdict import Reading
+from topicwarden.audit.history import key_store, stored_partitions
+from topicwarden.audit.scan import offset_ranges
+from topicwarden.cli.audit import AuditOptions, auditing
+from topicwarden.model.finding import AuditReport, TopicFacts
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import ReadScope
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import Writer, writing
 
-Audit = Callable[[Reading], AuditReport]
+Audit = Callable[[ReadScope], AuditReport]
 COMPACTED, EVENTS = "l.compacted", "l.events"
 RECORDS, MORE = 30_000, 300
 KEYS = 12_000
@@ -40,8 +40,8 @@ def audit(project: Project, servers: list[str], history: str) -> Audit:
     with writing(servers) as writer:
         fill(writer, 0, RECORDS)
 
-    def look(since: Reading) -> AuditReport:
-        with auditing(project, "dev", options=Options(history, since)) as audited:
+    def look(since: ReadScope) -> AuditReport:
+        with auditing(project, "dev", options=AuditOptions(history, since)) as audited:
             return audited(("l.*",))
 
     return look
@@ -69,11 +69,13 @@ def test_it_reads_what_is_new_and_says_what_a_full_audit_says(
     audit: Audit, servers: list[str], monkeypatch: pytest.MonkeyPatch, small: bool
 ) -> None:
     if small:  # several tasks read of each partition, and keys are looked for in several lots
-        monkeypatch.setattr(ranges, "MOST_OFFSETS", 2_000)
-        monkeypatch.setattr(ranges, "_FAIR", 0.3)
-        monkeypatch.setattr(keys, "MOST_LOOKED_FOR", 10_000)
-    monkeypatch.setattr(held, "MOST_PARTS", 2)  # so that the second round brings parts together, and the last one all
-    first = audit(Reading.LAST)
+        monkeypatch.setattr(offset_ranges, "MOST_OFFSETS", 2_000)
+        monkeypatch.setattr(offset_ranges, "_FAIR", 0.3)
+        monkeypatch.setattr(key_store, "MOST_LOOKED_FOR", 10_000)
+    monkeypatch.setattr(
+        stored_partitions, "MOST_PARTS", 2
+    )  # so that the second round brings parts together, and the last one all
+    first = audit(ReadScope.LAST)
     assert first.scanned_records == 2 * RECORDS
     assert any("read in full" in note for note in first.notes)
     written = RECORDS
@@ -81,7 +83,7 @@ def test_it_reads_what_is_new_and_says_what_a_full_audit_says(
         with writing(servers) as writer:
             fill(writer, written, more)
         written += more
-        new, every = audit(Reading.LAST), audit(Reading.ALL)
+        new, every = audit(ReadScope.LAST), audit(ReadScope.ALL)
         assert new.notes == []
         assert new.scanned_records == 2 * more
         assert new.scanned_records + new.remembered_records == every.scanned_records
@@ -92,13 +94,13 @@ def test_it_reads_what_is_new_and_says_what_a_full_audit_says(
 
 
 def test_what_retention_took_since_is_no_longer_counted(audit: Audit, servers: list[str]) -> None:
-    audit(Reading.LAST)
+    audit(ReadScope.LAST)
     with connected(servers) as admin:
         admin.delete_records({TopicPartition(EVENTS, 0): 9_000, TopicPartition(EVENTS, 1): 3})
     for _ in range(2):  # the second one knows a log that begins in the middle of a block
         with writing(servers) as writer:
             fill(writer, RECORDS, MORE)
-        new, every = audit(Reading.LAST), audit(Reading.ALL)
+        new, every = audit(ReadScope.LAST), audit(ReadScope.ALL)
         assert new.notes == []
         assert new.scanned_records < 3 * 8_192
         assert counted(facts(new, EVENTS)) == counted(facts(every, EVENTS))

@@ -15,14 +15,14 @@ from kafka.errors import TopicAlreadyExistsError
 
 from tests.cluster.findings import finding
 from tests.history.conftest import MENDED
-from topicwarden.cli.audit import Options, auditing
-from topicwarden.finding import AuditReport, Settled
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories.admin import connected
-from topicwarden.sandbox.stories.cleaner import wait_until_clean
-from topicwarden.sandbox.stories.writer import writing
-from topicwarden.verdict import Verdict
+from topicwarden.cli.audit import AuditOptions, auditing
+from topicwarden.model.finding import AuditReport, SettledFinding
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import Verdict
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.log_cleaner import wait_until_clean
+from topicwarden.sandbox.scenarios.writer import writing
 
 QUICK = {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.01"}
 LAGGING = {"segment.ms": "100", "max.compaction.lag.ms": "500", "min.cleanable.dirty.ratio": "0.99"}
@@ -94,7 +94,7 @@ def looks(
 ) -> Iterator[Looks]:
     for name in TOPICS:
         create(servers, name)
-    options = Options(history=str(tmp_path_factory.mktemp("looks")))
+    options = AuditOptions(history=str(tmp_path_factory.mktemp("looks")))
     with auditing(project, "dev", options=options) as look:
         empty = look(("h.*",))
         for topic in ("h.ratio", "h.lag", "h.cut", "h.time"):
@@ -136,7 +136,7 @@ def verdict(report: AuditReport, topic: str, check: str) -> Verdict:
     return finding(report, topic, check).verdict
 
 
-def settled(report: AuditReport, topic: str, check: str) -> Settled:
+def settled(report: AuditReport, topic: str, check: str) -> SettledFinding:
     (found,) = (one for one in report.settled if (one.topic, one.check) == (topic, check))
     return found
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.import_.test_foreign import HERE, cases, source
-from topicwarden.specs.foreign import Imported, Source, read_all
-from topicwarden.specs.nodes import KeyPath
+from topicwarden.specs.convert import ConversionResult, SourceFile, read_all
+from topicwarden.specs.yaml_nodes import KeyPath
 
 YAML = [case for case in cases("good") if not case.name.startswith("describe") and source(case).documents]
 STRUCTURED = [case for case in YAML if isinstance(source(case).documents[0].value, dict)]
@@ -39,7 +39,7 @@ def mappings(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
         yield from mappings(item, (*path, key))
 
 
-def output(imported: Imported) -> str:
+def output(imported: ConversionResult) -> str:
     """Everything that a person sees of an import: the topics with their comments, the problems and the notes."""
     problems = [problem.message for problem in (*imported.problems, *imported.notes)]
     topics = [f"{one.topic.name} {dict(one.topic.config)} {' '.join(one.comments)}" for one in imported.topics]
@@ -52,7 +52,7 @@ def _name(value: dict[str, Any]) -> str | None:
     return topic or (metadata.get("name") if isinstance(metadata, dict) else value.get("name"))
 
 
-def named(path: KeyPath, documents: list[Any], imported: Imported) -> bool:
+def named(path: KeyPath, documents: list[Any], imported: ConversionResult) -> bool:
     """Whether a field is named, or what holds it: a field, or a whole resource by its name."""
     seen = output(imported)
     if str(path[-1]) in seen:
@@ -84,7 +84,7 @@ def test_an_unknown_field_is_named_wherever_it_is(case: Path, data: st.DataObjec
     target[key] = data.draw(VALUES)
     as_json = file.suffix in (".json", ".tfstate")
     text = json.dumps(documents[0]) if as_json else yaml.safe_dump_all(documents, sort_keys=data.draw(st.booleans()))
-    imported = read_all([Source(file.name, text.encode())])
+    imported = read_all([SourceFile(file.name, text.encode())])
     assert named((*where, key), documents, imported), f"{where}\n{text}\n{output(imported)}"
 
 
@@ -92,7 +92,7 @@ def test_an_unknown_field_is_named_wherever_it_is(case: Path, data: st.DataObjec
 def test_a_comment_is_named_by_its_line(case: Path) -> None:
     plain = source(case)
     lines = plain.text.rstrip("\n").split("\n")
-    commented = Source(plain.file, "\n".join([*lines, "# planted"]).encode())
+    commented = SourceFile(plain.file, "\n".join([*lines, "# planted"]).encode())
     assert f"line {len(lines) + 1}" in output(read_all([commented]))
 
 
@@ -114,7 +114,7 @@ def test_an_unknown_part_of_a_description_is_named(case: Path, data: st.DataObje
         key = key.lower()
     else:
         lines.insert(number, {"line": f"some {key} words", "word": key, "row": f"  {key} | {SECRET} "}[kind])
-    imported = read_all([Source(plain.file, "\n".join(lines).encode())])
+    imported = read_all([SourceFile(plain.file, "\n".join(lines).encode())])
     seen = output(imported)
     # A topic that is left out, or a line that is refused, is named as a whole.
     above = [found[1] for line in lines[: number + 1] if (found := re.match(r"\s*Topic: ?([\w.-]+)", line))]
@@ -137,6 +137,6 @@ def test_other_variables_are_named_without_their_values(case: Path, data: st.Dat
     before = data.draw(st.sampled_from(["", "export ", "ENV ", "  "]))
     kind = data.draw(st.sampled_from(["variable", "comment", "words"]))
     lines.insert(number, {"variable": f"{before}{key}={SECRET}", "comment": f"# {key}", "words": f"a {key}"}[kind])
-    seen = output(read_all([Source(plain.file, "\n".join(lines).encode())]))
+    seen = output(read_all([SourceFile(plain.file, "\n".join(lines).encode())]))
     assert (key if kind == "variable" else f"line {number + 1}") in seen
     assert SECRET not in seen

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from topicwarden.problem import Problem
+from topicwarden.model.problem import Problem
+from topicwarden.specs.convert import FORMATS, SourceFile, read_all
 from topicwarden.specs.fix import fixed
-from topicwarden.specs.foreign import FORMATS, Source, read_all
-from topicwarden.specs.load import Loaded
+from topicwarden.specs.load import LoadedSpecs
 from topicwarden.specs.write import draft
 
 HERE = Path(__file__).parent
@@ -20,9 +20,9 @@ def cases(kind: str) -> list[Path]:
     return sorted((HERE / kind).iterdir())
 
 
-def source(case: Path) -> Source:
+def source(case: Path) -> SourceFile:
     [file] = [path for path in case.iterdir() if path.name != EXPECTED]
-    return Source(file.name, file.read_bytes())
+    return SourceFile(file.name, file.read_bytes())
 
 
 def notes(problems: tuple[Problem, ...]) -> str:
@@ -34,7 +34,7 @@ def test_good_files_become_the_yaml_that_a_person_would_have_written(case: Path,
     read = read_all([source(case)])
     assert read.problems == ()
     comments = {one.topic.name: one.comments for one in read.topics}
-    made = draft([one.topic for one in read.topics], Loaded((), {}, ("dev",), ()), None, (), comments=comments)
+    made = draft([one.topic for one in read.topics], LoadedSpecs((), {}, ("dev",), ()), None, (), comments=comments)
     assert made.refused == {}
     files = "".join(f"== {file.path}\n{file.text}" for file in made.files)
     assert files + notes(read.notes) == (case / EXPECTED).read_text()
@@ -76,6 +76,6 @@ def test_a_topic_of_two_files_is_told_with_both_places() -> None:
 
 def test_a_note_counts_comments_that_are_too_many_to_list() -> None:
     strimzi = source(HERE / "good" / "strimzi")
-    commented = Source(strimzi.file, strimzi.data + b"# more\n" * 1000)
+    commented = SourceFile(strimzi.file, strimzi.data + b"# more\n" * 1000)
     [note] = [note for note in read_all([commented]).notes if "comments" in note.message]
     assert note.message.endswith(", and 980 more lines")

@@ -10,8 +10,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from topicwarden.deploy.locks import Holder, holders, past_lost_locks
-from topicwarden.problem import Refusal
+from topicwarden.deploy.backend_locks import LockHolder, holders, past_lost_locks
+from topicwarden.model.problem import Refusal
 
 SAID = """error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete \
 the lock file with `pulumi cancel`.
@@ -27,16 +27,16 @@ def gone() -> int:
 
 def test_the_holder_is_read() -> None:
     [holder] = holders(SAID.format(host="build-7", pid=20023))
-    assert holder == Holder("ci", "build-7", 20023, "2026-11-21T06:26:42Z")
+    assert holder == LockHolder("ci", "build-7", 20023, "2026-11-21T06:26:42Z")
     assert holders("error: no stack named 'dev' found") == ()
 
 
 def test_only_a_process_of_this_machine_can_be_known_to_be_gone() -> None:
     here = socket.gethostname()
-    assert Holder("ci", here, gone(), "").lost
-    assert not Holder("ci", "another", gone(), "").lost
+    assert LockHolder("ci", here, gone(), "").lost
+    assert not LockHolder("ci", "another", gone(), "").lost
     # The number is of a process again, which is no Pulumi.
-    assert Holder("ci", here, os.getpid(), "").lost
+    assert LockHolder("ci", here, os.getpid(), "").lost
 
 
 def test_a_lock_of_another_machine_is_never_ended() -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from topicwarden.cli.importing.place import place
-from topicwarden.problem import Refusal
+from topicwarden.importing.write_files import place
+from topicwarden.model.problem import Refusal
 from topicwarden.specs.write import NewFile
 
 FILES = (

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from topicwarden.model.topic import Topic
 from topicwarden.specs import configs
 from topicwarden.specs.fix import fixed
-from topicwarden.specs.load import Loaded, load
+from topicwarden.specs.load import LoadedSpecs, load
 from topicwarden.specs.resolve import resolve
 from topicwarden.specs.write import NewFile, draft
-from topicwarden.topic import Topic
 
 STACKS = ("dev", "prod")
-EMPTY = Loaded((), {}, STACKS, ())
+EMPTY = LoadedSpecs((), {}, STACKS, ())
 
 
-def project(folder: Path, files: dict[str, str]) -> Loaded:
+def project(folder: Path, files: dict[str, str]) -> LoadedSpecs:
     for name, text in files.items():
         path = folder / "topics" / name
         path.parent.mkdir(parents=True, exist_ok=True)

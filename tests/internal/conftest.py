@@ -18,14 +18,14 @@ from tests.cluster.projects import own_cache, project_of
 from tests.conftest import REPOSITORY
 from topicwarden.cli.audit import auditing
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.finding import AuditReport
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import Toolchain, jars
-from topicwarden.sandbox.stories import connect, streams
-from topicwarden.sandbox.stories.admin import connected, set_topic
-from topicwarden.sandbox.stories.application import Application
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios import connect, streams
+from topicwarden.sandbox.scenarios.cluster_settings import connected, set_topic
+from topicwarden.sandbox.scenarios.java_application import JavaApplication
+from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.toolchain import Toolchain, jars
 
 BROKER = {
     "log.cleaner.enable": "false",
@@ -83,8 +83,8 @@ def looks(
     with auditing(project, "dev") as look:
         transact(servers, "word.lines", [])
         with (
-            streams.counting(servers, Application(tools.java, class_path, home / "streams")),
-            connect.reading_a_file(servers, Application(tools.java, class_path, home / "connect")),
+            streams.counting(servers, JavaApplication(tools.java, class_path, home / "streams")),
+            connect.reading_a_file(servers, JavaApplication(tools.java, class_path, home / "connect")),
         ):
             healthy = look(())
         spoil(servers)

@@ -9,23 +9,23 @@ import pytest
 from tests.audit.subjects import HORIZON, internal, subject, with_brokers
 from tests.audit.test_two_looks import DEAD, DIRTY, Log, seen_empty
 from topicwarden.audit.checks import CHECKS, READS_RECORDS
-from topicwarden.audit.following import Following
-from topicwarden.audit.heads import MOST_BYTES, MOST_OFFSETS, heads
-from topicwarden.audit.internal import KAFKAS, Role, recognised
-from topicwarden.audit.judging import judge
-from topicwarden.audit.ranges import Range
-from topicwarden.audit.slices import Slice
-from topicwarden.audit.subject import Judgement, Read, Subject
-from topicwarden.kafka.groups import Group
-from topicwarden.kafka.snapshot import Extent
-from topicwarden.topic import INTERNAL_TOPICS
-from topicwarden.verdict import Verdict
+from topicwarden.audit.collect.cluster_context import GroupFollowing
+from topicwarden.audit.collect.internal_topics import KAFKAS, InternalRole, recognised
+from topicwarden.audit.judge import judge
+from topicwarden.audit.scan.internal_limits import MOST_BYTES, MOST_OFFSETS, heads
+from topicwarden.audit.scan.offset_ranges import OffsetRange
+from topicwarden.audit.scan.partition_reads import PartitionRead
+from topicwarden.audit.subject import AuditedTopic, CheckResult, ReadRecords
+from topicwarden.kafka.consumer_groups import ConsumerGroup
+from topicwarden.kafka.snapshot import PartitionExtent
+from topicwarden.model.topic import INTERNAL_TOPICS
+from topicwarden.model.verdict import Verdict
 
 GROUPS = "__consumer_offsets"
 FAIL, PASS, UNDECIDABLE = Verdict.FAIL, Verdict.PASS, Verdict.UNDECIDABLE
 
 
-def judged(check: str, of: Subject) -> list[Judgement]:
+def judged(check: str, of: AuditedTopic) -> list[CheckResult]:
     return list(CHECKS[check].judge(of)) if CHECKS[check].applies(of) else []
 
 
@@ -65,9 +65,9 @@ def test_fewer_replicas_than_min_insync_replicas_refuse_nothing() -> None:
 def test_a_partition_of_a_terabyte_is_undecidable_beside_small_ones() -> None:
     of = internal(GROUPS, settings={"segment.bytes": str(100 << 20)})
     assert of.live
-    sizes = {number: Extent(0, 10, 10, None, None, 20 << 20) for number in range(49)}
+    sizes = {number: PartitionExtent(0, 10, 10, None, None, 20 << 20) for number in range(49)}
     assert judged("internal-size", replace(of, live=replace(of.live, extents=sizes))) == []
-    grown = {**sizes, 49: Extent(0, 10, 10, None, None, 952_000_000_000)}
+    grown = {**sizes, 49: PartitionExtent(0, 10, 10, None, None, 952_000_000_000)}
     (found,) = judged("internal-size", replace(of, live=replace(of.live, extents=grown)))
     assert (found.verdict, found.partitions) == (UNDECIDABLE, (49,))
 
@@ -79,36 +79,36 @@ def test_what_may_not_be_read_is_said_once_and_not_passed() -> None:
 
 
 def test_groups_that_may_be_hidden_are_said() -> None:
-    of = replace(subject(), following=Following(complete=False))
+    of = replace(subject(), following=GroupFollowing(complete=False))
     assert [one.verdict for one in judged("group-lag", of)] == [UNDECIDABLE]
-    assert judged("group-lag", replace(of, following=Following())) == []
+    assert judged("group-lag", replace(of, following=GroupFollowing())) == []
 
 
 def test_a_committed_offset_of_a_topic_that_the_member_no_longer_reads_is_undecidable() -> None:
     of = subject()
     assert of.live
-    live = replace(of.live, extents={0: Extent(50, 100, 100, None, None, None)})
+    live = replace(of.live, extents={0: PartitionExtent(50, 100, 100, None, None, None)})
     for assigned, verdict in ((frozenset({("t", 0)}), FAIL), (frozenset({("other", 0)}), UNDECIDABLE)):
-        group = Group("g", "Stable", 1, {("t", 0): 20}, assigned)
-        (found,) = judged("group-lag", replace(of, live=live, following=Following((group,), {0: 100})))
+        group = ConsumerGroup("g", "Stable", 1, {("t", 0): 20}, assigned)
+        (found,) = judged("group-lag", replace(of, live=live, following=GroupFollowing((group,), {0: 100})))
         assert found.verdict is verdict
 
 
 @pytest.mark.parametrize(
     ("name", "keys", "role", "certain"),
     [
-        ("mm2-offsets.east.internal", [b'["c",{"p":1}]'], Role.CONNECT_OFFSETS, True),
+        ("mm2-offsets.east.internal", [b'["c",{"p":1}]'], InternalRole.CONNECT_OFFSETS, True),
         ("orders-status", [b"status-task-x-0", b"order-7"], None, False),
-        ("eu-connect-configs", [], Role.CONNECT_CONFIGS, False),
+        ("eu-connect-configs", [], InternalRole.CONNECT_CONFIGS, False),
         ("orders-status", [], None, False),
-        ("shop-KTABLE-FK-JOIN-subscription-response-topic", [], Role.REPARTITION, True),
-        ("shop-v2-store-changelog", [], Role.CHANGELOG, True),
-        ("shopping-store-changelog", [], Role.CHANGELOG, False),
+        ("shop-KTABLE-FK-JOIN-subscription-response-topic", [], InternalRole.REPARTITION, True),
+        ("shop-v2-store-changelog", [], InternalRole.CHANGELOG, True),
+        ("shopping-store-changelog", [], InternalRole.CHANGELOG, False),
         *((name, [], role, True) for name, role in KAFKAS.items()),
     ],
 )
-def test_recognition(name: str, keys: list[bytes], role: Role | None, certain: bool) -> None:
-    applications = [Group("shop", "Empty", 0, streams=True), Group("shopping", "Empty", 0)]
+def test_recognition(name: str, keys: list[bytes], role: InternalRole | None, certain: bool) -> None:
+    applications = [ConsumerGroup("shop", "Empty", 0, streams=True), ConsumerGroup("shopping", "Empty", 0)]
     found = recognised([name], applications, {name: keys} if keys else {}).get(name)
     assert (found and found.role, bool(found and found.certain)) == (role, certain)
 
@@ -124,8 +124,8 @@ def test_every_topic_that_kafka_keeps_for_itself_has_a_role_but_the_one_that_no_
 def test_of_an_endless_log_the_head_is_read_and_the_borders_lie_within(size: int | None, offsets: int) -> None:
     of, horizon = internal(GROUPS).live, replace(HORIZON, rolled=10**11, cleanable=10**11, lagging=5)
     assert of
-    whole = Slice(Range(0, GROUPS, 0, 7, 7 + 10**10), True, horizon)
-    live = replace(of, extents={0: Extent(7, 7 + 10**10, 7 + 10**10, None, None, size)})
+    whole = PartitionRead(OffsetRange(0, GROUPS, 0, 7, 7 + 10**10), True, horizon)
+    live = replace(of, extents={0: PartitionExtent(7, 7 + 10**10, 7 + 10**10, None, None, size)})
     (head,) = heads([whole], {GROUPS: live})
     assert head.range.end == 7 + offsets
     if head != whole:
@@ -139,8 +139,8 @@ def test_of_an_endless_log_the_head_is_read_and_the_borders_lie_within(size: int
 )
 def test_what_lies_behind_the_head_counts_as_dirty_but_for_a_segment(size: int, lag: str, proven: bool) -> None:
     class Head(Log):
-        def subject(self) -> Subject:
-            return replace(super().subject(), reading={0: Read(0, 100, 0)})
+        def subject(self) -> AuditedTopic:
+            return replace(super().subject(), reading={0: ReadRecords(0, 100, 0)})
 
     log: Log = Head(
         dict.fromkeys(range(100), 5),

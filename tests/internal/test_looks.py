@@ -6,9 +6,9 @@ import pytest
 
 from tests.cluster.findings import finding
 from tests.internal.conftest import LAG, NAME_ALONE, NOT_CONNECTS, Looks
-from topicwarden.finding import Finding
-from topicwarden.sandbox.stories import connect, streams
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import Finding
+from topicwarden.model.verdict import Verdict
+from topicwarden.sandbox.scenarios import connect, streams
 
 CONNECTS = (connect.CONFIGS, connect.OFFSETS, connect.STATUS)
 STREAMS = (streams.CHANGELOG, streams.REPARTITION, streams.WINDOWED)

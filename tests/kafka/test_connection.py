@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from topicwarden.kafka.connection import connect_to
-from topicwarden.problem import Refusal
-from topicwarden.project import Project
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
 
 
 def project(folder: Path, settings: str) -> Project:

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from kafka.errors import GroupAuthorizationFailedError
 
-from topicwarden.kafka import groups as kafka_groups
+from topicwarden.kafka import consumer_groups as kafka_groups
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.groups import read_groups
+from topicwarden.kafka.consumer_groups import read_groups
 
 
 class Listing:

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from topicwarden.kafka.connection import Connection
-from topicwarden.sandbox.install import Toolchain
+from topicwarden.toolchain import Toolchain
 
 READER = Path(__file__).with_name("ReadJaas.java")
 NAMED = [

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from topicwarden.change import Weight
-from topicwarden.kafka.snapshot import LiveTopic, Replicas, Snapshot
-from topicwarden.plan.change import changes
+from topicwarden.kafka.snapshot import LiveTopic, PartitionReplicas, Snapshot
+from topicwarden.model.planned_change import Severity
+from topicwarden.model.topic import Allowance, Permission, Topic
 from topicwarden.plan.consequences import drift, unseen
-from topicwarden.plan.deployed import Deployed, DeployedStack
-from topicwarden.plan.evidence import Evidence
-from topicwarden.specs.nodes import Document
+from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
+from topicwarden.plan.plan_evidence import PlanEvidence
+from topicwarden.plan.topic_change import changes
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.sheet import Places
-from topicwarden.topic import Allowance, Permit, Topic
+from topicwarden.specs.validated_document import SettingLocations
+from topicwarden.specs.yaml_nodes import YamlFile
 
 ON_TOPIC, DEFAULT = "DYNAMIC_TOPIC_CONFIG", "DEFAULT_CONFIG"
 
@@ -38,11 +38,13 @@ def test_only_what_somebody_set_is_drift(
     def config(value: str | None) -> dict[str, str]:
         return {} if value is None else {"retention.ms": value}
 
-    topic = LiveTopic(Topic("t", 1, 1, config(live)), "id", {"retention.ms": source}, (Replicas(0, 1, (1,), (1,)),), {})
+    topic = LiveTopic(
+        Topic("t", 1, 1, config(live)), "id", {"retention.ms": source}, (PartitionReplicas(0, 1, (1,), (1,)),), {}
+    )
     snapshot = Snapshot("c", 0, {1: None}, {}, {"t": topic})
-    held = Declaration(Topic("t", 1, 1, config(declared)), Places(Document("topics/t.yaml"), (), {}))
-    found = changes([held], DeployedStack({"t": Deployed("t", 1, 1, config(deployed))}), snapshot)
-    said = [one.kind for change in found for one in drift.evaluate(change, Evidence(snapshot))]
+    held = Declaration(Topic("t", 1, 1, config(declared)), SettingLocations(YamlFile("topics/t.yaml"), (), {}))
+    found = changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, config(deployed))}), snapshot)
+    said = [one.kind for change in found for one in drift.evaluate(change, PlanEvidence(snapshot))]
     assert said == (["drift"] if by_hand else [])
 
 
@@ -51,29 +53,35 @@ def test_a_replication_throttle_is_no_change_whether_a_refresh_has_read_it_or_no
     config = {"leader.replication.throttled.replicas": "0:1"}
     sources = dict.fromkeys(config, ON_TOPIC)
     snapshot = Snapshot(
-        "c", 0, {1: None}, {}, {"t": LiveTopic(Topic("t", 1, 1, config), "id", sources, (Replicas(0, 1, (1,), (1,)),))}
+        "c",
+        0,
+        {1: None},
+        {},
+        {"t": LiveTopic(Topic("t", 1, 1, config), "id", sources, (PartitionReplicas(0, 1, (1,), (1,)),))},
     )
-    held = Declaration(Topic("t", 1, 1), Places(Document("topics/t.yaml"), (), {}))
-    assert changes([held], DeployedStack({"t": Deployed("t", 1, 1, deployed)}), snapshot) == ()
+    held = Declaration(Topic("t", 1, 1), SettingLocations(YamlFile("topics/t.yaml"), (), {}))
+    assert changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, deployed)}), snapshot) == ()
 
 
-@pytest.mark.parametrize(("retention", "weight"), [("1", Weight.DANGER), ("2", Weight.REFUSED)])
-def test_a_topic_that_somebody_deleted_is_not_changed(retention: str, weight: Weight) -> None:
+@pytest.mark.parametrize(("retention", "weight"), [("1", Severity.DANGER), ("2", Severity.REFUSED)])
+def test_a_topic_that_somebody_deleted_is_not_changed(retention: str, weight: Severity) -> None:
     """The provider cannot update it: the deploy would fail halfway."""
     snapshot = Snapshot("c", 0, {1: None}, {}, {})
-    held = Declaration(Topic("t", 1, 1, {"retention.ms": retention}), Places(Document("topics/t.yaml"), (), {}))
-    (change,) = changes([held], DeployedStack({"t": Deployed("t", 1, 1, {"retention.ms": "1"})}), snapshot)
-    (found,) = drift.evaluate(change, Evidence(snapshot))
+    held = Declaration(
+        Topic("t", 1, 1, {"retention.ms": retention}), SettingLocations(YamlFile("topics/t.yaml"), (), {})
+    )
+    (change,) = changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, {"retention.ms": "1"})}), snapshot)
+    (found,) = drift.evaluate(change, PlanEvidence(snapshot))
     assert (found.kind, found.weight) == ("missing", weight)
-    assert ("fail" in found.because[0]) == (weight is Weight.REFUSED)
+    assert ("fail" in found.because[0]) == (weight is Severity.REFUSED)
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-@pytest.mark.parametrize("allow", [frozenset[Permit](), frozenset({Permit(Allowance.DELETE)})])
-def test_a_topic_that_no_broker_shows_is_not_taken_for_gone(hidden: bool, allow: frozenset[Permit]) -> None:
+@pytest.mark.parametrize("allow", [frozenset[Permission](), frozenset({Permission(Allowance.DELETE)})])
+def test_a_topic_that_no_broker_shows_is_not_taken_for_gone(hidden: bool, allow: frozenset[Permission]) -> None:
     snapshot = Snapshot("c", 0, {1: None}, {}, {}, hidden=frozenset({"t"} if hidden else ()))
-    deployed = Deployed("t", 1, 1, {}, Topic("t", 1, 1, allow=allow), "topics/t.yaml")
+    deployed = DeployedTopic("t", 1, 1, {}, Topic("t", 1, 1, allow=allow), "topics/t.yaml")
     (change,) = changes([], DeployedStack({"t": deployed}), snapshot)
     rules = [rule for rule in (drift, unseen) if rule.needs(change, 0) is not None]
-    found = [(one.kind, one.weight) for rule in rules for one in rule.evaluate(change, Evidence(snapshot))]
-    assert found == ([] if allow else [("unseen" if hidden else "missing", Weight.REFUSED)])
+    found = [(one.kind, one.weight) for rule in rules for one in rule.evaluate(change, PlanEvidence(snapshot))]
+    assert found == ([] if allow else [("unseen" if hidden else "missing", Severity.REFUSED)])

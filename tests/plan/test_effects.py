@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from topicwarden.plan.consequences import CONSEQUENCES
-from topicwarden.plan.effects import EFFECTS, Effect, Risk, lowered, riskiest, safest
-from topicwarden.plan.page import CHANGES
+from topicwarden.plan.guards_page import CHANGES
+from topicwarden.plan.setting_effects import EFFECTS, SettingEffect, SettingRisk, lowered, riskiest, safest
 from topicwarden.specs.configs import definitions, kafka_lines
 
 
@@ -24,12 +24,12 @@ def test_no_row_is_of_a_setting_that_does_not_exist() -> None:
 
 
 @pytest.mark.parametrize("effect", [*EFFECTS.values(), *CHANGES.values()])
-def test_every_danger_names_its_consequence(effect: Effect) -> None:
+def test_every_danger_names_its_consequence(effect: SettingEffect) -> None:
     text = "".join(Path(inspect.getfile(rule.evaluate)).read_text() for rule in CONSEQUENCES.values())
     for kind in effect.consequence.replace(", and that of the setting", "").split(", "):
         assert not kind or kind.startswith("(") or f'kind="{kind}"' in text, kind
-    assert bool(effect.harms) == (effect.risk is not Risk.NONE)
-    assert effect.why or effect.risk is Risk.NONE
+    assert bool(effect.harms) == (effect.risk is not SettingRisk.NONE)
+    assert effect.why or effect.risk is SettingRisk.NONE
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import pytest
 
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
-from topicwarden.plan.deployed import Deployed, DeployedStack
-from topicwarden.plan.identity import check_cluster
-from topicwarden.problem import Refusal
-from topicwarden.topic import Topic
+from topicwarden.model.problem import Refusal
+from topicwarden.model.topic import Topic
+from topicwarden.plan.cluster_identity import check_cluster
+from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 
 
 def judged(
@@ -19,7 +19,7 @@ def judged(
     return check_cluster(
         "prod",
         Connection(("localhost:1",), sandbox=sandbox, moved_to=moved_to),
-        DeployedStack({"t": Deployed("t", 1, 1, {})}, before),
+        DeployedStack({"t": DeployedTopic("t", 1, 1, {})}, before),
         Snapshot(now, 0, {}, {}, live),
     )
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topicwarden.kafka.snapshot import Extent, LiveTopic, Replicas, Snapshot
-from topicwarden.plan.durability import Durability, durability_after, durability_now, received, seconds, sent
-from topicwarden.plan.placement import Placement, place, settled, wait_for_lagging
-from topicwarden.specs.nodes import Document
+from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.model.topic import Topic
+from topicwarden.plan.placement.durability import Durability, durability_after, durability_now, received, seconds, sent
+from topicwarden.plan.placement.replica_placement import ReplicaPlacement, place, settled, wait_for_lagging
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.sheet import Places
-from topicwarden.topic import Topic
+from topicwarden.specs.validated_document import SettingLocations
+from topicwarden.specs.yaml_nodes import YamlFile
 
 NAME = "orders.v1"
 ABC = {1: "a", 2: "b", 3: "c"}
@@ -26,8 +26,8 @@ PAIRS = {1: "a", 2: "a", 3: "b", 4: "b"}
 
 def declared(factor: int) -> Declaration:
     path = ("replication_factor",)
-    own = Document("topics/orders.v1.yaml", values={path: (2, 21)})
-    return Declaration(Topic(NAME, 1, factor), Places(own, [(own, ())], {path: factor}))
+    own = YamlFile("topics/orders.v1.yaml", values={path: (2, 21)})
+    return Declaration(Topic(NAME, 1, factor), SettingLocations(own, [(own, ())], {path: factor}))
 
 
 def live(
@@ -36,17 +36,19 @@ def live(
     states = []
     for number, brokers in enumerate(replicas):
         synced = tuple(b for b in brokers if b not in lost and (in_sync is None or b in in_sync))
-        states.append(Replicas(number, next(iter(synced), None), brokers, tuple(sorted(synced))))
+        states.append(PartitionReplicas(number, next(iter(synced), None), brokers, tuple(sorted(synced))))
     factor = min(map(len, replicas))
     topic = Topic(NAME, len(states), factor, {"min.insync.replicas": "2"})
-    return LiveTopic(topic, "id", {}, tuple(states), {n: Extent(0, 9, 9, 1, 8, 1000) for n in range(len(states))})
+    return LiveTopic(
+        topic, "id", {}, tuple(states), {n: PartitionExtent(0, 9, 9, 1, 8, 1000) for n in range(len(states))}
+    )
 
 
 def snapshot(topic: LiveTopic, racks: Mapping[int, str | None]) -> Snapshot:
     return Snapshot("cluster", 0, racks, {}, {topic.topic.name: topic})
 
 
-def after(placed: Placement) -> dict[int, tuple[int, ...]]:
+def after(placed: ReplicaPlacement) -> dict[int, tuple[int, ...]]:
     return {move.partition: move.after for move in placed.moves}
 
 
@@ -131,7 +133,7 @@ def test_without_a_leader_nothing_is_moved() -> None:
 
 def test_a_reassignment_under_way_is_judged_by_where_it_leads() -> None:
     now = snapshot(live((1, 2, 3)), ABC)
-    assert place([declared(2)], settled(now, {(NAME, 0): (1, 2)})) == Placement()
+    assert place([declared(2)], settled(now, {(NAME, 0): (1, 2)})) == ReplicaPlacement()
 
 
 def test_what_a_placement_means() -> None:
@@ -160,7 +162,7 @@ def clusters(draw: st.DrawFn) -> tuple[Snapshot, int]:
     return snapshot(replace(topic, replicas=synced), alive), draw(st.integers(1, len(alive)))
 
 
-def _part(state: Replicas) -> st.SearchStrategy[tuple[int, ...]]:
+def _part(state: PartitionReplicas) -> st.SearchStrategy[tuple[int, ...]]:
     others = [broker for broker in state.in_sync if broker != state.leader]
     kept = st.frozensets(st.sampled_from(others)) if others else st.just(frozenset[int]())
     return kept.map(lambda some: tuple(sorted({*some, *([] if state.leader is None else [state.leader])})))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from topicwarden.change import Action, TopicPlan, Weight
-from topicwarden.plan.steps import TopicStep, with_unpredicted
+from topicwarden.model.planned_change import Action, Severity, TopicPlan
+from topicwarden.plan.engine_steps import TopicStep, with_unpredicted
 
 
-def weight(action: Action | None, op: str, live: bool = True) -> Weight | None:
+def weight(action: Action | None, op: str, live: bool = True) -> Severity | None:
     plans = [] if action is None else [TopicPlan(topic="t", action=action)]
     found = with_unpredicted(plans, [TopicStep("t", op, "urn")], {"t"} if live else set())
     return found[0].weight if found else None
@@ -32,19 +32,19 @@ def test_what_is_predicted_passes(action: Action, op: str) -> None:
 @pytest.mark.parametrize("op", ["delete", "delete-replaced", "replace", "update", "discard", "import-replacement"])
 @pytest.mark.parametrize("action", [None, Action.DRIFT, Action.MOVE, Action.CREATE, Action.ADOPT])
 def test_anything_else_is_refused(action: Action | None, op: str) -> None:
-    assert weight(action, op) is Weight.REFUSED
+    assert weight(action, op) is Severity.REFUSED
 
 
 @pytest.mark.parametrize(
     ("action", "op"), [(Action.UPDATE, "delete-replaced"), (Action.RECREATE, "delete"), (Action.DELETE, "replace")]
 )
 def test_a_deletion_of_another_kind_is_refused(action: Action, op: str) -> None:
-    assert weight(action, op) is Weight.REFUSED
+    assert weight(action, op) is Severity.REFUSED
 
 
 def test_creating_what_is_not_there_takes_nothing_away() -> None:
     assert weight(Action.DRIFT, "create-replacement", live=False) is None
-    assert weight(None, "delete", live=False) is Weight.REFUSED
+    assert weight(None, "delete", live=False) is Severity.REFUSED
 
 
 def test_the_refusal_names_the_step_and_the_resource_and_comes_once() -> None:

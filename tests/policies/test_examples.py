@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.specs.lines import STACKS
-from topicwarden.policies.check import check
-from topicwarden.project import Project
+from topicwarden.model.project import Project
+from topicwarden.policies.check_specs import check
 
 HERE = Path(__file__).parent
 TODAY = date(2026, 6, 1)

@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from topicwarden.model.problem import Level
+from topicwarden.model.project import Project
+from topicwarden.model.topic import Contents, RecordRequirement, Topic
 from topicwarden.policies import expressions
-from topicwarden.policies.file import load_policy
-from topicwarden.policies.judge import judge_topics
+from topicwarden.policies.judge_topics import judge_topics
 from topicwarden.policies.policy import Policy
+from topicwarden.policies.policy_file import load_policy
 from topicwarden.policies.rule import Rule, StackRule
 from topicwarden.policies.rules import BY_SHAPE, RULES, STACK_RULES
-from topicwarden.policies.view import needs, view
-from topicwarden.problem import Level
-from topicwarden.project import Project
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.model import ContentsSpec
-from topicwarden.topic import Contents, Requirement, Topic
+from topicwarden.policies.topic_view import needs, view
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.document_model import ContentsSpec
 
 EXPRESSIONS = """
 expressions:
@@ -70,7 +70,7 @@ def test_rules_by_shape_look_at_nothing_else(name: str, kept: dict[str, str]) ->
     config = {"cleanup.policy": "compact,delete", "segment.ms": "9", "compression.lz4.level": "3", **kept}
     topic = _Shape("x", 3, 3, config, contents=Contents(records_per_day=3, record_max_bytes=10**7))
     rule = RULES[name]
-    tuple(rule.judge(topic, rule.Settings(), Brokers()))
+    tuple(rule.judge(topic, rule.Settings(), BrokerSettings()))
 
 
 def test_every_rule_is_documented_with_its_settings() -> None:
@@ -96,8 +96,8 @@ def test_expressions_see_all_that_is_declared_of_the_contents() -> None:
         field.name: True if field.type == "bool" else number + 0.5 if "float" in field.type else number
         for number, field in enumerate(fields(Contents), 2)
     }
-    values |= {"headers_required": ("trace-id",), "expressions": (Requirement("paid", "value.paid", "Unpaid."),)}
-    seen = view(Topic("x", 1, 1, contents=Contents(**values)), Brokers(), needs(["topic.contents"]))["contents"]
+    values |= {"headers_required": ("trace-id",), "expressions": (RecordRequirement("paid", "value.paid", "Unpaid."),)}
+    seen = view(Topic("x", 1, 1, contents=Contents(**values)), BrokerSettings(), needs(["topic.contents"]))["contents"]
     assert seen.pop("expressions") == [{"id": "paid", "require": "value.paid", "message": "Unpaid."}]
     shown = [str(value) for part in seen.values() for value in part.values()]
     declared = [str(list(value) if name == "headers_required" else value) for name, value in values.items()]

@@ -18,13 +18,13 @@ from tests.cluster.projects import BIN, Shell, own_cache, project_of
 from tests.cluster.reading import records
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.reassignment import Movable, open_for_moving
-from topicwarden.plan.placement import Placement, place
-from topicwarden.policies.check import check
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import Toolchain, environment
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_for_moving
+from topicwarden.model.project import Project
+from topicwarden.plan.placement.replica_placement import ReplicaPlacement, place
+from topicwarden.policies.check_specs import check
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.toolchain import Toolchain, environment
 
 BROKERS = 4
 
@@ -48,7 +48,7 @@ def sandbox(cache: Path) -> Iterator[Sandbox]:
 
 
 @pytest.fixture(scope="package")
-def movable(sandbox: Sandbox) -> Iterator[Movable]:
+def movable(sandbox: Sandbox) -> Iterator[ReassignmentSession]:
     with open_for_moving(Connection(tuple(sandbox.bootstrap_servers), tls=False)) as movable:
         yield movable
 
@@ -61,7 +61,7 @@ class Stack:
     project: Project
     shell: Shell
     servers: list[str]
-    movable: Movable
+    movable: ReassignmentSession
 
     def declare(self, factor: int, partitions: int = 6, more: str = "", topic: str = "") -> None:
         """Write the YAML of ``topic``, by default the stack's; ``more`` are further entries, such as ``allow: [x]``."""
@@ -72,7 +72,7 @@ class Stack:
         done = self.pulumi("up", "--yes", "--skip-preview", *arguments)
         assert done.returncode == 0, done.stdout + done.stderr
 
-    def placement(self) -> Placement:
+    def placement(self) -> ReplicaPlacement:
         """What is foretold at this moment."""
         return place(check(self.project, ["dev"]).declarations["dev"], self.movable.cluster.snapshot())
 
@@ -138,7 +138,7 @@ class Stack:
 
 
 @pytest.fixture
-def stack_of(sandbox: Sandbox, movable: Movable, tmp_path: Path) -> Callable[[str, int], Stack]:
+def stack_of(sandbox: Sandbox, movable: ReassignmentSession, tmp_path: Path) -> Callable[[str, int], Stack]:
     """Deploys a project of one topic, six partitions and a replication factor."""
 
     def deploy(topic: str, factor: int) -> Stack:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.rebalance.conftest import BROKERS, Stack, until
-from topicwarden.kafka.throttle import Copy
-from topicwarden.sandbox.cluster import Sandbox
+from topicwarden.kafka.throttle_admin import ReplicaCopy
+from topicwarden.sandbox.local_cluster import Sandbox
 
 Deploy = Callable[[str, int], Stack]
 BEFORE = "now reading survives 2 lost brokers, writing 2 lost brokers, on 3 racks"
@@ -50,7 +50,7 @@ def test_a_reduction_under_way_is_reported_and_can_be_cancelled(stack_of: Deploy
     stack.fill(12)
     before = stack.replicas()
     spare = {number: min({*range(1, BROKERS + 1)} - {*brokers}) for number, brokers in before.items()}
-    copies = [Copy(number, brokers, (spare[number],)) for number, brokers in before.items()]
+    copies = [ReplicaCopy(number, brokers, (spare[number],)) for number, brokers in before.items()]
     stack.movable.throttle.hold({stack.topic: copies}, range(1, BROKERS + 1), 1000)
     assert stack.movable.reassignment.start({(stack.topic, n): (broker,) for n, broker in spare.items()}) == {}
     try:
@@ -91,7 +91,7 @@ def test_a_swap_under_way_is_no_reduction(stack_of: Deploy) -> None:
     stack = stack_of("swapped.v1", 2)
     stack.fill(12)
     after = {n: tuple({*range(1, BROKERS + 1)} - {*brokers}) for n, brokers in stack.replicas().items()}
-    copies = [Copy(number, brokers, after[number]) for number, brokers in stack.replicas().items()]
+    copies = [ReplicaCopy(number, brokers, after[number]) for number, brokers in stack.replicas().items()]
     stack.movable.throttle.hold({stack.topic: copies}, range(1, BROKERS + 1), 1000)
     assert stack.movable.reassignment.start({(stack.topic, n): brokers for n, brokers in after.items()}) == {}
     until(lambda: {len(brokers) for brokers in stack.replicas().values()} == {4})

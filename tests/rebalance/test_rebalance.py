@@ -21,9 +21,9 @@ from kafka.admin import (
 from tests.cluster.projects import Shell, project_of
 from tests.guarded import AUTHORIZER, permit
 from tests.rebalance.conftest import BROKERS, Stack, until
-from topicwarden.deploy.moving import AT_ONCE
-from topicwarden.kafka.throttle import RATES, REPLICAS
-from topicwarden.sandbox.cluster import Sandbox
+from topicwarden.kafka.throttle_admin import RATES, REPLICAS
+from topicwarden.rebalance.reassignment import AT_ONCE
+from topicwarden.sandbox.local_cluster import Sandbox
 
 Deploy = Callable[[str, int], Stack]
 MIB = 1 << 20

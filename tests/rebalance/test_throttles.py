@@ -11,7 +11,7 @@ from kafka.admin import ConfigResourceType
 from kafka.structs import OffsetAndMetadata
 
 from tests.rebalance.conftest import BROKERS, Stack, until
-from topicwarden.kafka.throttle import MARK, RATES, REPLICAS, Copy
+from topicwarden.kafka.throttle_admin import MARK, RATES, REPLICAS, ReplicaCopy
 
 Deploy = Callable[[str, int], Stack]
 BROKER, TOPIC = ConfigResourceType.BROKER, ConfigResourceType.TOPIC
@@ -30,7 +30,7 @@ def set_by_hand(stack: Stack, kind: ConfigResourceType, name: str | int, **setti
 
 def test_what_a_killed_run_left_is_removed(stack_of: Deploy) -> None:
     stack = stack_of("left.v1", 1)
-    stack.movable.throttle.hold({"left.v1": [Copy(0, (1,), (2,))]}, [1, 2], 1000)
+    stack.movable.throttle.hold({"left.v1": [ReplicaCopy(0, (1,), (2,))]}, [1, 2], 1000)
     assert stack.settings()[REPLICAS[0]] == f"0:1,{MARK}"
     done = stack.rebalance()
     assert done.returncode == 0, done.stderr

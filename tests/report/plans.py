@@ -8,21 +8,21 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
-from topicwarden.change import (
+from topicwarden.model.finding import FindingLocation
+from topicwarden.model.planned_change import (
     Action,
     Consequence,
-    Engine,
     GroupEffect,
     PartitionEffect,
     PlanReport,
+    PreviewResult,
     Setting,
+    Severity,
     StandingAllowance,
     TopicPlan,
-    Weight,
 )
-from topicwarden.finding import Place
+from topicwarden.model.topic import Allowance
 from topicwarden.report.plan import FORMATS, render
-from topicwarden.topic import Allowance
 
 EXPECTED = Path(__file__).with_name("expected_plans")
 NOW = 1_760_000_000_000
@@ -31,8 +31,8 @@ HOSTILE_TOPIC = "</code><script>alert('x')</script>|`rm` @octocat"
 HOSTILE = "@team/all closes #12 | `code` *bold* <img src=x> [link](http://x) $x$ :rocket: \x1b[31mred\u202e\n- [ ] do"
 
 
-def place(file: str, line: int, column: int = 3) -> Place:
-    return Place(file=f"topics/{file}.yaml", line=line, column=column)
+def place(file: str, line: int, column: int = 3) -> FindingLocation:
+    return FindingLocation(file=f"topics/{file}.yaml", line=line, column=column)
 
 
 def setting(name: str, declared: str | None, deployed: str | None, live: str | None, source: str = "") -> Setting:
@@ -47,7 +47,7 @@ def report(topics: list[TopicPlan], unchanged: int = 0, **facts: object) -> Plan
         "taken_at": NOW,
         "topics": sorted(topics, key=lambda topic: topic.topic),
         "unchanged": unchanged,
-        "engine": Engine(ran=True, steps={"create": 1, "update": 2, "same": 996}),
+        "engine": PreviewResult(ran=True, steps={"create": 1, "update": 2, "same": 996}),
     }
     return PlanReport.model_validate(seen | facts)
 
@@ -78,13 +78,13 @@ def retention_cut() -> TopicPlan:
         consequences=[
             Consequence(
                 kind="batches-too-large",
-                weight=Weight.NOTE,
+                weight=Severity.NOTE,
                 message="No batch on the cluster is larger than 1 MiB.",
                 place=place("payments/payments.captured.v1", 9),
             ),
             Consequence(
                 kind="retention-cut",
-                weight=Weight.DANGER,
+                weight=Severity.DANGER,
                 message="1,449,612 records (212.3 MiB) older than 1 d expire within 5 min of the deploy.",
                 because=[
                     "retention.ms goes from 7 d to 1 d, and the brokers look every 5 min",
@@ -111,7 +111,7 @@ def fewer_partitions() -> TopicPlan:
         consequences=[
             Consequence(
                 kind="fewer-partitions",
-                weight=Weight.REFUSED,
+                weight=Severity.REFUSED,
                 message="The topic would be deleted and created again: 51,789,485 records would be lost.",
                 because=["Kafka cannot take partitions away from a topic"],
                 measured="Offsets of every partition.",
@@ -149,7 +149,7 @@ def rich() -> PlanReport:
                 setting("retention.bytes", "-1", "-1", "1073741824"),
                 setting("segment.ms", None, None, "3600000", "DYNAMIC_DEFAULT_BROKER_CONFIG"),
             ],
-            consequences=[Consequence(kind="drift", weight=Weight.NOTE, message="Changed by hand since the deploy.")],
+            consequences=[Consequence(kind="drift", weight=Severity.NOTE, message="Changed by hand since the deploy.")],
             place=place("stock/stock.levels.v1", 1, 1),
         ),
         TopicPlan(
@@ -159,7 +159,7 @@ def rich() -> PlanReport:
             consequences=[
                 Consequence(
                     kind="replicas",
-                    weight=Weight.NOTE,
+                    weight=Severity.NOTE,
                     message="3.0 GiB are copied, in 1 min at 50 MiB/s.",
                     partitions=moved,
                 )
@@ -173,7 +173,7 @@ def rich() -> PlanReport:
             consequences=[
                 Consequence(
                     kind="deleted",
-                    weight=Weight.DANGER,
+                    weight=Severity.DANGER,
                     message=HOSTILE,
                     because=[HOSTILE],
                     groups=[GroupEffect(group=HOSTILE, partition=0, records=1, members=2)],
@@ -210,7 +210,7 @@ def empty() -> PlanReport:
 
 
 def failed() -> PlanReport:
-    engine = Engine(ran=False, errors=["kafka:index:Topic (orders.placed.v1): 50% of\nbrokers did not answer"])
+    engine = PreviewResult(ran=False, errors=["kafka:index:Topic (orders.placed.v1): 50% of\nbrokers did not answer"])
     return report([], 0, engine=engine, cluster_id=None)
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from topicwarden.finding import (
+from topicwarden.model.finding import (
     AgeBand,
     AuditReport,
     Finding,
+    FindingLocation,
     PartitionerFacts,
     PartitionFacts,
     PastAudit,
-    Place,
-    Settled,
+    SettledFinding,
     TopicFacts,
 )
-from topicwarden.verdict import Reading, Verdict
+from topicwarden.model.verdict import ReadScope, Verdict
 
 NOW = 1_760_000_000_000
 HOUR = 3_600_000
@@ -166,7 +166,7 @@ def rich() -> AuditReport:
             "web.clicks.v1", [2_000_000 + 991 * n % 90_000 for n in range(24)], [0, 4_000_000, 40_000_000, 4_900_000]
         ),
     ]
-    place = Place(file="topics/orders/orders.state.v1.yaml", line=7, column=19)
+    place = FindingLocation(file="topics/orders/orders.state.v1.yaml", line=7, column=19)
     findings = [
         Finding(
             check="compaction-lag",
@@ -196,7 +196,7 @@ def rich() -> AuditReport:
             topic="customers.profile.v3",
             message="It is declared, and not on the cluster.",
             remedy="Run pulumi up --stack prod, or take it out of the YAML.",
-            place=Place(file="topics/customers/customers.profile.v3.yaml", line=1, column=8),
+            place=FindingLocation(file="topics/customers/customers.profile.v3.yaml", line=1, column=8),
         ),
         Finding(
             check="retention-blocked",
@@ -207,7 +207,7 @@ def rich() -> AuditReport:
             because=["offset 77,120 is stamped 2026-01-03T00:00:00Z, and its segment goes only when that has expired"],
             remedy="Set message.timestamp.after.max.ms, and delete up to offset 77,121 once by hand.",
             evidence={"offset": 77_120, "timestamp": 1_767_398_400_000, "retention.ms": 7 * DAY},
-            place=Place(file="topics/payments/_defaults.yaml", line=4, column=17),
+            place=FindingLocation(file="topics/payments/_defaults.yaml", line=4, column=17),
         ),
         Finding(
             check="partition-skew",
@@ -216,7 +216,7 @@ def rich() -> AuditReport:
             partitions=[5],
             message="Partition 5 holds 2.49 times the mean; 2.00 is declared.",
             evidence={"skew": 2.4861, "max_skew": 2.0},
-            place=Place(file="topics/orders/orders.placed.v1.yaml", line=21, column=26),
+            place=FindingLocation(file="topics/orders/orders.placed.v1.yaml", line=21, column=26),
         ),
         Finding(
             check="header", verdict=Verdict.SUSPECT, topic=SCRIPT, message=HOSTILE_MESSAGE, because=[HOSTILE_MESSAGE]
@@ -242,7 +242,7 @@ def rich() -> AuditReport:
     checks = ["config-drift", "null-key", "partition-count", "record-size", "replication-factor", "timestamp-unit"]
     findings += [Finding(check=c, verdict=Verdict.PASS, topic=t.name) for t in topics if t.partitions for c in checks]
     settled = [
-        Settled(
+        SettledFinding(
             check="compaction-lag",
             topic="orders.state.v1",
             partitions=[0, 2],
@@ -251,7 +251,7 @@ def rich() -> AuditReport:
             since=NOW - DAY,
             why="it still stands",
         ),
-        Settled(
+        SettledFinding(
             check="retention-size",
             topic="shipping.events.v2",
             partitions=[1],
@@ -260,7 +260,9 @@ def rich() -> AuditReport:
             since=NOW - 2 * DAY,
             why="the log starts at offset 4,112 now: what stood at 17 was deleted",
         ),
-        Settled(check="header", topic=SCRIPT, partitions=[], was=Verdict.FAIL, now=Verdict.PASS, since=NOW, why=SCRIPT),
+        SettledFinding(
+            check="header", topic=SCRIPT, partitions=[], was=Verdict.FAIL, now=Verdict.PASS, since=NOW, why=SCRIPT
+        ),
     ]
     trend = [
         PastAudit(
@@ -272,7 +274,7 @@ def rich() -> AuditReport:
     more = {
         "settled": settled,
         "trend": trend,
-        "read": Reading.LAST,
+        "read": ReadScope.LAST,
         "coverage": 0.9512,
         "remembered_records": 41_000_000,
         "notes": [f"the history at file:///history cannot be read, and is ignored: {SCRIPT}"],
@@ -307,7 +309,7 @@ def thousand() -> AuditReport:
             because=["the segment rolled 9 d ago"],
             remedy="Look at the broker's log for the partition.",
             evidence={"offset": 12, "retention.ms": 7 * DAY},
-            place=Place(file=f"topics/{t.domain}/{t.name}.yaml", line=5, column=9),
+            place=FindingLocation(file=f"topics/{t.domain}/{t.name}.yaml", line=5, column=9),
         )
         for t in topics[::20]
     ]

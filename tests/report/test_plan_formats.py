@@ -15,10 +15,10 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tests.report import plans
-from topicwarden.change import Action, PlanReport, TopicPlan, Weight
+from topicwarden.model.planned_change import Action, PlanReport, Severity, TopicPlan
 from topicwarden.report.plan import FORMATS, json, markdown, render, text
 from topicwarden.report.plan.digest import digest
-from topicwarden.report.plan.values import live, value
+from topicwarden.report.plan.setting_display import live, value
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -212,4 +212,4 @@ def test_values_are_said_in_human_units(shown: str, expected: str) -> None:
 
 
 def test_weights_are_those_of_the_models() -> None:
-    assert digest(plans.rich()).weights == {Weight.REFUSED: 1, Weight.DANGER: 2, Weight.NOTE: 2}
+    assert digest(plans.rich()).weights == {Severity.REFUSED: 1, Severity.DANGER: 2, Severity.NOTE: 2}

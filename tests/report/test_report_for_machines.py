@@ -12,29 +12,29 @@ from jsonschema import Draft4Validator
 
 from tests.report import reports
 from topicwarden.cli.rules import check_docs
-from topicwarden.finding import AuditReport, Finding, Place
-from topicwarden.report import junit, sarif
-from topicwarden.report.background import Background
-from topicwarden.verdict import FailOn, Verdict
+from topicwarden.model.finding import AuditReport, Finding, FindingLocation
+from topicwarden.model.verdict import FailOn, Verdict
+from topicwarden.report.audit import junit, sarif
+from topicwarden.report.audit.background import ReportBackground
 
 OFFICIAL = Path(__file__).parents[1] / "check" / "sarif" / "sarif-schema-2.1.0.json"
 
 
-def run_of(report: AuditReport, background: Background | None = None) -> dict[str, Any]:
-    log = json.loads(sarif.render(report, background or Background(checks=check_docs())))
+def run_of(report: AuditReport, background: ReportBackground | None = None) -> dict[str, Any]:
+    log = json.loads(sarif.render(report, background or ReportBackground(checks=check_docs())))
     found: dict[str, Any] = log["runs"][0]
     return found
 
 
 def cases_of(report: AuditReport, fail_on: FailOn) -> dict[tuple[str, str], ET.Element]:
-    tree = ET.fromstring(junit.render(report, Background(fail_on=fail_on)))
+    tree = ET.fromstring(junit.render(report, ReportBackground(fail_on=fail_on)))
     return {(case.get("classname") or "", case.get("name") or ""): case for case in tree.iter("testcase")}
 
 
 def test_sarif_meets_the_official_schema() -> None:
     official = Draft4Validator(json.loads(OFFICIAL.read_text(encoding="utf-8")))
     for report in (reports.rich(), reports.empty()):
-        log = json.loads(sarif.render(report, Background(checks=check_docs())))
+        log = json.loads(sarif.render(report, ReportBackground(checks=check_docs())))
         assert [error.message for error in official.iter_errors(log)] == []
 
 
@@ -76,7 +76,7 @@ def test_sarif_knows_a_finding_again_when_its_numbers_are_others() -> None:
         return [result["partialFingerprints"]["topicwardenAudit/v1"] for result in run_of(report)["results"]]
 
     def said(message: str, line: int, partition: int = 0) -> Finding:
-        place = Place(file="topics/a.yaml", line=line, column=1)
+        place = FindingLocation(file="topics/a.yaml", line=line, column=1)
         return Finding(check="c", verdict=Verdict.FAIL, topic="a", partitions=[partition], message=message, place=place)
 
     before = prints(reports.report([], [said("3 records", 1), said("also", 1)]))
@@ -87,7 +87,7 @@ def test_sarif_knows_a_finding_again_when_its_numbers_are_others() -> None:
 
 def test_sarif_names_files_from_the_root_of_the_repository(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
-    run = run_of(reports.rich(), Background(root=tmp_path / "kafka topics"))
+    run = run_of(reports.rich(), ReportBackground(root=tmp_path / "kafka topics"))
     uris = {result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for result in run["results"]}
     assert "kafka%20topics/topics/payments/_defaults.yaml" in uris
     assert "kafka%20topics/topics" in uris
@@ -96,9 +96,9 @@ def test_sarif_names_files_from_the_root_of_the_repository(tmp_path: Path) -> No
 def test_sarif_counts_columns_in_utf16(tmp_path: Path) -> None:
     (tmp_path / "topics").mkdir()
     (tmp_path / "topics" / "a.yaml").write_text('{"🐘": 1, config: 2}\n', encoding="utf-8")
-    place = Place(file="topics/a.yaml", line=1, column=10)
+    place = FindingLocation(file="topics/a.yaml", line=1, column=10)
     finding = Finding(check="c", verdict=Verdict.FAIL, topic="a", message="m", place=place)
-    (result,) = run_of(reports.report([], [finding]), Background(root=tmp_path))["results"]
+    (result,) = run_of(reports.report([], [finding]), ReportBackground(root=tmp_path))["results"]
     assert result["locations"][0]["physicalLocation"]["region"]["startColumn"] == 11
 
 
@@ -115,7 +115,7 @@ def test_junit_fails_what_fails_the_audit_and_skips_the_rest(fail_on: FailOn, fa
 
 def test_junit_has_a_suite_a_topic_and_a_case_a_check() -> None:
     report = reports.rich()
-    tree = ET.fromstring(junit.render(report, Background()))
+    tree = ET.fromstring(junit.render(report, ReportBackground()))
     assert [suite.get("name") for suite in tree.iter("testsuite")][:2] == ["customers.profile.v3", "orders.state.v1"]
     assert len(list(tree.iter("testsuite"))) == len(report.topics)
     case = cases_of(report, FailOn.FAIL)["orders.state.v1", "compaction-lag"]
@@ -143,6 +143,6 @@ def test_junit_brings_several_findings_of_one_check_together() -> None:
 
 @pytest.mark.parametrize("render", [sarif.render, junit.render])
 def test_controls_of_records_and_names_are_spelled_out(render: Any) -> None:
-    text = render(reports.rich(), Background())
+    text = render(reports.rich(), ReportBackground())
     assert not set(text) & {"\x1b", "\u202e"}
     assert "\\u202egnp.exe" in text.replace("\\\\", "\\")

@@ -14,11 +14,12 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from tests.report import reports
-from topicwarden.finding import AuditReport, Finding, TopicFacts
-from topicwarden.problem import Refusal
-from topicwarden.report import files, html, json, markdown, text, units
-from topicwarden.report.digest import digest
-from topicwarden.verdict import BY_WEIGHT, Verdict
+from topicwarden.model.finding import AuditReport, Finding, TopicFacts
+from topicwarden.model.problem import Refusal
+from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.report import display
+from topicwarden.report.audit import html, json, markdown, report_files, text
+from topicwarden.report.audit.digest import digest
 
 PUBLISHED = Path(__file__).parents[2] / "docs" / "report.schema.json"
 
@@ -200,8 +201,8 @@ def test_wide_topics_keep_their_plots_small() -> None:
 
 def test_files_are_written_whole_and_replaced(tmp_path: Path) -> None:
     out = tmp_path / "new" / "reports"
-    files.write(reports.rich(), out)
-    paths = files.write(reports.empty(), out)
+    report_files.write(reports.rich(), out)
+    paths = report_files.write(reports.empty(), out)
     assert [path.name for path in paths] == ["report.html", "report.md", "report.json", "report.sarif", "report.xml"]
     assert sorted(path.name for path in out.iterdir()) == sorted(path.name for path in paths)
     assert AuditReport.model_validate_json(paths[2].read_bytes()).topics == []
@@ -212,32 +213,32 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     taken.write_text("mine")
     for place in (taken, taken / "below"):
         with pytest.raises(Refusal, match="--out"):
-            files.write(reports.empty(), place)
+            report_files.write(reports.empty(), place)
     assert taken.read_text() == "mine"
 
 
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        (units.size(0), "0 B"),
-        (units.size(1_048_575), "1.0 MiB"),
-        (units.size(-2_048), "-2.0 KiB"),
-        (units.duration(59_999), "60 s"),
-        (units.duration(93_600_000), "1 d 2 h"),
-        (units.duration(-3_600_000), "-1 h"),
-        (units.moment(-62_135_596_800_000), "0001-01-01T00:00:00Z"),
-        (units.moment(10**18), "1000000000000000000 (year 31690708)"),
-        (units.span(0, 60_000), "1970-01-01 00:00 – 00:01"),
-        (units.brief(999_999), "999k"),
-        (units.numbers([5, 3, 4, 9, 0]), "0, 3-5, 9"),
-        (units.age(None, 0), "in the future"),
-        (units.age(-7_200_000, -3_600_000), "1 h – 2 h ahead"),
-        (units.age(0, 3_600_000), "under 1 h"),
-        (units.age(86_400_000, None), "over 1 d"),
-        (units.evidence("retention.ms", 604_800_000), "604800000 (7 d)"),
-        (units.evidence("largest_timestamp", 1_760_000_000_000), "1760000000000 (2025-10-09T08:53:20Z)"),
-        (units.evidence("offset", 1_760_000_000_000), "1760000000000"),
-        (units.shorten("orders.placed.v1", 9), "orde…d.v1"),
+        (display.size(0), "0 B"),
+        (display.size(1_048_575), "1.0 MiB"),
+        (display.size(-2_048), "-2.0 KiB"),
+        (display.duration(59_999), "60 s"),
+        (display.duration(93_600_000), "1 d 2 h"),
+        (display.duration(-3_600_000), "-1 h"),
+        (display.moment(-62_135_596_800_000), "0001-01-01T00:00:00Z"),
+        (display.moment(10**18), "1000000000000000000 (year 31690708)"),
+        (display.span(0, 60_000), "1970-01-01 00:00 – 00:01"),
+        (display.brief(999_999), "999k"),
+        (display.numbers([5, 3, 4, 9, 0]), "0, 3-5, 9"),
+        (display.age(None, 0), "in the future"),
+        (display.age(-7_200_000, -3_600_000), "1 h – 2 h ahead"),
+        (display.age(0, 3_600_000), "under 1 h"),
+        (display.age(86_400_000, None), "over 1 d"),
+        (display.evidence("retention.ms", 604_800_000), "604800000 (7 d)"),
+        (display.evidence("largest_timestamp", 1_760_000_000_000), "1760000000000 (2025-10-09T08:53:20Z)"),
+        (display.evidence("offset", 1_760_000_000_000), "1760000000000"),
+        (display.shorten("orders.placed.v1", 9), "orde…d.v1"),
     ],
 )
 def test_units(shown: str, expected: str) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import chromium
 from tests.report import reports
-from topicwarden.report import files
+from topicwarden.report.audit import report_files
 
 LOOKS = [(width, scheme) for width in (400, 1400) for scheme in ("light", "dark")]
 
@@ -56,7 +56,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return files.write(reports.rich(), tmp_path_factory.mktemp("report"))[0]
+    return report_files.write(reports.rich(), tmp_path_factory.mktemp("report"))[0]
 
 
 @pytest.fixture(params=LOOKS, ids=lambda look: f"{look[0]}-{look[1]}")
@@ -193,7 +193,7 @@ def test_a_log_is_drawn_and_told(page: Page) -> None:
 
 def test_an_empty_report_is_a_page_too(browser: Browser, tmp_path: Path) -> None:
     page = browser.new_page()
-    page.goto(files.write(reports.empty(), tmp_path)[0].as_uri())
+    page.goto(report_files.write(reports.empty(), tmp_path)[0].as_uri())
     assert page.locator("#outcome").inner_text() == "No topics were audited."
     assert page.locator("svg").count() == 0
     page.close()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.report.reports import partition
-from topicwarden.finding import Finding
-from topicwarden.report.timeline import timeline
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import Finding
+from topicwarden.model.verdict import Verdict
+from topicwarden.report.audit.timeline import timeline
 
 
 @pytest.mark.parametrize(

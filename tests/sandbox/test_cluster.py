@@ -16,12 +16,12 @@ import pytest
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient, NewTopic
 
-from topicwarden.problem import Refusal
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.files import cleaner_checkpoint, segments
-from topicwarden.sandbox.process import Process, _from_proc, _from_ps, started
-from topicwarden.sandbox.server import Condition, telling
-from topicwarden.sandbox.state import lock
+from topicwarden.model.problem import Refusal
+from topicwarden.sandbox.broker import BrokerCondition, telling
+from topicwarden.sandbox.broker_process import BrokerProcess, _from_proc, _from_ps, started
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.log_files import cleaner_checkpoint, segments
+from topicwarden.sandbox.sandbox_state import lock
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_one_broker_lives_through_down_and_up(sandbox: Sandbox, tmp_path: Path) 
 
     sandbox.down()
     assert processes_below(tmp_path) == []
-    assert sandbox.status().brokers[0].condition is Condition.STOPPED
+    assert sandbox.status().brokers[0].condition is BrokerCondition.STOPPED
     assert not (tmp_path / "sandbox" / "bootstrap-servers").exists()
 
     with socket.create_server(("127.0.0.1", first.brokers[0].port)):
@@ -104,7 +104,11 @@ def test_a_killed_broker_is_seen_and_starts_again(sandbox: Sandbox, tmp_path: Pa
     sandbox.kill(2)
     sandbox.stop(3)
     seen = {broker.id: broker for broker in sandbox.status().brokers}
-    assert [seen[id].condition for id in (1, 2, 3)] == [Condition.RUNNING, Condition.KILLED, Condition.STOPPED]
+    assert [seen[id].condition for id in (1, 2, 3)] == [
+        BrokerCondition.RUNNING,
+        BrokerCondition.KILLED,
+        BrokerCondition.STOPPED,
+    ]
     assert seen[2].pid is None
 
     after = sandbox.up(brokers=3)
@@ -131,7 +135,7 @@ def test_a_pid_that_is_another_programs_is_left_alone(sandbox: Sandbox, tmp_path
     assert start
     folder = tmp_path / "sandbox" / "broker-1"
     folder.mkdir(parents=True)
-    noted = Process(pid=other.pid, started=start if true_start else "1")
+    noted = BrokerProcess(pid=other.pid, started=start if true_start else "1")
     (folder / "pid").write_text(noted.model_dump_json())
     sandbox.down()
     assert noted.alive is False

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.projects import Shell, borrowing_cache, project_of
-from topicwarden.sandbox.install import Toolchain
+from topicwarden.toolchain import Toolchain
 
 SANDBOX = "config: {'topicwarden:cluster': sandbox}\n"
 OTHER = "config: {'kafka:bootstrapServers': ['broker.example.com:9092']}\n"

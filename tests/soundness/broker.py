@@ -17,8 +17,8 @@ from tests.cluster.projects import borrowing_cache, project_of
 from tests.guarded import AUTHORIZER
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.connection import Connection
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
 
 BROKER = 1
 INTERVAL_MS = 1_000

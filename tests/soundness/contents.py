@@ -11,16 +11,16 @@ from kafka.partitioner.default import murmur2
 
 from tests.soundness.scene import Scene
 from tests.soundness.teller import Truth
-from topicwarden.finding import Finding
-from topicwarden.sandbox.files import Entry
-from topicwarden.topic import Contents
+from topicwarden.model.finding import Finding
+from topicwarden.model.topic import Contents
+from topicwarden.sandbox.log_files import LogRecord
 
 CLOCK_MS = 5_000
 _SECONDS, _MICROS = 100_000_000_000, 100_000_000_000_000
-Wrong = Callable[[Entry, Contents, Scene], bool]
+Wrong = Callable[[LogRecord, Contents, Scene], bool]
 
 
-def _no_json(entry: Entry, contents: Contents, scene: Scene) -> bool:
+def _no_json(entry: LogRecord, contents: Contents, scene: Scene) -> bool:
     if entry.value is None:
         return False
     try:
@@ -30,18 +30,18 @@ def _no_json(entry: Entry, contents: Contents, scene: Scene) -> bool:
     return False
 
 
-def _no_number(entry: Entry, contents: Contents, scene: Scene) -> bool:
+def _no_number(entry: LogRecord, contents: Contents, scene: Scene) -> bool:
     """Of the faults' schema: ``n`` has to be a number."""
     value = json.loads(entry.value) if entry.value is not None else {"n": 0}
     return not isinstance(value, dict) or not isinstance(value.get("n"), float | int)
 
 
-def _value(entry: Entry, contents: Contents, scene: Scene) -> bool:
+def _value(entry: LogRecord, contents: Contents, scene: Scene) -> bool:
     schema = contents.value_schema is not None
     return _no_json(entry, contents, scene) or (schema and _no_number(entry, contents, scene))
 
 
-def _no_text(entry: Entry, contents: Contents, scene: Scene) -> bool:
+def _no_text(entry: LogRecord, contents: Contents, scene: Scene) -> bool:
     try:
         (entry.key or b"").decode()
     except UnicodeDecodeError:
@@ -49,7 +49,7 @@ def _no_text(entry: Entry, contents: Contents, scene: Scene) -> bool:
     return False
 
 
-def _size(entry: Entry, contents: Contents, scene: Scene) -> bool:
+def _size(entry: LogRecord, contents: Contents, scene: Scene) -> bool:
     return len(entry.key or b"") + len(entry.value or b"") > (contents.record_max_bytes or 0)
 
 
@@ -63,14 +63,14 @@ _WRONG: Final[dict[str, Wrong]] = {
 """Of a record that is committed, by check."""
 
 
-def wrong(check: str, held: Sequence[Entry], contents: Contents, scene: Scene) -> list[int]:
+def wrong(check: str, held: Sequence[LogRecord], contents: Contents, scene: Scene) -> list[int]:
     """The offsets of records that are wrong."""
     if check == "timestamp-late":
         return list(_late(held, contents.timestamp_max_late_ms or 0))
     return [entry.offset for entry in held if _WRONG[check](entry, contents, scene)]
 
 
-def _late(held: Sequence[Entry], most: int) -> Iterator[int]:
+def _late(held: Sequence[LogRecord], most: int) -> Iterator[int]:
     highest = None
     for entry in held:
         if highest is not None and highest - entry.time > most:
@@ -100,7 +100,7 @@ def _faults(finding: Finding, scene: Scene, truth: Truth) -> str:
 
 
 def _wrong_of(
-    known: frozenset[bytes] | None, held: Sequence[Entry], finding: Finding, contents: Contents, scene: Scene
+    known: frozenset[bytes] | None, held: Sequence[LogRecord], finding: Finding, contents: Contents, scene: Scene
 ) -> list[int]:
     """The offsets of records that are wrong; of those with a ``known`` value where the history says which."""
     if known is not None:
@@ -118,7 +118,7 @@ def _future(finding: Finding, scene: Scene, truth: Truth) -> str:
     return "no committed record is stamped so far ahead"
 
 
-def _counted(wanted: Callable[[Entry], bool]) -> Callable[[Finding, Scene, Truth], str]:
+def _counted(wanted: Callable[[LogRecord], bool]) -> Callable[[Finding, Scene, Truth], str]:
     """Committed records."""
 
     def judge(finding: Finding, scene: Scene, truth: Truth) -> str:
@@ -140,7 +140,7 @@ def _null_key(finding: Finding, scene: Scene, truth: Truth) -> str:
     return _counted(lambda entry: entry.key is None)(finding, scene, truth)
 
 
-def _committed(finding: Finding, scene: Scene) -> list[list[Entry]] | None:
+def _committed(finding: Finding, scene: Scene) -> list[list[LogRecord]] | None:
     """The committed records of each partition; None where a log did not stand still."""
     logs = [
         (scene.steady(finding.topic, one.partition), one.last_stable or 0)

@@ -9,7 +9,7 @@ from typing import Final
 
 from tests.soundness.draw import Draw, Fault, Plant, history_of, murmur2_place, repeats
 from tests.soundness.story import DAY_MS, Configure, Drop, Grow, History, Record, Recreate, Write
-from topicwarden.topic import Contents, Topic
+from topicwarden.model.topic import Contents, Topic
 
 SCHEMA: Final = {"type": "object", "required": ["n"], "properties": {"n": {"type": "number"}}}
 SCHEMA_FILE: Final = "soundness.json"

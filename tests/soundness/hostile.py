@@ -18,9 +18,9 @@ from kafka.admin import ACLOperation
 from tests.soundness.draw import Draw, history_of
 from tests.soundness.scene import Scene
 from tests.soundness.story import Deny, History, Record, Write
-from topicwarden.project import Project
-from topicwarden.topic import Contents, Topic
-from topicwarden.verdict import Verdict
+from topicwarden.model.project import Project
+from topicwarden.model.topic import Contents, Topic
+from topicwarden.model.verdict import Verdict
 
 FUNCTION: Final = "soundness_partitioner:explode"
 _HEADERS: Final = ("trace-id",)

@@ -10,7 +10,7 @@ from tests.soundness.broker import INTERVAL_MS
 from tests.soundness.logs import Log
 from tests.soundness.scene import Scene
 from tests.soundness.teller import Truth
-from topicwarden.finding import Finding
+from topicwarden.model.finding import Finding
 from topicwarden.specs.configs import definition
 
 Denial = str

@@ -20,7 +20,7 @@ from tests.soundness.rounds import Stage, Tally
 from tests.soundness.scene import Scene, Works
 from tests.soundness.story import History, Record
 from tests.soundness.teller import Teller, telling
-from topicwarden.verdict import Verdict
+from topicwarden.model.verdict import Verdict
 
 AT_ONCE: Final = 160
 _FILL_S, _SETTLE_S = 4.0, 8.0

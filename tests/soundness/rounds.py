@@ -20,10 +20,10 @@ from tests.soundness.scene import Scene, Works
 from tests.soundness.story import STRETCHES, Chance, declaration
 from tests.soundness.suspects import Outcomes
 from tests.soundness.teller import Teller, telling
-from topicwarden.audit.request import Request
+from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
-from topicwarden.finding import AuditReport, Finding
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import AuditReport, Finding
+from topicwarden.model.verdict import Verdict
 
 AT_ONCE: Final = 75
 _STRETCHES_S: Final = (9, 14, 17)
@@ -102,7 +102,7 @@ class Stage:
         """An audit of all topics that begin so, and the logs around it."""
         truths = {name: replace(truth, config=dict(truth.config)) for name, truth in teller.truths.items()}
         declared = tuple(declaration(one.history.declared) for one in truths.values() if one.history.declared)
-        request = Request(
+        request = AuditRequest(
             "dev",
             self.room.connection,
             declared,

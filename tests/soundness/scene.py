@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tests.soundness.logs import Log, Logs
 from tests.soundness.teller import Truth
-from topicwarden.finding import AuditReport, PartitionFacts, TopicFacts
+from topicwarden.model.finding import AuditReport, PartitionFacts, TopicFacts
 
 
 @dataclass(frozen=True)

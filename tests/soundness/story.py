@@ -11,10 +11,10 @@ from typing import Final
 from kafka.admin import ACLOperation
 from kafka.partitioner.default import murmur2
 
-from topicwarden.specs.nodes import Document
+from topicwarden.model.topic import Contents, Topic
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.sheet import Places
-from topicwarden.topic import Contents, Topic
+from topicwarden.specs.validated_document import SettingLocations
+from topicwarden.specs.yaml_nodes import YamlFile
 
 DAY_MS: Final = 86_400_000
 STRETCHES: Final = 3
@@ -107,8 +107,8 @@ class History:
 
 def declaration(topic: Topic) -> Declaration:
     """As if a file said so; where, is of no concern here."""
-    document = Document(f"topics/{topic.name}.yaml")
-    return Declaration(topic, Places(document, [(document, ())], {}))
+    document = YamlFile(f"topics/{topic.name}.yaml")
+    return Declaration(topic, SettingLocations(document, [(document, ())], {}))
 
 
 @dataclass

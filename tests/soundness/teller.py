@@ -40,7 +40,7 @@ from tests.soundness.story import (
     Trim,
     Write,
 )
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
 
 _PATIENCE_S = 20
 

@@ -19,10 +19,10 @@ from tests.soundness.story import Chance, Configure, Record, Recreate, Transact,
 from tests.soundness.suspects import LEAST_PRECISION
 from tests.soundness.teller import Teller, telling
 from topicwarden.audit.checks import CHECKS
-from topicwarden.audit.spark import spark_session
-from topicwarden.sandbox.install import Toolchain
-from topicwarden.topic import Topic
-from topicwarden.verdict import Verdict
+from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.model.topic import Topic
+from topicwarden.model.verdict import Verdict
+from topicwarden.toolchain import Toolchain
 
 SEED, HISTORIES, VARIANTS = 11, 12, 2
 

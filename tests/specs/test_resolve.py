@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from topicwarden.problem import Location
+from topicwarden.model.problem import Location
+from topicwarden.model.topic import Allowance, Contents, Permission, Topic
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
-from topicwarden.topic import Allowance, Contents, Permit, Topic
 
 GOOD = Path(__file__).parent / "good"
 
@@ -40,7 +40,7 @@ def test_the_design_example_is_this_topic() -> None:
                 record_max_bytes=65_536,
                 partition_max_skew=4.0,
             ),
-            allow=frozenset({Permit(Allowance.DELETE)}),
+            allow=frozenset({Permission(Allowance.DELETE)}),
         )
     ]
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from topicwarden.specs.nodes import read_documents
-from topicwarden.specs.schema import spec_schema
+from topicwarden.specs.editor_schema import spec_schema
+from topicwarden.specs.yaml_nodes import read_documents
 
 GOOD = sorted((Path(__file__).parent / "good").rglob("topics/**/[!.]*.yaml"))
 

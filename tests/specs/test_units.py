@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from topicwarden.specs.units import DURATION, SIZE, Unit, unit_of
+from topicwarden.specs.units import DURATION, SIZE, ValueUnit, unit_of
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from topicwarden.specs.units import DURATION, SIZE, Unit, unit_of
         (SIZE, "10B", 10),
     ],
 )
-def test_what_is_taken(unit: Unit, text: str, number: int) -> None:
+def test_what_is_taken(unit: ValueUnit, text: str, number: int) -> None:
     assert unit.parse(text) == number
     assert re.search(unit.pattern, text.strip()), "the JSON Schema takes it too"
 
@@ -53,7 +53,7 @@ def test_what_is_taken(unit: Unit, text: str, number: int) -> None:
         (SIZE, "1" * 5000, "..."),
     ],
 )
-def test_what_is_refused(unit: Unit, text: str, end: str | None) -> None:
+def test_what_is_refused(unit: ValueUnit, text: str, end: str | None) -> None:
     if end is None:
         assert unit.parse(text) == int(text)
         return

@@ -13,9 +13,9 @@ import pytest
 from tests.cluster.projects import borrowing_cache, copy_of_the_example
 from tests.workflows.runner import TEMPLATE, Ran, Runner
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.project import Project
+from topicwarden.model.project import Project
 from topicwarden.report.plan.markdown import marker
-from topicwarden.sandbox.install import Toolchain
+from topicwarden.toolchain import Toolchain
 
 COMMENT = "Create or update the comment"
 PERSONS = {"id": 1, "user": {"login": "octocat"}, "body": f"{marker('dev')} quoted by a person"}

@@ -21,11 +21,11 @@ from tests.audit.checks.cases import (
 from tests.audit.subjects import HORIZON, subject
 from tests.audit.test_two_looks import COMPACT as COMPACTED
 from tests.audit.test_two_looks import DEAD, DIRTY, MINUTE, Log, one_key, seen_empty
-from topicwarden.audit.counts import Counts, Pair
-from topicwarden.audit.history.memory import Past, Tombstone, Witness
-from topicwarden.audit.history.settle import look
-from topicwarden.audit.subject import Subject
-from topicwarden.topic import Contents
+from topicwarden.audit.compare_audits import look
+from topicwarden.audit.history.topic_state import KnownTombstone, PreviousAudit, RememberedRecord
+from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
+from topicwarden.audit.subject import AuditedTopic
+from topicwarden.model.topic import Contents
 
 GRACE_MS = 2 * 15_000 + 5_000 + 19
 """Twice the cleaner's back-off, the clocks, and 100,000 bytes at 5 MiB a second."""
@@ -53,30 +53,30 @@ def lagging(border: int) -> Log:
     return log
 
 
-def hidden(**settings: str) -> Subject:
+def hidden(**settings: str) -> AuditedTopic:
     """The second look at a log that starts at offset 40, with records that DeleteRecords hid."""
     log = Log(dict.fromkeys(range(40, 100), 5), {**DEAD, **{name.replace("_", "."): v for name, v in settings.items()}})
     return seen_again(replace(seen_empty(log), start=40))
 
 
-def not_paired(pair: Pair) -> Subject:
+def not_paired(pair: SupersededPair) -> AuditedTopic:
     """A log of which only the first and the last record of one key are known."""
     return replace(one_key(), records={0: 5}, counts=replace(DIRTY, earliest_pair=pair)).subject()
 
 
-def without_size(log: Log) -> Subject:
+def without_size(log: Log) -> AuditedTopic:
     log.size = None
     return log.subject()
 
 
-def one_size_untold() -> Subject:
+def one_size_untold() -> AuditedTopic:
     """A compacted topic of two partitions, of which the second one's size is known."""
     counts = replace(DIRTY, superseded_cleanable=1)
-    of = with_counts(subject(live=COMPACT, horizon=replace(HORIZON, cleanable=100)), counts, Counts(records=1))
+    of = with_counts(subject(live=COMPACT, horizon=replace(HORIZON, cleanable=100)), counts, PartitionCounts(records=1))
     return with_logs(of, extent(log_bytes=None), extent(log_bytes=1_000))
 
 
-def nothing_cleanable(of: Subject) -> Subject:
+def nothing_cleanable(of: AuditedTopic) -> AuditedTopic:
     return replace(of, counts={0: replace(of.counts[0], superseded_cleanable=0)})
 
 
@@ -88,35 +88,37 @@ def unknown_shape() -> Log:
 PAIRS = {offset: offset // 2 for offset in range(100)}
 
 
-def cleaned(first: int = 2, *, policy: dict[str, str] = COMPACTED, **changed: object) -> Subject:
+def cleaned(first: int = 2, *, policy: dict[str, str] = COMPACTED, **changed: object) -> AuditedTopic:
     """A log of fifty pairs from which offsets ``first`` to 49 are gone since the last audit."""
-    log = Log(dict(PAIRS), policy, counts=Counts(records=100))
+    log = Log(dict(PAIRS), policy, counts=PartitionCounts(records=100))
     left = {offset: key for offset, key in PAIRS.items() if not first <= offset < 50}
     return seen_again(log, 1, records=left, **changed)
 
 
-def witnesses(*offsets: tuple[int, int | None], standing: int) -> Subject:
+def witnesses(*offsets: tuple[int, int | None], standing: int) -> AuditedTopic:
     """Records that the last audit remembered, each with a later one of its key; so many are still ``standing``."""
-    held = tuple(Witness(0, offset, 5, later) for offset, later in offsets)
+    held = tuple(RememberedRecord(0, offset, 5, later) for offset, later in offsets)
     before = Log({}, COMPACTED)
     before.look()
     assert before.last
-    past = Past(replace(before.last, witnesses=held), standing=frozenset(held[:standing]))
+    past = PreviousAudit(replace(before.last, witnesses=held), standing=frozenset(held[:standing]))
     return replace(before.subject(), past=past)
 
 
-def gone_elsewhere() -> Subject:
+def gone_elsewhere() -> AuditedTopic:
     """A pair of partition 0 still stands, and a record of partition 1 is gone."""
     of = witnesses((0, 1), standing=1)
     assert of.past.look
-    held = (*of.past.look.witnesses, Witness(1, 6, 5, 7))
+    held = (*of.past.look.witnesses, RememberedRecord(1, 6, 5, 7))
     return replace(of, past=replace(of.past, look=replace(of.past.look, witnesses=held)))
 
 
-def standing_elsewhere() -> Subject:
+def standing_elsewhere() -> AuditedTopic:
     """The first pair of partition 0 is at offset 50; a pair of partition 1 and a tombstone still stand before it."""
     of = replace(one_key(), records={50: 5, 51: 5}).subject()
-    return replace(of, past=replace(of.past, standing=frozenset({Witness(1, 0, 5, 1), Witness(0, 3, 9, None)})))
+    return replace(
+        of, past=replace(of.past, standing=frozenset({RememberedRecord(1, 0, 5, 1), RememberedRecord(0, 3, 9, None)}))
+    )
 
 
 RIPE_MS = 10 * MINUTE + 5_000
@@ -125,7 +127,7 @@ RIPE_MS = 10 * MINUTE + 5_000
 
 def tombstone(
     waited: int = RIPE_MS + 1, *, end: int = 100, passed: bool = True, deleted: bool = True, **changed: object
-) -> Subject:
+) -> AuditedTopic:
     """A tombstone at offset 3 that still stands at the fifth audit.
 
     A cleaning removes offset 10 before the second audit (with ``passed``; otherwise offset 1, below the tombstone).
@@ -133,7 +135,9 @@ def tombstone(
     Without ``deleted``, offset 3 holds a record that offset 4 supersedes.
     """
     gone = 10 if passed else 1
-    log = Log({3: 9, gone: 1, gone + 1: 1}, COMPACTED, counts=Counts(records=3), deleted=((9, 3),) if deleted else ())
+    log = Log(
+        {3: 9, gone: 1, gone + 1: 1}, COMPACTED, counts=PartitionCounts(records=3), deleted=((9, 3),) if deleted else ()
+    )
     if not deleted:
         log.records |= {4: 9}
     log.look()
@@ -146,20 +150,20 @@ def tombstone(
     return seen_again(log, MINUTE, records={at: key for at, key in log.records.items() if at != 100}, **changed)
 
 
-def another_tombstone() -> Subject:
+def another_tombstone() -> AuditedTopic:
     """The one at offset 3 is gone; one at offset 20 stands, of which nothing else is remembered."""
     of = tombstone()
-    return replace(of, past=replace(of.past, standing=frozenset({Witness(0, 20, 8, None)})))
+    return replace(of, past=replace(of.past, standing=frozenset({RememberedRecord(0, 20, 8, None)})))
 
 
-def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = COMPACT) -> Subject:
+def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = COMPACT) -> AuditedTopic:
     """A key whose last record is at ``offset``; the last audit saw key 5 deleted at offset 50 of ``partition``."""
-    of = subject(Counts(records=1, risen=((key, offset),)), live=live)
-    return replace(of, past=Past(look(of, {}, [Tombstone(partition, 50, 5)], {})))
+    of = subject(PartitionCounts(records=1, risen=((key, offset),)), live=live)
+    return replace(of, past=PreviousAudit(look(of, {}, [KnownTombstone(partition, 50, 5)], {})))
 
 
-def transaction(after: int, stable: int = 40, **changed: object) -> Subject:
-    return seen_again(Log({}, DELETE, counts=Counts(), stable=stable), after, **changed)
+def transaction(after: int, stable: int = 40, **changed: object) -> AuditedTopic:
+    return seen_again(Log({}, DELETE, counts=PartitionCounts(), stable=stable), after, **changed)
 
 
 MOST_MS = 900_000
@@ -170,7 +174,7 @@ CASES = (
     Case(
         "null-key",
         "one, which compaction destroys",
-        subject(Counts(records=3, null_keys=1, first_null_key=7), live=COMPACT),
+        subject(PartitionCounts(records=3, null_keys=1, first_null_key=7), live=COMPACT),
         (FAIL,),
         says="in a compacted topic",
         partitions=(0,),
@@ -178,27 +182,34 @@ CASES = (
     Case(
         "null-key",
         "one, where a key is required",
-        subject(Counts(records=3, null_keys=1, first_null_key=7), contents=Contents(key_required=True)),
+        subject(PartitionCounts(records=3, null_keys=1, first_null_key=7), contents=Contents(key_required=True)),
         (FAIL,),
         says="where a key is required",
     ),
-    Case("null-key", "none in a compacted topic", subject(Counts(records=3), live=COMPACT), ()),
+    Case("null-key", "none in a compacted topic", subject(PartitionCounts(records=3), live=COMPACT), ()),
     Case(
         "null-key",
         "none, where a key is required",
-        subject(Counts(records=3), contents=Contents(key_required=True)),
+        subject(PartitionCounts(records=3), contents=Contents(key_required=True)),
         (),
     ),
-    Case("null-key", "neither compacted nor required", subject(Counts(records=3, null_keys=1, first_null_key=7)), None),
+    Case(
+        "null-key",
+        "neither compacted nor required",
+        subject(PartitionCounts(records=3, null_keys=1, first_null_key=7)),
+        None,
+    ),
     Case(
         "empty-value",
         "one in a compacted topic",
-        subject(Counts(records=3, empty_values=1, first_empty_value=7), live=COMPACT),
+        subject(PartitionCounts(records=3, empty_values=1, first_empty_value=7), live=COMPACT),
         (FAIL,),
         partitions=(0,),
     ),
-    Case("empty-value", "a tombstone", subject(Counts(records=3, tombstones=3), live=COMPACT), ()),
-    Case("empty-value", "not compacted", subject(Counts(records=3, empty_values=1, first_empty_value=7)), None),
+    Case("empty-value", "a tombstone", subject(PartitionCounts(records=3, tombstones=3), live=COMPACT), ()),
+    Case(
+        "empty-value", "not compacted", subject(PartitionCounts(records=3, empty_values=1, first_empty_value=7)), None
+    ),
     Case("compaction-ratio", "dirty by a byte", half_dirty(1).subject(), (SUSPECT,), partitions=(0,)),
     Case(
         "compaction-ratio",
@@ -243,11 +254,11 @@ CASES = (
         (PASS,),
     ),
     Case("compaction-ratio", "the size of this log is not told", one_size_untold(), (UNDECIDABLE,), partitions=(0,)),
-    Case("compaction-ratio", "no key has two records", subject(Counts(records=3, keys=3), live=COMPACT), ()),
+    Case("compaction-ratio", "no key has two records", subject(PartitionCounts(records=3, keys=3), live=COMPACT), ()),
     Case("compaction-ratio", "hidden records may be young", hidden(), (PASS,), says="DeleteRecords hid may be young"),
     Case("compaction-ratio", "hidden records cannot be young", hidden(message_timestamp_after_max_ms="0"), (FAIL,)),
-    Case("compaction-ratio", "the first and the last record of a key", not_paired(Pair(3, 4, 5)), (SUSPECT,)),
-    Case("compaction-ratio", "the last record of a key is the newest", not_paired(Pair(3, 100, 5)), (PASS,)),
+    Case("compaction-ratio", "the first and the last record of a key", not_paired(SupersededPair(3, 4, 5)), (SUSPECT,)),
+    Case("compaction-ratio", "the last record of a key is the newest", not_paired(SupersededPair(3, 100, 5)), (PASS,)),
     Case("compaction-ratio", "not compacted", replace(one_key(), settings=DELETE).subject(), None),
     Case(
         "compaction-lag",
@@ -284,8 +295,8 @@ CASES = (
     ),
     Case("compaction-lag", "hidden records may be young", hidden(), (PASS,), says="DeleteRecords hid may be young"),
     Case("compaction-lag", "hidden records cannot be young", hidden(message_timestamp_after_max_ms="0"), (FAIL,)),
-    Case("compaction-lag", "the first and the last record of a key", not_paired(Pair(3, 4, 5)), (SUSPECT,)),
-    Case("compaction-lag", "the last record of a key is the newest", not_paired(Pair(3, 100, 5)), ()),
+    Case("compaction-lag", "the first and the last record of a key", not_paired(SupersededPair(3, 4, 5)), (SUSPECT,)),
+    Case("compaction-lag", "the last record of a key is the newest", not_paired(SupersededPair(3, 100, 5)), ()),
     Case("compaction-lag", "another partition's pair", standing_elsewhere(), (SUSPECT,), evidence={"offset": 50}),
     Case("compaction-lag", "not compacted", replace(one_key(), settings={**DEAD, **DELETE}).subject(), None),
     Case("compaction-lag", "not on the cluster", absent(one_key().subject()), None),
@@ -313,7 +324,7 @@ CASES = (
     Case(
         "compaction-gap",
         "a cleaning left a tombstone, and a pair that no audit saw before",
-        replace(witnesses((0, None), (6, 7), standing=1), pairs={0: (Pair(4, 5, 5),)}),
+        replace(witnesses((0, None), (6, 7), standing=1), pairs={0: (SupersededPair(4, 5, 5),)}),
         (),
     ),
     Case("compaction-gap", "a cleaning of another partition", gone_elsewhere(), ()),
@@ -353,10 +364,10 @@ CASES = (
     Case(
         "resurrection",
         "no tombstone was seen",
-        replace(risen(49), past=Past(look(subject(live=COMPACT), {}, [], {}))),
+        replace(risen(49), past=PreviousAudit(look(subject(live=COMPACT), {}, [], {}))),
         None,
     ),
-    Case("resurrection", "never seen before", replace(risen(49), past=Past()), None),
+    Case("resurrection", "never seen before", replace(risen(49), past=PreviousAudit()), None),
     Case(
         "hung-transaction",
         "longer than any may take",

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from tests.audit.checks.cases import BOTH, COMPACT, FAIL, SUSPECT, UNDECIDABLE, Case, absent, extent, with_logs, without
 from tests.audit.subjects import internal, subject
-from topicwarden.audit.counts import Counts
-from topicwarden.audit.following import Following
-from topicwarden.audit.subject import Read, Subject
-from topicwarden.kafka.groups import Group
+from topicwarden.audit.collect.cluster_context import GroupFollowing
+from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.subject import AuditedTopic, ReadRecords
+from topicwarden.kafka.consumer_groups import ConsumerGroup
 
 READING = frozenset({("t", 0)})
 KEPT = {"retention.bytes": "1000"}
@@ -26,10 +26,10 @@ def committed(
     expiring: int | None = None,
     forgotten: int | None = None,
     ends: int | None = 150,
-) -> Subject:
+) -> AuditedTopic:
     """A log of offsets ``[start, 150)`` and a group that has committed ``offset``."""
-    group = Group("g", "Stable", 1, {(topic, 0): offset}, assigned)
-    following = Following(
+    group = ConsumerGroup("g", "Stable", 1, {(topic, 0): offset}, assigned)
+    following = GroupFollowing(
         (group,),
         {} if ends is None else {0: ends},
         {} if expiring is None else {0: expiring},
@@ -39,24 +39,24 @@ def committed(
     return replace(of, following=following)
 
 
-def read(records: int, start: int = 50, end: int = 150) -> Subject:
+def read(records: int, start: int = 50, end: int = 150) -> AuditedTopic:
     """A compacted topic of which so many records of ``[start, end)`` were found; the group has deletions to read."""
     of = committed(60, live=COMPACT, forgotten=61)
-    return replace(of, counts={0: Counts(records=records)}, reading={0: Read(start, end, 50)})
+    return replace(of, counts={0: PartitionCounts(records=records)}, reading={0: ReadRecords(start, end, 50)})
 
 
-def two_partitions() -> Subject:
+def two_partitions() -> AuditedTopic:
     """The log of partition 0 begins two offsets behind what is committed, and that of partition 1 one."""
     of = with_logs(subject(), extent(50, 150), extent(50, 150))
-    group = Group("g", "Stable", 1, {("t", 0): 48, ("t", 1): 49}, frozenset({("t", 0), ("t", 1)}))
-    return replace(of, following=Following((group,), {0: 150, 1: 150}))
+    group = ConsumerGroup("g", "Stable", 1, {("t", 0): 48, ("t", 1): 49}, frozenset({("t", 0), ("t", 1)}))
+    return replace(of, following=GroupFollowing((group,), {0: 150, 1: 150}))
 
 
-def leaderless() -> Subject:
+def leaderless() -> AuditedTopic:
     """A group that has committed an offset of a partition whose log nobody can see."""
     of = committed(50)
-    group = Group("g", "Stable", 1, {("t", 0): 50, ("t", 1): 0}, READING)
-    return replace(of, following=Following((group,), {0: 150}))
+    group = ConsumerGroup("g", "Stable", 1, {("t", 0): 50, ("t", 1): 0}, READING)
+    return replace(of, following=GroupFollowing((group,), {0: 150}))
 
 
 CASES = (
@@ -129,11 +129,11 @@ CASES = (
     Case(
         "group-lag",
         "groups that this user may not see",
-        replace(subject(), following=Following(complete=False)),
+        replace(subject(), following=GroupFollowing(complete=False)),
         (UNDECIDABLE,),
     ),
-    Case("group-lag", "no groups", replace(subject(), following=Following()), ()),
+    Case("group-lag", "no groups", replace(subject(), following=GroupFollowing()), ()),
     Case("group-lag", "nobody asked for groups", subject(), None),
-    Case("group-lag", "of Kafka itself", replace(internal("__consumer_offsets"), following=Following()), None),
+    Case("group-lag", "of Kafka itself", replace(internal("__consumer_offsets"), following=GroupFollowing()), None),
     Case("group-lag", "not on the cluster", absent(committed(49)), None),
 )

@@ -8,72 +8,72 @@ from tests.audit.checks.cases import BOTH, FAIL, UNDECIDABLE, Case, absent, exte
 from tests.audit.checks.topics import without_sources
 from tests.audit.subjects import internal, subject, with_brokers
 from topicwarden.audit.checks import internal_policy
-from topicwarden.audit.history.memory import Past
-from topicwarden.audit.history.settle import look
-from topicwarden.audit.internal import Internal, Role
-from topicwarden.audit.subject import Subject
-from topicwarden.kafka.groups import Group
-from topicwarden.kafka.snapshot import Replicas
+from topicwarden.audit.collect.internal_topics import InternalRole, InternalTopic
+from topicwarden.audit.compare_audits import look
+from topicwarden.audit.history.topic_state import PreviousAudit
+from topicwarden.audit.subject import AuditedTopic
+from topicwarden.kafka.consumer_groups import ConsumerGroup
+from topicwarden.kafka.snapshot import PartitionReplicas
 
 GROUPS, TRANSACTIONS, CHANGELOG, REPARTITION = (
     *("__consumer_offsets", "__transaction_state"),
     *("app-x-changelog", "app-x-repartition"),
 )
-STREAMS = Group("app", "Empty", 0, streams=True)
+STREAMS = ConsumerGroup("app", "Empty", 0, streams=True)
 DELETE = {"cleanup.policy": "delete"}
 
 
-def in_sync(*brokers: int, of: tuple[int, ...] = (1, 2, 3), leader: int | None = 1) -> Subject:
-    return subject(replicas=Replicas(0, leader, of, brokers))
+def in_sync(*brokers: int, of: tuple[int, ...] = (1, 2, 3), leader: int | None = 1) -> AuditedTopic:
+    return subject(replicas=PartitionReplicas(0, leader, of, brokers))
 
 
-def two_partitions(*replicas: Replicas, of: Subject | None = None) -> Subject:
+def two_partitions(*replicas: PartitionReplicas, of: AuditedTopic | None = None) -> AuditedTopic:
     topic = subject() if of is None else of
     assert topic.live
     return replace(topic, live=replace(topic.live, replicas=replicas))
 
 
 def connects(
-    role: Role, partitions: int = 1, *, certain: bool = True, settings: dict[str, str] | None = None
-) -> Subject:
+    role: InternalRole, partitions: int = 1, *, certain: bool = True, settings: dict[str, str] | None = None
+) -> AuditedTopic:
     of = internal("connect-topic", (1, 2, 3), settings)
     assert of.live
     live = replace(of.live, topic=replace(of.live.topic, partitions=partitions))
-    return replace(of, live=live, internal=Internal(role, "its keys", certain))
+    return replace(of, live=live, internal=InternalTopic(role, "its keys", certain))
 
 
-def streams(name: str, settings: dict[str, str]) -> Subject:
+def streams(name: str, settings: dict[str, str]) -> AuditedTopic:
     return internal(name, (1, 2, 3), settings, STREAMS)
 
 
-def after(of: Subject, before: Subject) -> Subject:
+def after(of: AuditedTopic, before: AuditedTopic) -> AuditedTopic:
     """``of`` at the audit that follows the one of ``before``."""
     judged = {"internal-policy": tuple(internal_policy.judge(before))}
-    return replace(of, past=Past(look(before, judged, (), {})))
+    return replace(of, past=PreviousAudit(look(before, judged, (), {})))
 
 
 CHANGED = after(streams(CHANGELOG, DELETE), streams(CHANGELOG, {}))
 QUEUE = {**DELETE, "retention.ms": "-1", "retention.bytes": "-1"}
 
 
-def copies(name: str, factor: int, asked: str, brokers: int = 3) -> Subject:
+def copies(name: str, factor: int, asked: str, brokers: int = 3) -> AuditedTopic:
     """An internal topic on ``factor`` of so many ``brokers``, which ask for another factor."""
     settings = {"offsets.topic.replication.factor": asked, "default.replication.factor": asked}
     of = with_brokers(internal(name, tuple(range(1, factor + 1))), settings)
     return replace(of, snapshot=replace(of.snapshot, racks=dict.fromkeys(range(1, brokers + 1))))
 
 
-def min_isr(least: str, replicas: tuple[int, ...] = (1, 2, 3), name: str = TRANSACTIONS) -> Subject:
+def min_isr(least: str, replicas: tuple[int, ...] = (1, 2, 3), name: str = TRANSACTIONS) -> AuditedTopic:
     of = internal(name, replicas, {"min.insync.replicas": least})
     return with_brokers(of, {"transaction.state.log.min.isr": "2"})
 
 
-def two_of_two() -> Subject:
+def two_of_two() -> AuditedTopic:
     of = min_isr("2", (1, 2))
     return replace(of, snapshot=replace(of.snapshot, racks={1: None, 2: None}))
 
 
-def sized(*sizes: int | None, segment: int | None = 100, name: str = GROUPS) -> Subject:
+def sized(*sizes: int | None, segment: int | None = 100, name: str = GROUPS) -> AuditedTopic:
     of = internal(name, settings={} if segment is None else {"segment.bytes": str(segment)})
     return with_logs(of, *(extent(log_bytes=size) for size in sizes))
 
@@ -117,7 +117,7 @@ CASES = (
     Case(
         "min-insync-replicas",
         "none in one of two partitions",
-        two_partitions(Replicas(0, 1, (1, 2, 3), (1,)), Replicas(1, None, (1, 2, 3), ())),
+        two_partitions(PartitionReplicas(0, 1, (1, 2, 3), (1,)), PartitionReplicas(1, None, (1, 2, 3), ())),
         (FAIL,),
         evidence={"fewest_in_sync": 0},
         says="as few as 0",
@@ -143,7 +143,7 @@ CASES = (
         evidence={"cleanup.policy": "empty"},
     ),
     Case("internal-policy", "compacted", internal(GROUPS), ()),
-    Case("internal-policy", "compacted, with an unused retention", connects(Role.CONNECT_OFFSETS), ()),
+    Case("internal-policy", "compacted, with an unused retention", connects(InternalRole.CONNECT_OFFSETS), ()),
     Case(
         "internal-policy",
         "settings that this user may not see",
@@ -211,25 +211,25 @@ CASES = (
     Case(
         "internal-policy",
         "configurations in two partitions",
-        connects(Role.CONNECT_CONFIGS, 2),
+        connects(InternalRole.CONNECT_CONFIGS, 2),
         (FAIL,),
         evidence={"partitions": 2},
     ),
     Case(
         "internal-policy",
         "two partitions, by the name alone",
-        connects(Role.CONNECT_CONFIGS, 2, certain=False),
+        connects(InternalRole.CONNECT_CONFIGS, 2, certain=False),
         (UNDECIDABLE,),
         says="if it is what its name says, stop",
     ),
     Case(
         "internal-policy",
         "two partitions, and settings that this user may not see",
-        without_sources(connects(Role.CONNECT_CONFIGS, 2)),
+        without_sources(connects(InternalRole.CONNECT_CONFIGS, 2)),
         (FAIL, UNDECIDABLE),
     ),
-    Case("internal-policy", "configurations in one partition", connects(Role.CONNECT_CONFIGS), ()),
-    Case("internal-policy", "offsets in two partitions", connects(Role.CONNECT_OFFSETS, 2), ()),
+    Case("internal-policy", "configurations in one partition", connects(InternalRole.CONNECT_CONFIGS), ()),
+    Case("internal-policy", "offsets in two partitions", connects(InternalRole.CONNECT_OFFSETS, 2), ()),
     Case("internal-policy", "a topic of users", subject(), None),
     Case("internal-policy", "not on the cluster", absent(internal(GROUPS)), None),
     Case(
@@ -244,9 +244,9 @@ CASES = (
         "internal-replication",
         "two of three, and one of three",
         two_partitions(
-            Replicas(0, 1, (1, 2), (1, 2)),
-            Replicas(1, 1, (1,), (1,)),
-            Replicas(2, 1, (1, 2, 3), ()),
+            PartitionReplicas(0, 1, (1, 2), (1, 2)),
+            PartitionReplicas(1, 1, (1,), (1,)),
+            PartitionReplicas(2, 1, (1, 2, 3), ()),
             of=copies(GROUPS, 3, "3"),
         ),
         (FAIL,),

@@ -23,13 +23,13 @@ from tests.audit.checks.cases import (
 from tests.audit.subjects import HORIZON, NOW, subject
 from tests.audit.test_two_looks import DELETE as BY_SIZE
 from tests.audit.test_two_looks import Log, seen_empty
-from topicwarden.audit.counts import Counts
-from topicwarden.audit.horizon import Horizon
-from topicwarden.audit.subject import Subject
-from topicwarden.kafka.snapshot import Replicas
+from topicwarden.audit.collect.horizon import Horizon
+from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.subject import AuditedTopic
+from topicwarden.kafka.snapshot import PartitionReplicas
 
 DELETE = {"cleanup.policy": "delete"}
-EXPIRED = Counts(records=100, expired=10, first_timestamp=NOW - 1_000_000)
+EXPIRED = PartitionCounts(records=100, expired=10, first_timestamp=NOW - 1_000_000)
 OVERDUE = replace(HORIZON, overdue=1)
 INTERVAL_MS = 300_000 + 30_000 + 5_000
 """The brokers' check interval, their delay after a start, and the clocks."""
@@ -37,27 +37,29 @@ EXPIRY_MS = 60_000 + 300_000 + 5_000
 """``retention.ms``, the brokers' check interval, and the clocks."""
 
 
-def overdue(horizon: Horizon = OVERDUE, counts: Counts = EXPIRED, live: dict[str, str] | None = None) -> Subject:
+def overdue(
+    horizon: Horizon = OVERDUE, counts: PartitionCounts = EXPIRED, live: dict[str, str] | None = None
+) -> AuditedTopic:
     return subject(counts, horizon, live=live)
 
 
-def latest(age: int, live: dict[str, str] | None = None, log_bytes: int | None = 1_000) -> Subject:
+def latest(age: int, live: dict[str, str] | None = None, log_bytes: int | None = 1_000) -> AuditedTopic:
     """A log whose youngest record is ``age`` ms old."""
     return with_logs(overdue(HORIZON, live=live), extent(latest=NOW - age, log_bytes=log_bytes))
 
 
-def two_partitions(*counts: Counts) -> Subject:
+def two_partitions(*counts: PartitionCounts) -> AuditedTopic:
     of = with_counts(overdue(), *counts)
     return replace(with_logs(of, extent(), extent()), horizons={0: OVERDUE, 1: OVERDUE})
 
 
-def one_behind() -> Subject:
+def one_behind() -> AuditedTopic:
     """Two partitions that have expired as a whole; a replica of partition 1 is behind."""
     of = replace(two_partitions(EXPIRED, EXPIRED), horizons={0: HORIZON, 1: HORIZON})
     old = extent(latest=NOW - EXPIRY_MS - 1)
     of = with_logs(of, old, old)
     assert of.live
-    states = (Replicas(0, 1, (1, 2, 3), (1, 2, 3)), Replicas(1, 1, (1, 2, 3), (1, 2)))
+    states = (PartitionReplicas(0, 1, (1, 2, 3), (1, 2, 3)), PartitionReplicas(1, 1, (1, 2, 3), (1, 2)))
     return replace(of, live=replace(of.live, replicas=states))
 
 
@@ -65,15 +67,15 @@ def expired() -> Log:
     return seen_empty(Log({}, DELETE, counts=EXPIRED, horizon=OVERDUE))
 
 
-def unexpired(offset: int) -> Subject:
+def unexpired(offset: int) -> AuditedTopic:
     """A log whose settings are known from offset 60 on; the first record that has not expired is at ``offset``."""
-    log = Log({}, DELETE, counts=Counts(), end=60)
+    log = Log({}, DELETE, counts=PartitionCounts(), end=60)
     log.look()
     log = replace(log, counts=EXPIRED, end=100, horizon=replace(OVERDUE, unexpired=offset))
     return seen_again(log, INTERVAL_MS + 1)
 
 
-def hidden(margin: int) -> Subject:
+def hidden(margin: int) -> AuditedTopic:
     """A log that starts at offset 40; the records below it expired ``margin`` ms ago at the latest."""
     log = Log({}, DELETE, counts=EXPIRED, start=40, end=40, horizon=replace(HORIZON, start=40, overdue=41))
     log.look()
@@ -86,23 +88,23 @@ def hidden(margin: int) -> Subject:
 BEHIND = replace(HORIZON, unexpired=3, future_offset=3, future_timestamp=NOW + 1)
 
 
-def blocked(behind: int = 1, horizon: Horizon = BEHIND, live: dict[str, str] | None = None) -> Subject:
+def blocked(behind: int = 1, horizon: Horizon = BEHIND, live: dict[str, str] | None = None) -> AuditedTopic:
     return subject(replace(EXPIRED, expired_behind_future=behind), horizon, live=live)
 
 
-def sized(size: int | None, **live: str) -> Subject:
+def sized(size: int | None, **live: str) -> AuditedTopic:
     """The first look at a log of ``size`` bytes under ``retention.bytes`` and ``segment.bytes`` of 1,000."""
     settings = {**BY_SIZE, **{name.replace("_", "."): value for name, value in live.items()}}
     return with_logs(subject(live=settings), extent(log_bytes=size))
 
 
 def large(size: int = 2_001, policy: str = "delete") -> Log:
-    return seen_empty(Log({}, {**BY_SIZE, "cleanup.policy": policy}, counts=Counts(records=100), size=size))
+    return seen_empty(Log({}, {**BY_SIZE, "cleanup.policy": policy}, counts=PartitionCounts(records=100), size=size))
 
 
 def unknown_shape(size: int = 2_001) -> Log:
     """A log that no audit saw before it was written."""
-    return Log({}, BY_SIZE, counts=Counts(records=100), size=size)
+    return Log({}, BY_SIZE, counts=PartitionCounts(records=100), size=size)
 
 
 ANY_SEGMENT = 1_000 + 2**31 - 1
@@ -126,7 +128,7 @@ CASES = (
     Case("retention-time", "the youngest record expires now", latest(EXPIRY_MS), ()),
     Case("retention-time", "the youngest is not told", with_logs(overdue(HORIZON), extent(latest=None)), ()),
     Case("retention-time", "the youngest has expired, and a replica is behind", out_of_sync(latest(EXPIRY_MS + 1)), ()),
-    Case("retention-time", "no records", overdue(counts=Counts(keys=1)), ()),
+    Case("retention-time", "no records", overdue(counts=PartitionCounts(keys=1)), ()),
     Case("retention-time", "behind a record of the future", blocked(horizon=replace(BEHIND, overdue=1)), ()),
     Case("retention-time", "compacted, and a rolled segment has expired", overdue(live=BOTH), ()),
     Case("retention-time", "compacted, and the youngest has expired", latest(EXPIRY_MS + 1, BOTH), (SUSPECT,)),

@@ -7,45 +7,45 @@ from dataclasses import replace
 from tests.audit.checks.cases import FAIL, PASS, UNDECIDABLE, Case, absent, seen_again
 from tests.audit.subjects import internal, subject, with_brokers
 from tests.audit.test_two_looks import Log
-from topicwarden.audit.history.memory import Past
-from topicwarden.audit.subject import Subject
-from topicwarden.kafka.snapshot import Replicas
-from topicwarden.topic import Allowance, Permit
+from topicwarden.audit.history.topic_state import PreviousAudit
+from topicwarden.audit.subject import AuditedTopic
+from topicwarden.kafka.snapshot import PartitionReplicas
+from topicwarden.model.topic import Allowance, Permission
 
 ON_TOPIC = "DYNAMIC_TOPIC_CONFIG"
 DELETE = {"cleanup.policy": "delete"}
 
 
-def undeclared(of: Subject) -> Subject:
+def undeclared(of: AuditedTopic) -> AuditedTopic:
     return replace(of, declared=None)
 
 
-def declared(partitions: int = 1, replication_factor: int = 3, *allowed: Allowance) -> Subject:
+def declared(partitions: int = 1, replication_factor: int = 3, *allowed: Allowance) -> AuditedTopic:
     of = subject()
     assert of.declared
-    allow = frozenset(Permit(change) for change in allowed)
+    allow = frozenset(Permission(change) for change in allowed)
     topic = replace(of.declared, partitions=partitions, replication_factor=replication_factor, allow=allow)
     return replace(of, declared=topic)
 
 
-def recreated(of: Subject) -> Subject:
-    return replace(of, past=Past(recreated_from="old"))
+def recreated(of: AuditedTopic) -> AuditedTopic:
+    return replace(of, past=PreviousAudit(recreated_from="old"))
 
 
-def without_sources(of: Subject) -> Subject:
+def without_sources(of: AuditedTopic) -> AuditedTopic:
     assert of.live
     return replace(of, live=replace(of.live, sources={}))
 
 
-def on_brokers(*replicas: tuple[int, ...], expected: int = 3) -> Subject:
+def on_brokers(*replicas: tuple[int, ...], expected: int = 3) -> AuditedTopic:
     """A topic declared with ``expected`` replicas, of which each partition has its own."""
     of = declared(len(replicas), expected)
     assert of.live
-    states = tuple(Replicas(number, 1, brokers, brokers) for number, brokers in enumerate(replicas))
+    states = tuple(PartitionReplicas(number, 1, brokers, brokers) for number, brokers in enumerate(replicas))
     return replace(of, live=replace(of.live, replicas=states))
 
 
-def unseen(of: Subject) -> Subject:
+def unseen(of: AuditedTopic) -> AuditedTopic:
     """The same topic, of which the last audit saw no partition."""
     assert of.past.look
     return replace(of, past=replace(of.past, look=replace(of.past.look, partitions=())))

@@ -10,33 +10,34 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from topicwarden.audit.contents import Declared, Scanned, settled
-from topicwarden.audit.contracts import Contracts
-from topicwarden.audit.counts import Counts, Pair
-from topicwarden.audit.following import Surroundings, surroundings
-from topicwarden.audit.heads import heads
-from topicwarden.audit.history import recall, settle
-from topicwarden.audit.history.access import History
-from topicwarden.audit.history.continuing import Outcome, held_parts, scan_since
-from topicwarden.audit.history.memory import Known, Tombstone, TopicLook, Witness
-from topicwarden.audit.history.plan import Memory, Step, plan
-from topicwarden.audit.horizon import Horizon, PartitionOf, horizons
-from topicwarden.audit.pairs import MOST_PARTITIONS, superseded_pairs
-from topicwarden.audit.placement import Placement
-from topicwarden.audit.progress import Progress, watched
-from topicwarden.audit.request import Request
-from topicwarden.audit.scan import scan
-from topicwarden.audit.slices import Grave, slices
-from topicwarden.audit.stamps import settled_stamps
-from topicwarden.audit.subject import Read
+from topicwarden.audit import compare_audits
+from topicwarden.audit.collect.cluster_context import ClusterContext, surroundings
+from topicwarden.audit.collect.horizon import Horizon, PartitionOf, horizons
+from topicwarden.audit.committed_findings import DeclaredContents, ScanResult, settled
+from topicwarden.audit.contents.contracts import Contracts
+from topicwarden.audit.history import remembered_records
+from topicwarden.audit.history.audit_history import AuditHistory
+from topicwarden.audit.history.incremental_scan import IncrementalScan, held_parts, scan_since
+from topicwarden.audit.history.scan_plan import HistoryState, ScanStep, plan
+from topicwarden.audit.history.topic_state import KnownPartition, KnownTombstone, RememberedRecord, TopicState
+from topicwarden.audit.keys.key_placement import KeyPlacement
+from topicwarden.audit.request import AuditRequest
+from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
+from topicwarden.audit.scan.full_scan import scan
+from topicwarden.audit.scan.internal_limits import heads
+from topicwarden.audit.scan.partition_reads import Grave, slices
+from topicwarden.audit.scan.progress import Progress, watched
+from topicwarden.audit.scan.superseded_pairs import MOST_PARTITIONS, superseded_pairs
+from topicwarden.audit.scan.timestamp_borders import settled_stamps
+from topicwarden.audit.subject import ReadRecords
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
-from topicwarden.problem import Refusal
-from topicwarden.verdict import Reading
+from topicwarden.model.problem import Refusal
+from topicwarden.model.verdict import ReadScope
 
 
 @dataclass(frozen=True)
-class Evidence:
+class AuditEvidence:
     """What the cluster was found to be, before anything is judged.
 
     ``looks`` are the last audit's, by topic, ``standing`` what they remember and still is there, ``known`` what the
@@ -45,22 +46,22 @@ class Evidence:
 
     snapshot: Snapshot
     horizons: Mapping[PartitionOf, Horizon]
-    counts: Mapping[PartitionOf, Counts]
-    committed: Mapping[PartitionOf, Counts]
-    pairs: Mapping[PartitionOf, tuple[Pair, ...]]
-    placements: Mapping[str, Placement]
+    counts: Mapping[PartitionOf, PartitionCounts]
+    committed: Mapping[PartitionOf, PartitionCounts]
+    pairs: Mapping[PartitionOf, tuple[SupersededPair, ...]]
+    placements: Mapping[str, KeyPlacement]
     scan_seconds: float
-    looks: Mapping[str, TopicLook]
-    standing: Mapping[PartitionOf, frozenset[Witness]]
-    deleted: Mapping[PartitionOf, tuple[Tombstone, ...]]
-    known: Mapping[PartitionOf, Known]
-    reading: Mapping[PartitionOf, Read]
+    looks: Mapping[str, TopicState]
+    standing: Mapping[PartitionOf, frozenset[RememberedRecord]]
+    deleted: Mapping[PartitionOf, tuple[KnownTombstone, ...]]
+    known: Mapping[PartitionOf, KnownPartition]
+    reading: Mapping[PartitionOf, ReadRecords]
     coverage: float
     read: int
-    around: Surroundings
+    around: ClusterContext
 
 
-def gather(spark: SparkSession, request: Request, progress: Progress, history: History) -> Evidence:
+def gather(spark: SparkSession, request: AuditRequest, progress: Progress, history: AuditHistory) -> AuditEvidence:
     """Refuses where the cluster or Spark gives up; a history that is not to be had is only noted."""
     with open_cluster(request.connection) as cluster:
         snapshot = cluster.snapshot(expected=[declared.topic.name for declared in request.declarations])
@@ -73,13 +74,13 @@ def gather(spark: SparkSession, request: Request, progress: Progress, history: H
     every = heads(slices(wanted, borders), chosen)
     parts, begun = request.bounds.applied(every), time.monotonic()
     declarations = {held.topic.name: held for held in request.declarations}
-    declared = Declared(declarations, request.root, request.registry, request.partition_functions)
+    declared = DeclaredContents(declarations, request.root, request.registry, request.partition_functions)
     rules = declared.contracts(wanted, snapshot.taken_at)
     try:
-        standing = recall.standing(spark, request.connection, _witnesses(same))
+        standing = remembered_records.standing(spark, request.connection, _witnesses(same))
         held = held_parts(history.store) if history.store else frozenset()
-        steps = plan(every, snapshot, rules, Memory(same, standing, held))
-        reading = [step.slice for step in steps] if request.since is Reading.LAST else parts
+        steps = plan(every, snapshot, rules, HistoryState(same, standing, held))
+        reading = [step.slice for step in steps] if request.since is ReadScope.LAST else parts
         with watched(spark, progress, sum(part.range.size for part in reading)):
             outcome = _since_last(spark, request, snapshot, steps, rules, buried=_buried(same), history=history)
             if outcome is None:
@@ -93,7 +94,7 @@ def gather(spark: SparkSession, request: Request, progress: Progress, history: H
                     rate=request.bounds.rate,
                 )
                 known = {step.slice.place: step.known for step in steps if step.known is not None}
-                outcome = Outcome(counts, known, sum(each.records for each in counts.values()))
+                outcome = IncrementalScan(counts, known, sum(each.records for each in counts.values()))
         scan_seconds = time.monotonic() - begun
         with open_cluster(request.connection) as cluster:
             log_starts = cluster.log_starts([part.place for part in parts])
@@ -108,14 +109,14 @@ def gather(spark: SparkSession, request: Request, progress: Progress, history: H
             rate=request.bounds.rate,
         )
         borders, counts = borders | stamps[0], {**outcome.counts, **stamps[1]}
-        scanned = Scanned(snapshot, tuple(wanted), tuple(parts), counts)
+        scanned = ScanResult(snapshot, tuple(wanted), tuple(parts), counts)
         committed, placements = settled(spark, request.connection, scanned, rules, declared, rate=request.bounds.rate)
-        deleted = recall.committed(spark, request.connection, _deleted(snapshot, counts, same))
+        deleted = remembered_records.committed(spark, request.connection, _deleted(snapshot, counts, same))
     except (PySparkException, Py4JJavaError) as error:
         raise Refusal(f"the scan did not end: {_root_cause(error)}; is the cluster still there? audit again") from error
     history.notes += outcome.notes
     total = sum(part.range.size for part in every)
-    return Evidence(
+    return AuditEvidence(
         snapshot=snapshot,
         horizons=borders,
         counts=counts,
@@ -128,7 +129,7 @@ def gather(spark: SparkSession, request: Request, progress: Progress, history: H
         deleted=deleted,
         known=outcome.known,
         reading={
-            part.place: Read(part.range.start, part.range.end, log_starts.get(part.place, part.range.start))
+            part.place: ReadRecords(part.range.start, part.range.end, log_starts.get(part.place, part.range.start))
             for part in parts
         },
         coverage=sum(part.range.size for part in parts) / total if total else 1.0,
@@ -139,16 +140,16 @@ def gather(spark: SparkSession, request: Request, progress: Progress, history: H
 
 def _since_last(
     spark: SparkSession,
-    request: Request,
+    request: AuditRequest,
     snapshot: Snapshot,
-    steps: list[Step],
+    steps: list[ScanStep],
     rules: Contracts,
     *,
     buried: list[Grave],
-    history: History,
-) -> Outcome | None:
+    history: AuditHistory,
+) -> IncrementalScan | None:
     """The scan of what is new, with what is known; None where that is not asked for, or cannot be, and why is noted."""
-    if request.since is not Reading.LAST:
+    if request.since is not ReadScope.LAST:
         return None
     if history.store is None or snapshot.cluster_id is None:
         history.notes.append("nothing is remembered (--history none): everything was read")
@@ -161,17 +162,17 @@ def _since_last(
     return done
 
 
-def _same(topic: LiveTopic, looks: Mapping[str, TopicLook]) -> TopicLook | None:
+def _same(topic: LiveTopic, looks: Mapping[str, TopicState]) -> TopicState | None:
     look = looks.get(topic.topic.name)
     return look if look is not None and look.topic_id == topic.id else None
 
 
-def _buried(looks: Mapping[str, TopicLook]) -> list[Grave]:
+def _buried(looks: Mapping[str, TopicState]) -> list[Grave]:
     return [(name, one.partition, one.key, one.offset) for name, look in looks.items() for one in look.tombstones]
 
 
-def _witnesses(looks: Mapping[str, TopicLook]) -> dict[PartitionOf, list[Witness]]:
-    found: dict[PartitionOf, list[Witness]] = {}
+def _witnesses(looks: Mapping[str, TopicState]) -> dict[PartitionOf, list[RememberedRecord]]:
+    found: dict[PartitionOf, list[RememberedRecord]] = {}
     for name, look in looks.items():
         for one in look.witnesses:
             found.setdefault((name, one.partition), []).append(one)
@@ -179,14 +180,14 @@ def _witnesses(looks: Mapping[str, TopicLook]) -> dict[PartitionOf, list[Witness
 
 
 def _deleted(
-    snapshot: Snapshot, counts: Mapping[PartitionOf, Counts], looks: Mapping[str, TopicLook]
-) -> dict[PartitionOf, list[Tombstone]]:
+    snapshot: Snapshot, counts: Mapping[PartitionOf, PartitionCounts], looks: Mapping[str, TopicState]
+) -> dict[PartitionOf, list[KnownTombstone]]:
     """Tombstones of compacted topics that are not remembered yet, of a bounded number of partitions."""
     known = {(name, one.partition, one.offset) for name, look in looks.items() for one in look.tombstones}
     found = {
         (name, partition): [
-            Tombstone(partition, offset, key)
-            for key, offset in sorted(held.deleted)[: settle.MOST_TOMBSTONES]
+            KnownTombstone(partition, offset, key)
+            for key, offset in sorted(held.deleted)[: compare_audits.MOST_TOMBSTONES]
             if (name, partition, offset) not in known
         ]
         for (name, partition), held in counts.items()

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from topicwarden.audit.bounds import Bounds
+from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.registry import SchemaRegistry
+from topicwarden.kafka.schema_registry import SchemaRegistry
+from topicwarden.model.verdict import ReadScope
 from topicwarden.specs.resolve import Declaration
-from topicwarden.verdict import Reading
 
 
 @dataclass(frozen=True)
-class Request:
+class AuditRequest:
     """What is to be audited: a stack's declarations against its cluster; ``patterns`` are globs of topic names.
 
     ``history`` is where audits remember, None for nowhere. ``root`` is the project's folder. ``partition_functions``
@@ -26,8 +26,8 @@ class Request:
     declarations: tuple[Declaration, ...]
     patterns: tuple[str, ...] = ()
     history: str | None = None
-    since: Reading = Reading.ALL
-    bounds: Bounds = field(default_factory=Bounds)
+    since: ReadScope = ReadScope.ALL
+    bounds: ReadLimits = field(default_factory=ReadLimits)
     root: Path = Path()
     registry: SchemaRegistry | None = None
     partition_functions: frozenset[str] = frozenset()

@@ -8,28 +8,28 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import SparkSession
 
 from topicwarden import __version__
-from topicwarden.audit.facts import topic_facts
-from topicwarden.audit.gather import Evidence, gather
-from topicwarden.audit.history import settle
-from topicwarden.audit.history.access import History
-from topicwarden.audit.history.memory import Past
+from topicwarden.audit import compare_audits
+from topicwarden.audit.gather import AuditEvidence, gather
+from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.outcomes import trend
-from topicwarden.audit.judging import findings, judge
-from topicwarden.audit.progress import Progress
-from topicwarden.audit.request import Request
-from topicwarden.audit.subject import Subject
-from topicwarden.finding import AuditReport
+from topicwarden.audit.history.topic_state import PreviousAudit
+from topicwarden.audit.judge import findings, judge
+from topicwarden.audit.request import AuditRequest
+from topicwarden.audit.scan.progress import Progress
+from topicwarden.audit.subject import AuditedTopic
+from topicwarden.audit.topic_facts import topic_facts
 from topicwarden.kafka.snapshot import LiveTopic
+from topicwarden.model.finding import AuditReport
 from topicwarden.specs.resolve import Declaration
 
 
-def audit(spark: SparkSession, request: Request, progress: Progress) -> AuditReport:
+def audit(spark: SparkSession, request: AuditRequest, progress: Progress) -> AuditReport:
     """Looks at the cluster and reads its topics once.
 
     Refuses a history that the executors do not share, and a cluster or Spark that gives up.
     """
     started = _now()
-    history = History(spark, request.history)
+    history = AuditHistory(spark, request.history)
     history.require_shared()
     evidence = gather(spark, request, progress, history)
     declared = {held.topic.name: held for held in request.declarations if request.wants(held.topic.name)}
@@ -38,7 +38,7 @@ def audit(spark: SparkSession, request: Request, progress: Progress) -> AuditRep
     subjects = {name: _subject(name, declared.get(name), live.get(name), evidence) for name in names}
     judged = {name: judge(subject) for name, subject in subjects.items()}
     looks = [
-        settle.look(
+        compare_audits.look(
             subject,
             judged[name],
             [one for p in subject.counts for one in evidence.deleted.get((name, p), ())],
@@ -57,7 +57,7 @@ def audit(spark: SparkSession, request: Request, progress: Progress) -> AuditRep
         scan_seconds=round(evidence.scan_seconds, 3),
         topics=[topic_facts(name, subject) for name, subject in subjects.items()],
         findings=[found for name in names for found in findings(name, judged[name], declared.get(name))],
-        settled=[one for name, subject in subjects.items() for one in settle.settled(subject, judged[name])],
+        settled=[one for name, subject in subjects.items() for one in compare_audits.settled(subject, judged[name])],
         read=request.since,
         coverage=evidence.coverage,
         remembered_records=max(0, records - evidence.read),
@@ -69,9 +69,9 @@ def audit(spark: SparkSession, request: Request, progress: Progress) -> AuditRep
     return report.model_copy(update={"trend": past, "notes": sorted(history.notes)})
 
 
-def _subject(name: str, declared: Declaration | None, live: LiveTopic | None, evidence: Evidence) -> Subject:
+def _subject(name: str, declared: Declaration | None, live: LiveTopic | None, evidence: AuditEvidence) -> AuditedTopic:
     partitions = range(live.topic.partitions) if live else range(0)
-    return Subject(
+    return AuditedTopic(
         snapshot=evidence.snapshot,
         declared=declared.topic if declared else None,
         live=live,
@@ -89,14 +89,14 @@ def _subject(name: str, declared: Declaration | None, live: LiveTopic | None, ev
     )
 
 
-def _past(name: str, live: LiveTopic | None, evidence: Evidence) -> Past:
+def _past(name: str, live: LiveTopic | None, evidence: AuditEvidence) -> PreviousAudit:
     look = evidence.looks.get(name)
     if live is None or look is None:
-        return Past()
+        return PreviousAudit()
     if look.topic_id != live.id:
-        return Past(recreated_from=look.topic_id)
+        return PreviousAudit(recreated_from=look.topic_id)
     standing = (evidence.standing.get((name, partition), frozenset()) for partition in range(live.topic.partitions))
-    return Past(look, standing=frozenset().union(*standing))
+    return PreviousAudit(look, standing=frozenset().union(*standing))
 
 
 def _now() -> int:

@@ -6,21 +6,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from topicwarden.audit.counts import Counts, Pair
-from topicwarden.audit.following import Following
-from topicwarden.audit.history.memory import Facts, Past
-from topicwarden.audit.horizon import CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS, Horizon
-from topicwarden.audit.internal import Internal
-from topicwarden.audit.placement import Placement
+from topicwarden.audit.collect.cluster_context import GroupFollowing
+from topicwarden.audit.collect.horizon import CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS, Horizon
+from topicwarden.audit.collect.internal_topics import InternalTopic
+from topicwarden.audit.history.topic_state import Facts, PreviousAudit
+from topicwarden.audit.keys.key_placement import KeyPlacement
+from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
-from topicwarden.topic import Contents, Topic
-from topicwarden.verdict import Verdict
+from topicwarden.model.topic import Contents, Topic
+from topicwarden.model.verdict import Verdict
 
 Evidence = Mapping[str, int | float | str | None]
 
 
 @dataclass(frozen=True)
-class Judgement:
+class CheckResult:
     """A verdict with its reasons; ``path`` leads to the YAML that it is about, such as ``("config", "segment.ms")``.
 
     ``standing`` is what the next audit has to see again, by partition, and ``rests_on`` the settings that have
@@ -42,14 +42,14 @@ class Judgement:
 class Check(Protocol):
     """A module of ``checks/``: its docstring is its documentation, its name in the table its id."""
 
-    def applies(self, subject: Subject) -> bool:
+    def applies(self, subject: AuditedTopic) -> bool:
         """Whether there is anything to judge; if so, and nothing is said, the topic passes."""
 
-    def judge(self, subject: Subject) -> Iterable[Judgement]: ...
+    def judge(self, subject: AuditedTopic) -> Iterable[CheckResult]: ...
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadRecords:
     """What was read of one partition: offsets ``[start, end)``, and where its log began when all was read."""
 
     start: int
@@ -66,28 +66,30 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Subject:
+class AuditedTopic:
     """One topic under audit: as declared, as it is on the cluster, and what its records were found to be."""
 
     snapshot: Snapshot
     declared: Topic | None
     live: LiveTopic | None
     horizons: Mapping[int, Horizon]
-    counts: Mapping[int, Counts]
+    counts: Mapping[int, PartitionCounts]
     """By partition, of every record that stands: compaction, retention and disks know no transactions."""
-    committed: Mapping[int, Counts]
-    """By partition, of the records that a consumer with ``isolation.level=read_committed`` sees; what checks of
-    contents judge. Where a number may include others, it says so (``Counts.at_most``, ``Fault.at_most``).
+    committed: Mapping[int, PartitionCounts]
+    """By partition, the counts of records that a consumer with ``isolation.level=read_committed`` sees.
+
+    Checks of contents judge these. ``PartitionCounts.at_most`` and ``ContentFault.at_most`` mark numbers that may
+    include records of aborted and open transactions.
     """
-    pairs: Mapping[int, tuple[Pair, ...]] = field(default_factory=dict)
-    past: Past = field(default_factory=Past)
-    placement: Placement | None = None
-    reading: Mapping[int, Read] = field(default_factory=dict)
+    pairs: Mapping[int, tuple[SupersededPair, ...]] = field(default_factory=dict)
+    past: PreviousAudit = field(default_factory=PreviousAudit)
+    placement: KeyPlacement | None = None
+    reading: Mapping[int, ReadRecords] = field(default_factory=dict)
     coverage: float = 1.0
     """The share of the offsets that was to be read, or is known from the last audit."""
-    internal: Internal | None = None
+    internal: InternalTopic | None = None
     """What the topic is for, where Kafka, Connect or Streams made it."""
-    following: Following | None = None
+    following: GroupFollowing | None = None
     """The groups that read it; None where nobody asked."""
     readable: bool = True
     """Whether this user may read its records (Read on the topic)."""

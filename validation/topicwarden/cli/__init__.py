@@ -1,0 +1,1 @@
+"""The commands: one file each, plain arguments in, exit code out."""

@@ -12,39 +12,39 @@ from typing import TypeAlias
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-from topicwarden.audit.bounds import Bounds
-from topicwarden.audit.history.access import NONE
-from topicwarden.audit.request import Request
+from topicwarden.audit.history.audit_history import NONE
+from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit as audit_cluster
-from topicwarden.audit.spark import spark_session
-from topicwarden.cli import output
-from topicwarden.cli.declared import declared
+from topicwarden.audit.scan.read_limits import ReadLimits
+from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.cli.declared_topics import declared
 from topicwarden.cli.rules import check_docs
-from topicwarden.finding import AuditReport
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to, stack_settings
-from topicwarden.kafka.registry import registry_of
-from topicwarden.problem import Refusal
-from topicwarden.project import Project, find_project
-from topicwarden.report import text
-from topicwarden.report.background import Background
-from topicwarden.report.files import require_writable, write
-from topicwarden.report.formats import FORMATS
-from topicwarden.specs.brokers import HISTORY, read_brokers
+from topicwarden.kafka.schema_registry import registry_of
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project, find_project
+from topicwarden.model.verdict import FailOn, ReadScope
+from topicwarden.report import terminal_output
+from topicwarden.report.audit import text
+from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.audit.formats import FORMATS
+from topicwarden.report.audit.report_files import require_writable, write
+from topicwarden.specs.broker_settings import HISTORY, read_brokers
 from topicwarden.specs.units import SIZE
-from topicwarden.verdict import FailOn, Reading
 
 Look: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
 """Takes globs of topic names, none for all, and audits those topics."""
 
 
 @dataclass(frozen=True)
-class Options:
+class AuditOptions:
     """How an audit reads and remembers. ``history``: a path or address, ``none``, or None for what the stack says."""
 
     history: str | None = None
-    since: Reading = Reading.ALL
-    bounds: Bounds = field(default_factory=Bounds)
+    since: ReadScope = ReadScope.ALL
+    bounds: ReadLimits = field(default_factory=ReadLimits)
 
 
 def audit(
@@ -53,7 +53,7 @@ def audit(
     out: Path | None,
     master: str | None,
     *,
-    options: Options | None = None,
+    options: AuditOptions | None = None,
     fail_on: FailOn = FailOn.FAIL,
     form: str = "text",
 ) -> int:
@@ -63,7 +63,7 @@ def audit(
     if out is not None:
         require_writable(out)
     project = find_project()
-    background = Background(project.root, check_docs(), fail_on)
+    background = ReportBackground(project.root, check_docs(), fail_on)
     with auditing(project, stack, master, options) as look:
         report = look(patterns)
     if patterns and not report.topics:
@@ -72,9 +72,9 @@ def audit(
         console = Console()
         with console.capture() as drawn:
             text.render(report, console)
-        output.write_text(drawn.get())
+        terminal_output.write_text(drawn.get())
     else:
-        output.write(FORMATS[form](report, background))
+        terminal_output.write(FORMATS[form](report, background))
     if out is not None:
         for path in write(report, out, background):
             print(path, file=sys.stderr)
@@ -82,13 +82,15 @@ def audit(
 
 
 @contextmanager
-def auditing(project: Project, stack: str, master: str | None = None, options: Options | None = None) -> Iterator[Look]:
+def auditing(
+    project: Project, stack: str, master: str | None = None, options: AuditOptions | None = None
+) -> Iterator[Look]:
     """Gives a function that audits the topics like some globs, as often as one likes, in one Spark session.
 
     Progress goes to standard error, where that is a terminal. Refuses declarations that do not hold, and a
     cluster that does not answer, before Spark is started.
     """
-    wanted = options or Options()
+    wanted = options or AuditOptions()
     connection = connect_to(project, stack)
     history = _history(project, stack, wanted.history)
     registry = registry_of(project, stack)
@@ -111,7 +113,7 @@ def auditing(project: Project, stack: str, master: str | None = None, options: O
         def look(patterns: tuple[str, ...]) -> AuditReport:
             with shown() as progress:
                 task = progress.add_task("reading the topics", total=1.0)
-                request = Request(
+                request = AuditRequest(
                     stack,
                     connection,
                     declarations,
@@ -128,7 +130,7 @@ def auditing(project: Project, stack: str, master: str | None = None, options: O
         yield look
 
 
-def bounds(max_records: int | None, sample: float | None, rate: str | None) -> Bounds:
+def bounds(max_records: int | None, sample: float | None, rate: str | None) -> ReadLimits:
     """The bounds that options describe; refuses what is no share, no number of records, or no size."""
     if sample is not None and not 0 < sample <= 1:
         raise Refusal(f"--sample {sample:g}: expected a share above 0 and up to 1, such as 0.1")
@@ -140,7 +142,7 @@ def bounds(max_records: int | None, sample: float | None, rate: str | None) -> B
         raise Refusal(f"--rate: {error}, for each second") from error
     if speed is not None and speed <= 0:
         raise Refusal(f"--rate {rate}: expected more than nothing a second, such as 50MiB")
-    return Bounds(sample, max_records, speed)
+    return ReadLimits(sample, max_records, speed)
 
 
 def _history(project: Project, stack: str, asked: str | None) -> str | None:

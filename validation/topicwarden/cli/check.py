@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from topicwarden.cli import output
-from topicwarden.cli.paths import Selection, select
-from topicwarden.cli.stacks import stacks_of
-from topicwarden.policies.check import Checked
-from topicwarden.policies.check import check as judge
-from topicwarden.problem import Refusal
+from topicwarden.cli.path_selection import PathSelection, select
+from topicwarden.model.problem import Refusal
+from topicwarden.policies.check_specs import CheckedStacks
+from topicwarden.policies.check_specs import check as judge
+from topicwarden.report import terminal_output
 from topicwarden.report.problems import FORMATS, render, text
-from topicwarden.report.problems.page import Page, many
+from topicwarden.report.problems.digest import ProblemDigest, many
+from topicwarden.specs.stack_selection import stacks_of
 
 
 def check(
@@ -42,9 +42,9 @@ def check(
         checked = judge(selection.project, stacks, paths=selection.topics)
         page = _page(selection, checked)
     if form == "text":
-        output.write_text(text.render(page, output.coloured()))
+        terminal_output.write_text(text.render(page, terminal_output.coloured()))
     else:
-        output.write(render(page, form))
+        terminal_output.write(render(page, form))
     if hidden := len(checked.problems) - len(page.problems):
         print(f"{many(hidden, 'more problem')} elsewhere; `topicwarden check` shows all", file=sys.stderr)
     summary = f"{many(page.topics, 'topic')}: {many(page.errors, 'error')}, {many(page.warnings, 'warning')}"
@@ -63,10 +63,10 @@ def _uncollected() -> Iterator[None]:
         gc.enable()
 
 
-def _page(selection: Selection, checked: Checked) -> Page:
+def _page(selection: PathSelection, checked: CheckedStacks) -> ProblemDigest:
     """What is shown: of a selection, the problems that are its own."""
     problems = tuple(problem for problem in checked.problems if selection.shows(problem))
     held = [declaration for declared in checked.declarations.values() for declaration in declared]
     files = {declaration.places.own.file for declaration in held} | {problem.location.file for problem in problems}
     topics = {declaration.topic.name for declaration in held}
-    return Page(selection.project.root, problems, tuple(sorted(files)), len(topics))
+    return ProblemDigest(selection.project.root, problems, tuple(sorted(files)), len(topics))

@@ -14,17 +14,17 @@ from topicwarden.cli.audit import auditing
 from topicwarden.cli.check import check
 from topicwarden.cli.rules import check_docs
 from topicwarden.cli.sandbox import run_pulumi, sandbox_of, select_stack, show
-from topicwarden.finding import AuditReport
 from topicwarden.kafka.connection import on_sandbox
-from topicwarden.problem import Refusal
-from topicwarden.project import find_project
-from topicwarden.report import text
-from topicwarden.report.background import Background
-from topicwarden.report.files import write
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories import cache, cleaner, faults, flights, partitions
-from topicwarden.sandbox.stories.admin import filled
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import find_project
+from topicwarden.model.verdict import Verdict
+from topicwarden.report.audit import text
+from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.audit.report_files import write
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
+from topicwarden.sandbox.scenarios.cluster_settings import filled
 
 STACK = "dev"
 _LOST_BROKER = 3
@@ -55,17 +55,17 @@ def demo(out: Path) -> int:
         _heading(console, "topicwarden audit: what the records say")
         report = look(())
         text.render(report, console)
-        written = write(report, out, Background(project.root, check_docs()))
+        written = write(report, out, ReportBackground(project.root, check_docs()))
         _heading(console, "The cache: one more append and a cleaning, and what was superseded is gone")
         _clean(sandbox)
-        cleaned = look((cache.TOPIC,))
+        cleaned = look((compacted_cache.TOPIC,))
         text.render(cleaned, console)
         _heading(console, f"The partitions: broker {_LOST_BROKER} is killed")
         with _lost_broker(sandbox):
-            refused = partitions.refused_writes(sandbox.bootstrap_servers)
-            lost = look((partitions.TOPIC,))
+            refused = broker_loss.refused_writes(sandbox.bootstrap_servers)
+            lost = look((broker_loss.TOPIC,))
         text.render(lost, console)
-        print(f"Writes with acks=all: refused in {len(refused)} of {partitions.PARTITIONS} partitions, {refused}.")
+        print(f"Writes with acks=all: refused in {len(refused)} of {broker_loss.PARTITIONS} partitions, {refused}.")
     _heading(console, "What was foreseen, and what was found")
     held = [_tell(*row) for row in _outcomes(report, cleaned, lost, refused)]
     print("\nThe report:", *written, sep="\n  ")
@@ -81,24 +81,24 @@ def _fill(sandbox: Sandbox) -> None:
     if not filled(servers, flights.EVENTS):
         started = time.monotonic()
         _say(f"{flights.fill(servers):,} flights written to two topics in {time.monotonic() - started:.1f} s")
-    cleaner.wake(servers)
-    cleaner.wait_until_clean(sandbox, flights.AIRCRAFT)
-    cleaner.hold(servers)
-    cache.fill(servers)
-    if not filled(servers, partitions.TOPIC):
-        partitions.fill(servers)
-    if not filled(servers, faults.ORDERS):
-        faults.fill(servers)
-    faults.plant(servers)
+    log_cleaner.wake(servers)
+    log_cleaner.wait_until_clean(sandbox, flights.AIRCRAFT)
+    log_cleaner.hold(servers)
+    compacted_cache.fill(servers)
+    if not filled(servers, broker_loss.TOPIC):
+        broker_loss.fill(servers)
+    if not filled(servers, planted_faults.ORDERS):
+        planted_faults.fill(servers)
+    planted_faults.plant(servers)
     _say("the cache is filled, the faults are planted, and the cleaner is held while we look")
 
 
 def _clean(sandbox: Sandbox) -> None:
     servers = sandbox.bootstrap_servers
-    cache.append(servers)
-    cleaner.wake(servers)
-    cleaner.wait_until_clean(sandbox, cache.TOPIC)
-    cleaner.release(servers)
+    compacted_cache.append(servers)
+    log_cleaner.wake(servers)
+    log_cleaner.wait_until_clean(sandbox, compacted_cache.TOPIC)
+    log_cleaner.release(servers)
 
 
 @contextmanager
@@ -106,7 +106,7 @@ def _lost_broker(sandbox: Sandbox) -> Iterator[None]:
     """Kills one, waits until the controller took note, and starts it again in the end."""
     sandbox.kill(_LOST_BROKER)
     try:
-        partitions.wait_until_noticed(sandbox.bootstrap_servers, _LOST_BROKER)
+        broker_loss.wait_until_noticed(sandbox.bootstrap_servers, _LOST_BROKER)
         yield
     finally:
         sandbox.start(_LOST_BROKER, _say)
@@ -116,12 +116,16 @@ def _outcomes(
     report: AuditReport, cleaned: AuditReport, lost: AuditReport, refused: list[int]
 ) -> Iterator[tuple[str, object, object]]:
     """What is compared: what it is about, what was foreseen, what was found."""
-    yield "faults found, and nothing else", sorted(faults.PLANTED.items()), sorted(_found(report, Verdict.FAIL))
-    yield "suspects: the cleaner is held", [(cache.TOPIC, "compaction-ratio")], sorted(_found(report, Verdict.SUSPECT))
+    yield "faults found, and nothing else", sorted(planted_faults.PLANTED.items()), sorted(_found(report, Verdict.FAIL))
+    yield (
+        "suspects: the cleaner is held",
+        [(compacted_cache.TOPIC, "compaction-ratio")],
+        sorted(_found(report, Verdict.SUSPECT)),
+    )
     yield "records read", flights.RECORDS, _records(report, flights.EVENTS)
     yield "the cache after cleaning", [], sorted(_found(cleaned, Verdict.SUSPECT) + _found(cleaned, Verdict.FAIL))
     yield "a lost broker", ["min-insync-replicas", "under-replicated"], sorted(c for _, c in _found(lost, Verdict.FAIL))
-    yield "partitions read without it", partitions.PARTITIONS, sum(bool(p.records) for p in lost.topics[0].partitions)
+    yield "partitions read without it", broker_loss.PARTITIONS, sum(bool(p.records) for p in lost.topics[0].partitions)
     short = [finding for finding in lost.findings if finding.check == "min-insync-replicas"]
     yield "writes refused where the audit says", short[0].partitions if short else None, refused
 

@@ -9,8 +9,8 @@ import traceback
 from pathlib import Path
 
 from topicwarden import __version__
-from topicwarden.problem import Refusal
-from topicwarden.project import find_project
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import find_project
 
 CODE = 2
 """The exit code of a command that could not run, whatever the reason; 1 says that something is not as declared."""

@@ -10,17 +10,17 @@ from pathlib import Path
 
 from typer import style
 
-from topicwarden.cli import output
-from topicwarden.cli.paths import Selection
-from topicwarden.problem import Problem, Refusal
-from topicwarden.report.problems.page import many
-from topicwarden.specs.files import read_files
+from topicwarden.cli.path_selection import PathSelection
+from topicwarden.model.problem import Problem, Refusal
+from topicwarden.report import terminal_output
+from topicwarden.report.problems.digest import many
 from topicwarden.specs.fix import fixed
+from topicwarden.specs.spec_files import read_files
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def fix(selection: Selection, write: bool, to_stdout: bool) -> int:
+def fix(selection: PathSelection, write: bool, to_stdout: bool) -> int:
     """Prints what is changed as a unified diff, then writes each file whole; gives the number of files changed.
 
     Only files that are selected themselves are touched. Without ``write`` nothing is.
@@ -33,11 +33,11 @@ def fix(selection: Selection, write: bool, to_stdout: bool) -> int:
         if after == spec.data:
             continue
         changed += 1
-        shown = _diff(spec.file, spec.data, after, to_stdout and output.coloured())
+        shown = _diff(spec.file, spec.data, after, to_stdout and terminal_output.coloured())
         if to_stdout:
-            output.write_text(shown)
+            terminal_output.write_text(shown)
         else:
-            print(output.inert(shown), end="", file=sys.stderr)
+            print(terminal_output.inert(shown), end="", file=sys.stderr)
         if write:
             _replace(project.root / spec.file, after)
     print(f"{many(changed, 'file')} {'fixed' if write else 'to fix'}", file=sys.stderr)

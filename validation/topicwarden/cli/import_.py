@@ -6,22 +6,22 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from topicwarden.cli.engine import engine_of
-from topicwarden.cli.importing.desk import Desk, open_desk, say
-from topicwarden.cli.importing.live import declarable, untouched
-from topicwarden.deploy.adopt import adopt
-from topicwarden.deploy.engine import Engine
-from topicwarden.deploy.state import exported
+from topicwarden.cli.find_pulumi import engine_of
+from topicwarden.deploy.adoption import adopt
+from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.stack_state import exported
+from topicwarden.importing.import_session import ImportSession, open_desk, say
+from topicwarden.importing.live_topics import declarable, untouched
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.snapshot import Snapshot
-from topicwarden.plan.deployed import DeployedStack
-from topicwarden.plan.identity import check_cluster
-from topicwarden.problem import Problem, Refusal
-from topicwarden.project import Project, find_project
-from topicwarden.report.problems.page import many
-from topicwarden.specs.foreign import FORMATS, Source, read_all
-from topicwarden.specs.words import guess
+from topicwarden.model.problem import Problem, Refusal
+from topicwarden.model.project import Project, find_project
+from topicwarden.plan.cluster_identity import check_cluster
+from topicwarden.plan.deployed_stack import DeployedStack
+from topicwarden.report.problems.digest import many
+from topicwarden.specs.convert import FORMATS, SourceFile, read_all
+from topicwarden.specs.message_text import guess
 
 _HERE = "on the cluster"
 
@@ -50,7 +50,7 @@ def import_(
     return _from_files(desk, sources, form, dry_run) if sources else _from_cluster(desk, dry_run, files_only)
 
 
-def _from_files(desk: Desk, sources: Sequence[Path], form: str | None, dry_run: bool) -> int:
+def _from_files(desk: ImportSession, sources: Sequence[Path], form: str | None, dry_run: bool) -> int:
     imported = read_all([_source(desk.project, path) for path in sources], form)
     topics = {one.topic.name: one.topic for one in imported.topics}
     chosen = {name: topics[name] for name in desk.chosen(topics)}
@@ -73,7 +73,7 @@ def _from_files(desk: Desk, sources: Sequence[Path], form: str | None, dry_run: 
     return 1 if wrong or differing else 0
 
 
-def _from_cluster(desk: Desk, dry_run: bool, files_only: bool) -> int:
+def _from_cluster(desk: ImportSession, dry_run: bool, files_only: bool) -> int:
     engine = None if dry_run or files_only else engine_of(desk.project, desk.stack)
     # Asked before anything is written: without Pulumi, or without the stack, nothing is done by halves.
     deployed = exported(engine) if engine else DeployedStack()
@@ -105,7 +105,7 @@ def _from_cluster(desk: Desk, dry_run: bool, files_only: bool) -> int:
     return 1 if wrong or differing or refused else 0
 
 
-def _adopt(engine: Engine, cluster: Cluster, before: Snapshot) -> None:
+def _adopt(engine: PulumiEngine, cluster: Cluster, before: Snapshot) -> None:
     adoption = adopt(engine)
     changed = untouched(before, cluster.snapshot(adoption.topics), adoption.topics)
     if changed:
@@ -127,10 +127,10 @@ def _skipped(declared: int, internal: int, refused: Mapping[str, str]) -> None:
         say(f"not imported: {name}: {why}")
 
 
-def _source(project: Project, path: Path) -> Source:
+def _source(project: Project, path: Path) -> SourceFile:
     absolute = Path(os.path.abspath(path))  # noqa: PTH100
     shown = absolute.relative_to(project.root) if absolute.is_relative_to(project.root) else path
     try:
-        return Source(shown.as_posix(), path.read_bytes())
+        return SourceFile(shown.as_posix(), path.read_bytes())
     except OSError as error:
         raise Refusal(f"{path} cannot be read: {error.strerror}") from error

@@ -9,12 +9,12 @@ from typing import Annotated
 import typer
 
 from topicwarden import __version__
-from topicwarden.children import ending_children
+from topicwarden.child_processes import ending_children
 from topicwarden.cli.failure import CODE, line_for
-from topicwarden.cli.output import inert
-from topicwarden.problem import Refusal
-from topicwarden.report.units import printable
-from topicwarden.verdict import FailOn, Reading
+from topicwarden.model.problem import Refusal
+from topicwarden.model.verdict import FailOn, ReadScope
+from topicwarden.report.display import printable
+from topicwarden.report.terminal_output import inert
 
 app = typer.Typer(
     name="topicwarden",
@@ -171,9 +171,9 @@ def audit(
     ] = None,
     *,
     since: Annotated[
-        Reading,
+        ReadScope,
         typer.Option("--since", help="all: read everything. last: read what was written since the last audit."),
-    ] = Reading.ALL,
+    ] = ReadScope.ALL,
     history: Annotated[
         str | None,
         typer.Option(
@@ -201,11 +201,11 @@ def audit(
     ] = "text",
 ) -> None:
     """Read the topics' live contents and judge them against what is declared. Only reads; needs Java and a cluster."""
-    from topicwarden.cli.audit import Options, audit, bounds
+    from topicwarden.cli.audit import AuditOptions, audit, bounds
 
-    if since is Reading.LAST and (max_records or sample):
+    if since is ReadScope.LAST and (max_records or sample):
         raise Refusal("--since last reads what is new, all of it: leave out --max-records and --sample")
-    options = Options(history, since, bounds(max_records, sample, rate))
+    options = AuditOptions(history, since, bounds(max_records, sample, rate))
     raise typer.Exit(audit(stack, tuple(topics or ()), out, master, options=options, fail_on=fail_on, form=form))
 
 
@@ -241,9 +241,9 @@ def rebalance(
 
     Drops replicas only of topics whose YAML says `allow: [reduce-replicas]`.
     """
-    from topicwarden.cli.rebalance import Wish, rebalance
+    from topicwarden.cli.rebalance import RebalanceOptions, rebalance
 
-    raise typer.Exit(rebalance(stack, tuple(topics or ()), Wish(throttle, dry_run, cancel, yes, refresh)))
+    raise typer.Exit(rebalance(stack, tuple(topics or ()), RebalanceOptions(throttle, dry_run, cancel, yes, refresh)))
 
 
 @app.command(epilog="Example: topicwarden demo")

@@ -8,21 +8,21 @@ from collections.abc import Collection, Sequence
 from rich.console import Console
 
 from topicwarden import __version__
-from topicwarden.change import Engine, PlanReport, TopicPlan, Weight
-from topicwarden.cli import output
-from topicwarden.cli.declared import declared
-from topicwarden.cli.engine import engine_of
-from topicwarden.cli.progress import waiting
-from topicwarden.deploy.engine import Engine as Pulumi
+from topicwarden.cli.declared_topics import declared
+from topicwarden.cli.find_pulumi import engine_of
+from topicwarden.cli.waiting import waiting
 from topicwarden.deploy.preview import start_preview
+from topicwarden.deploy.pulumi_engine import PulumiEngine as Pulumi
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
-from topicwarden.plan.allowances import standing
-from topicwarden.plan.identity import check_cluster
+from topicwarden.model.planned_change import PlanReport, PreviewResult, Severity, TopicPlan
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project, find_project
+from topicwarden.plan.cluster_identity import check_cluster
+from topicwarden.plan.engine_steps import with_unpredicted
 from topicwarden.plan.predict import predict
-from topicwarden.plan.steps import with_unpredicted
-from topicwarden.problem import Refusal
-from topicwarden.project import Project, find_project
+from topicwarden.plan.standing_allowances import standing
+from topicwarden.report import terminal_output
 from topicwarden.report.plan import FORMATS, render, text
 
 _PENDING = 3
@@ -36,9 +36,9 @@ def plan(stack: str, form: str | None, detailed: bool) -> int:
     project = find_project()
     report = planned(project, stack, engine_of(project, stack))
     if form == "text":
-        output.write_text(text.render(report, Console()))
+        terminal_output.write_text(text.render(report, Console()))
     else:
-        output.write(render(report, form, project.root))
+        terminal_output.write(render(report, form, project.root))
     if report.refused or not report.engine.ran:
         return 1
     return _PENDING if detailed and report.pending else 0
@@ -76,12 +76,12 @@ def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
     )
 
 
-def _echoes(said: Engine, plans: Sequence[TopicPlan]) -> tuple[str, ...]:
+def _echoes(said: PreviewResult, plans: Sequence[TopicPlan]) -> tuple[str, ...]:
     """Return Pulumi's errors that a topic is protected, if the plan refuses what that prevents, and says why."""
-    refused = [plan.topic for plan in plans if plan.weight is Weight.REFUSED]
+    refused = [plan.topic for plan in plans if plan.weight is Severity.REFUSED]
     return tuple(error for error in said.errors if "protect" in error and any(f"::{name}" in error for name in refused))
 
 
-def _without(echoes: Collection[str], said: Engine) -> Engine:
+def _without(echoes: Collection[str], said: PreviewResult) -> PreviewResult:
     errors = [error for error in said.errors if error not in echoes]
     return said.model_copy(update={"errors": errors, "ran": said.ran or not errors})

@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from threading import Event
 
-from topicwarden.cli import moves as shown
-from topicwarden.cli.declared import declared
-from topicwarden.cli.engine import engine_of
-from topicwarden.cli.stop import interruptible
-from topicwarden.deploy.braking import Brake, Released, unlist
-from topicwarden.deploy.moving import Mover, Outcome
+from topicwarden.cli import moves_text as shown
+from topicwarden.cli.declared_topics import declared
+from topicwarden.cli.find_pulumi import engine_of
+from topicwarden.cli.interrupt import interruptible
 from topicwarden.deploy.refresh import refresh, stale
-from topicwarden.deploy.state import exported
-from topicwarden.deploy.targets import targets
+from topicwarden.deploy.stack_state import exported
 from topicwarden.kafka.connection import Connection, connect_to
-from topicwarden.kafka.reassignment import Movable, open_for_moving
-from topicwarden.kafka.throttle import REPLICAS
-from topicwarden.plan.identity import check_cluster
-from topicwarden.plan.placement import Move
-from topicwarden.problem import Refusal
-from topicwarden.project import Project, find_project
-from topicwarden.report.problems.page import many
+from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_for_moving
+from topicwarden.kafka.throttle_admin import REPLICAS
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project, find_project
+from topicwarden.plan.cluster_identity import check_cluster
+from topicwarden.plan.placement.replica_placement import ReplicaMove
+from topicwarden.rebalance.reassignment import ReassignmentResult, ReassignmentRunner
+from topicwarden.rebalance.targets import targets
+from topicwarden.rebalance.throttling import Released, ReplicationThrottle, unlist
+from topicwarden.report.problems.digest import many
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.units import SIZE
 
@@ -32,7 +32,7 @@ UNLIMITED = "unlimited"
 
 
 @dataclass(frozen=True)
-class Wish:
+class RebalanceOptions:
     """What the command line says besides the stack and the topics."""
 
     throttle: str
@@ -42,7 +42,7 @@ class Wish:
     refresh: bool = True
 
 
-def rebalance(stack: str, patterns: Sequence[str], wish: Wish) -> int:
+def rebalance(stack: str, patterns: Sequence[str], wish: RebalanceOptions) -> int:
     """Moves what is not where it belongs; 1 where something that is declared could not be brought about."""
     rate = _rate(wish.throttle)
     project = find_project()
@@ -69,7 +69,7 @@ def rebalance(stack: str, patterns: Sequence[str], wish: Wish) -> int:
     return code
 
 
-def _check_cluster(project: Project, stack: str, connection: Connection, movable: Movable) -> None:
+def _check_cluster(project: Project, stack: str, connection: Connection, movable: ReassignmentSession) -> None:
     """Refuse another cluster than the stack was deployed to; without Pulumi's state there is nothing to compare."""
     try:
         deployed = exported(engine_of(project, stack))
@@ -84,17 +84,17 @@ class _Run:
     """One connection to one stack's cluster, from the first look to the last; ``names`` are all of its topics."""
 
     stack: str
-    movable: Movable
+    movable: ReassignmentSession
     names: frozenset[str]
     chosen: tuple[Declaration, ...]
     rate: int | None
     stop: Event
 
     @property
-    def brake(self) -> Brake:
-        return Brake(self.movable, self.names, self.rate)
+    def brake(self) -> ReplicationThrottle:
+        return ReplicationThrottle(self.movable, self.names, self.rate)
 
-    def move(self, wish: Wish) -> int:
+    def move(self, wish: RebalanceOptions) -> int:
         found = targets(self.movable, self.names, self.chosen)
         placed, under_way = found.placement, found.under_way
         for reduction in found.reductions:
@@ -122,7 +122,7 @@ class _Run:
 
     def take_back(self) -> int:
         with interruptible(self.stop), shown.watching(self.stop) as watch:
-            mover = Mover(self.movable, self.names, self.brake, watch)
+            mover = ReassignmentRunner(self.movable, self.names, self.brake, watch)
             found = [topic for topic, _ in mover.ongoing() if self._is_chosen(topic)]
             outcome = mover.take_back(set(found))
         for (topic, partition), why in sorted(outcome.refused.items()):
@@ -135,9 +135,9 @@ class _Run:
         live = self.movable.cluster.snapshot(self.names).topics
         return {name: one.topic.replication_factor for name, one in live.items()}
 
-    def _carried_out(self, moves: Sequence[Move], under_way: Sequence[Move]) -> int:
+    def _carried_out(self, moves: Sequence[ReplicaMove], under_way: Sequence[ReplicaMove]) -> int:
         with interruptible(self.stop), shown.watching(self.stop) as watch:
-            outcome = Mover(self.movable, self.names, self.brake, watch).carry_out(moves, under_way)
+            outcome = ReassignmentRunner(self.movable, self.names, self.brake, watch).carry_out(moves, under_way)
         for (topic, partition), why in sorted(outcome.refused.items()):
             print(f"{topic}, partition {partition}: not moved: {why}")
         if self.stop.is_set():
@@ -153,7 +153,7 @@ class _Run:
         code = self._say_released(outcome.released, left_behind=False)
         return 1 if left.moves or outcome.refused else code
 
-    def _stopped(self, outcome: Outcome) -> int:
+    def _stopped(self, outcome: ReassignmentResult) -> int:
         if outcome.moving:
             brake = "unthrottled" if self.rate is None else "throttled"
             begun = f"{many(outcome.moving, 'partition')} move on, {brake}"
@@ -193,7 +193,7 @@ class _Run:
         return f"run `topicwarden rebalance --stack {self.stack}` again"
 
 
-def _led_anew(move: Move) -> bool:
+def _led_anew(move: ReplicaMove) -> bool:
     return move.before[0] != move.after[0]
 
 

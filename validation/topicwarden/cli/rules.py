@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from topicwarden.audit.checks import CHECKS
-from topicwarden.cli import output
-from topicwarden.plan import page as guards
-from topicwarden.policies.page import page
-from topicwarden.problem import Refusal
+from topicwarden.model.problem import Refusal
+from topicwarden.plan import guards_page as guards
+from topicwarden.policies.rules_page import page
+from topicwarden.report import terminal_output
 
 
 def rules(what: str | None = None) -> int:
     """Prints one of ``PAGES`` as Markdown, or all of them; refuses an unknown name."""
     if what is not None and what not in PAGES:
         raise Refusal(f"there is no page {what!r}: expected one of {', '.join(PAGES)}")
-    output.write("\n".join(write() for name, write in PAGES.items() if what in (None, name)))
+    terminal_output.write("\n".join(write() for name, write in PAGES.items() if what in (None, name)))
     return 0
 
 

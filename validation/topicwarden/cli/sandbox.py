@@ -12,17 +12,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from topicwarden import children
-from topicwarden.cli.stacks import stacks_of
+from topicwarden import child_processes
 from topicwarden.kafka.connection import on_sandbox
-from topicwarden.problem import Refusal
-from topicwarden.project import Project, find_project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import PASSPHRASES, environment, toolchain
-from topicwarden.sandbox.install import install as install_tools
-from topicwarden.sandbox.server import Condition
-from topicwarden.sandbox.state import HOST
-from topicwarden.sandbox.status import Status
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project, find_project
+from topicwarden.sandbox.broker import BrokerCondition
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.sandbox_state import HOST
+from topicwarden.sandbox.sandbox_status import SandboxStatus
+from topicwarden.specs.stack_selection import stacks_of
+from topicwarden.toolchain import PASSPHRASES, environment, toolchain
+from topicwarden.toolchain import install as install_tools
 
 
 def sandbox_of(project: Project) -> Sandbox:
@@ -66,7 +66,7 @@ def install() -> int:
     project = find_project()
     install_tools(project, _say)
     try:
-        from topicwarden.audit.spark import configure  # noqa: PLC0415 - the sandbox itself needs no Spark
+        from topicwarden.audit.scan.spark_session import configure  # noqa: PLC0415 - the sandbox itself needs no Spark
     except ModuleNotFoundError:
         _say("Spark is not configured, as it is not installed: `pip install 'topicwarden[audit]'`, then again")
     else:
@@ -105,7 +105,7 @@ def select_stack(project: Project, stack: str) -> None:
 def run_pulumi(project: Project, stack: str, *arguments: str, show: bool = False) -> None:
     """Pulumi in the project's own environment for ``stack``; refuses with what it said where it fails."""
     command = [str(toolchain(project).pulumi), *arguments, "--non-interactive"]
-    answer = children.run(command, project.root, {**os.environ, **environment(project, stack)}, show=show)
+    answer = child_processes.run(command, project.root, {**os.environ, **environment(project, stack)}, show=show)
     if answer.returncode:
         said = "" if show else f": {(answer.stdout + answer.stderr).strip()}"
         raise Refusal(f"`pulumi {' '.join(arguments)}` ended with {answer.returncode}{said}")
@@ -121,7 +121,7 @@ def _forget(state: Path, stacks: Sequence[str]) -> None:
                 path.unlink(missing_ok=True)
 
 
-def show(status: Status) -> None:
+def show(status: SandboxStatus) -> None:
     """A line a broker, for people."""
     if not status.brokers:
         print("there is no sandbox: start it with `topicwarden sandbox up`")
@@ -129,7 +129,7 @@ def show(status: Status) -> None:
     table = Table("broker", "rack", "address", "pid", "state", box=None, pad_edge=False)
     for broker in status.brokers:
         state = broker.condition.value
-        if broker.condition is Condition.RUNNING and not broker.in_cluster:
+        if broker.condition is BrokerCondition.RUNNING and not broker.in_cluster:
             state += ", not in the cluster"
         table.add_row(str(broker.id), broker.rack, f"{HOST}:{broker.port}", str(broker.pid or "–"), state)
     Console().print(table)

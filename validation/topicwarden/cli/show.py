@@ -5,16 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from topicwarden.cli import output
-from topicwarden.cli.stacks import stacks_of
-from topicwarden.problem import Level, Refusal
-from topicwarden.project import find_project
-from topicwarden.report.declared import list_json, list_text, topic_json, topic_text, values
-from topicwarden.report.problems.page import many
-from topicwarden.specs.brokers import read_brokers
+from topicwarden.model.problem import Level, Refusal
+from topicwarden.model.project import find_project
+from topicwarden.report import terminal_output
+from topicwarden.report.declared_topics import list_json, list_text, topic_json, topic_text, values
+from topicwarden.report.problems.digest import many
+from topicwarden.specs.broker_settings import read_brokers
 from topicwarden.specs.load import load
+from topicwarden.specs.message_text import guess
 from topicwarden.specs.resolve import Declaration, resolve
-from topicwarden.specs.words import guess
+from topicwarden.specs.stack_selection import stacks_of
 
 FORMATS = ("text", "json")
 
@@ -34,14 +34,14 @@ def show(topic: str | None, stack: str | None, form: str = "text") -> int:
     if topic is not None:
         found = values(_named(topic, stacks[0], resolved.declarations, missing), brokers)
         if form == "json":
-            output.write(topic_json(found, stacks[0], brokers))
+            terminal_output.write(topic_json(found, stacks[0], brokers))
         else:
-            output.write_text(topic_text(found, stacks[0], brokers))
+            terminal_output.write_text(topic_text(found, stacks[0], brokers))
         return 0
     if form == "json":
-        output.write(list_json(resolved.declarations, stacks[0], brokers))
+        terminal_output.write(list_json(resolved.declarations, stacks[0], brokers))
     else:
-        output.write_text(list_text(resolved.declarations, brokers))
+        terminal_output.write_text(list_text(resolved.declarations, brokers))
     print(f"{many(len(resolved.declarations), 'topic')} on stack {stacks[0]}{missing}", file=sys.stderr)
     return 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from topicwarden.change import TopicPlan, Weight
+from topicwarden.model.planned_change import Severity, TopicPlan
 
 MOST: Final = 100
 """Lines for one deploy; how many more there are is said in one more line."""
@@ -19,7 +19,7 @@ def dangers(plans: Iterable[TopicPlan], stack: str) -> list[str]:
         f"{plan.topic}: {' '.join(consequence.message.split())} [{consequence.kind}]"
         for plan in plans
         for consequence in plan.consequences
-        if consequence.weight is Weight.DANGER or consequence.kind == _OF_REBALANCE
+        if consequence.weight is Severity.DANGER or consequence.kind == _OF_REBALANCE
     )
     more = len(lines) - MOST
     if more > 0:

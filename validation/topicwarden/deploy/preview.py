@@ -8,25 +8,25 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
-from topicwarden import change
-from topicwarden.deploy.caller import Caller, calling
-from topicwarden.deploy.engine import TOPIC_TYPE, Engine, decoded, log_of, without_traceback
-from topicwarden.deploy.state import exported
-from topicwarden.plan.deployed import DeployedStack
-from topicwarden.plan.steps import TopicStep
-from topicwarden.problem import Refusal
+from topicwarden.deploy.invoking_command import CommandKind, calling
+from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, decoded, log_of, without_traceback
+from topicwarden.deploy.stack_state import exported
+from topicwarden.model import planned_change
+from topicwarden.model.problem import Refusal
+from topicwarden.plan.deployed_stack import DeployedStack
+from topicwarden.plan.engine_steps import TopicStep
 
 _PROGRAM_FAILED: Final = ("Program exited with non-zero exit code", "Program failed with an unhandled exception")
 
 
 @dataclass(frozen=True)
-class Previewed:
+class PreviewedStack:
     """What a preview said, and its steps on topics, those that leave a topic as it is left out.
 
     ``ended``: the program registered all its topics. ``log`` has Pulumi's messages in full.
     """
 
-    engine: change.Engine
+    engine: planned_change.PreviewResult
     steps: tuple[TopicStep, ...]
     ended: bool
     log: str
@@ -52,14 +52,14 @@ class Preview:
     """A preview that is under way; what was deployed is known before it ends."""
 
     deployed: DeployedStack
-    _running: Future[Previewed]
+    _running: Future[PreviewedStack]
 
-    def result(self) -> Previewed:
+    def result(self) -> PreviewedStack:
         """Wait for the preview, and return what the engine said; refuses if it could not even begin."""
         return self._running.result()
 
 
-def start_preview(engine: Engine) -> Preview:
+def start_preview(engine: PulumiEngine) -> Preview:
     """Starts `pulumi preview`, and reads the state beside it; refuses a stack that Pulumi does not know."""
     with_one = ThreadPoolExecutor(max_workers=1)
     running = with_one.submit(_preview, engine)
@@ -67,16 +67,16 @@ def start_preview(engine: Engine) -> Preview:
     return Preview(exported(engine), running)
 
 
-def _preview(engine: Engine) -> Previewed:
-    with calling(engine, Caller.PLAN) as call:
+def _preview(engine: PulumiEngine) -> PreviewedStack:
+    with calling(engine, CommandKind.PLAN) as call:
         done = call.engine.look("preview", "--json")
         ended = call.ended()
     answer = decoded(done, "pulumi preview")
     errors = _errors(answer)
     steps = tuple(_steps(answer))
     counts = dict(sorted(Counter(step.op for step in steps).items()))
-    engine_report = change.Engine(ran=done.returncode == 0, steps=counts, errors=errors)
-    return Previewed(engine_report, steps, ended, log_of(done))
+    engine_report = planned_change.PreviewResult(ran=done.returncode == 0, steps=counts, errors=errors)
+    return PreviewedStack(engine_report, steps, ended, log_of(done))
 
 
 def _died(errors: Iterable[str]) -> bool:

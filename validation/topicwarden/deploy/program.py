@@ -7,27 +7,27 @@ from collections.abc import Iterable, Mapping, Sequence
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.change import Action, TopicPlan
-from topicwarden.deploy.caller import Caller, called_by, report_end
 from topicwarden.deploy.dangers import dangers
-from topicwarden.deploy.ending import ProgramEnd
-from topicwarden.deploy.engine import Engine
-from topicwarden.deploy.state import exported
-from topicwarden.deploy.topic_set import Registration, TopicSet
+from topicwarden.deploy.invoking_command import CommandKind, called_by, report_end
+from topicwarden.deploy.program_end import ProgramEnd
+from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.stack_state import exported
+from topicwarden.deploy.topic_resources import TopicRegistration, TopicResources
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import SETTINGS, Connection, connection_from, refuse_sandbox_passphrase
 from topicwarden.kafka.snapshot import Snapshot
-from topicwarden.kafka.throttle import REPLICAS
-from topicwarden.plan.change import added_by_hand
-from topicwarden.plan.deployed import DeployedStack
-from topicwarden.plan.identity import check_cluster
+from topicwarden.kafka.throttle_admin import REPLICAS
+from topicwarden.model.planned_change import Action, TopicPlan
+from topicwarden.model.problem import Problem, Refusal
+from topicwarden.model.project import Project, find_project
+from topicwarden.model.topic import Allowance, Topic
+from topicwarden.plan.cluster_identity import check_cluster
+from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import predict, refusals
-from topicwarden.policies.check import check
-from topicwarden.problem import Problem, Refusal
-from topicwarden.project import Project, find_project
-from topicwarden.specs.kinds import KINDS
+from topicwarden.plan.topic_change import added_by_hand
+from topicwarden.policies.check_specs import check
+from topicwarden.specs.problem_ids import KINDS
 from topicwarden.specs.resolve import Declaration
-from topicwarden.topic import Allowance, Topic
 
 
 def deploy() -> None:
@@ -40,7 +40,7 @@ def deploy() -> None:
         project = find_project()
         refuse_sandbox_passphrase(project, stack)
         checked = check(project, [stack])
-        _stop_at(_hindering(checked.errors, called_by(Caller.IMPORT, project, stack)))
+        _stop_at(_hindering(checked.errors, called_by(CommandKind.IMPORT, project, stack)))
         declarations = checked.declarations[stack]
         settings = {name: value for name in SETTINGS if (value := _setting(name)) is not None}
         connection = connection_from(project, stack, settings)
@@ -52,21 +52,21 @@ def deploy() -> None:
             plans = predict(cluster, live, declarations, deployed)
     except Refusal as refusal:
         raise pulumi.RunError(str(refusal)) from None
-    if not (pulumi.runtime.is_dry_run() and called_by(Caller.PLAN, project, stack)):
+    if not (pulumi.runtime.is_dry_run() and called_by(CommandKind.PLAN, project, stack)):
         _stop_at(refusals(plans))
     lines = dangers(plans, stack)
     for line in (*([remark] if remark else []), *lines):
         pulumi.warn(line)
     end = ProgramEnd(lambda: report_end(project, stack))
     registrations = _registrations(declarations, plans, deployed, live)
-    topics = TopicSet(stack, registrations, live.cluster_id, lines, _provider(settings, connection))
+    topics = TopicResources(stack, registrations, live.cluster_id, lines, _provider(settings, connection))
     end.expect(topics.urn, *topics.urns)
     pulumi.export("topics", topics.topics)
 
 
 def _registrations(
     declarations: Iterable[Declaration], plans: Iterable[TopicPlan], deployed: DeployedStack, live: Snapshot
-) -> Iterable[Registration]:
+) -> Iterable[TopicRegistration]:
     today = live.day
     planned = {plan.topic: plan for plan in plans}
     for declaration in declarations:
@@ -76,7 +76,7 @@ def _registrations(
         throttles = _throttles(declaration.topic, live.topics[name].own_config if name in live.topics else {})
         known = _throttles(declaration.topic, deployed.topics[name].config if name in deployed.topics else {})
         declared_as_added = added_by_hand(declaration.topic, deployed.topics.get(name), live.topics.get(name))
-        yield Registration(
+        yield TopicRegistration(
             declaration.topic,
             declaration.places.at(()).file,
             adopt=action is Action.ADOPT,
@@ -123,7 +123,7 @@ def _setting(name: str) -> str | None:
 
 def _deployed(project: Project) -> DeployedStack:
     """Return this stack's own state, as it is before the deploy; the SDK hides resources that are pending deletion."""
-    return exported(Engine(project, f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"))
+    return exported(PulumiEngine(project, f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"))
 
 
 def _provider(settings: dict[str, str], connection: Connection) -> kafka.Provider | None:

@@ -6,10 +6,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from topicwarden.deploy.engine import TOPIC_TYPE, Engine, complaint, targeted
-from topicwarden.deploy.locks import past_lost_locks
-from topicwarden.kafka.throttle import REPLICAS
-from topicwarden.problem import Refusal
+from topicwarden.deploy.backend_locks import past_lost_locks
+from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, complaint, targeted
+from topicwarden.kafka.throttle_admin import REPLICAS
+from topicwarden.model.problem import Refusal
 
 _MOST_TARGETS = 100
 """More of them are not named: a command line is not endless, and Pulumi then reads all."""
@@ -17,7 +17,7 @@ _MOST_TARGETS = 100
 _LOCKED_S, _PAUSE_S = 60.0, 2.0
 
 
-def stale(engine: Engine, factors: Mapping[str, int]) -> list[str]:
+def stale(engine: PulumiEngine, factors: Mapping[str, int]) -> list[str]:
     """The URNs of topics whose state says another replication factor than ``factors``, by topic.
 
     So, too, of those whose state holds a replication throttle, which was seen there while replicas moved.
@@ -28,7 +28,7 @@ def stale(engine: Engine, factors: Mapping[str, int]) -> list[str]:
     return [urn for urn, state in topics.items() if state["name"] in factors and _differs(state, factors)]
 
 
-def refresh(engine: Engine, urns: list[str]) -> None:
+def refresh(engine: PulumiEngine, urns: list[str]) -> None:
     """Reads ``urns`` anew, past the lock of a killed ``pulumi``, and after one that is still at work."""
     targets = urns if len(urns) <= _MOST_TARGETS else []
     arguments = ["refresh", "--yes", "--skip-preview", *targeted(targets)]

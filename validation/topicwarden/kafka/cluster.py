@@ -12,14 +12,14 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import ClusterAuthorizationFailedError, UnknownTopicOrPartitionError, UnsupportedVersionError
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
-from topicwarden.kafka.batches import batch_starts, batch_timestamps, largest_batches, refused
-from topicwarden.kafka.client import open_admin
+from topicwarden.kafka.admin_client import open_admin
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.groups import Group, read_groups
-from topicwarden.kafka.patience import patiently
-from topicwarden.kafka.snapshot import Extent, LiveTopic, Replicas, Snapshot
-from topicwarden.kafka.tail import Tail, read_tails
-from topicwarden.topic import Topic
+from topicwarden.kafka.consumer_groups import ConsumerGroup, read_groups
+from topicwarden.kafka.newest_records import NewestRecords, read_tails
+from topicwarden.kafka.record_batches import batch_starts, batch_timestamps, largest_batches, refused
+from topicwarden.kafka.retry import patiently
+from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.model.topic import Topic
 
 _NO_LEADER = -1
 
@@ -165,11 +165,11 @@ class Cluster:
         logs = {place: (extent.start, extent.end) for place, (extent, _) in places.items()}
         return largest_batches(self._admin, logs, {place: leader for place, (_, leader) in places.items()})
 
-    def groups(self, topics: Collection[str]) -> tuple[Group, ...]:
+    def groups(self, topics: Collection[str]) -> tuple[ConsumerGroup, ...]:
         """The consumer groups that have committed offsets in ``topics``, or read them now; see ``groups``."""
         return read_groups(self._admin, self.connection, topics)
 
-    def tails(self, topics: Mapping[str, LiveTopic]) -> dict[str, Tail]:
+    def tails(self, topics: Mapping[str, LiveTopic]) -> dict[str, NewestRecords]:
         """The newest records of each topic; see ``tail``."""
         return read_tails(self.connection, topics)
 
@@ -194,8 +194,8 @@ class Cluster:
         return {(place.topic, place.partition): answer for place, answer in answers.items()}
 
     def _extents(
-        self, replicas: Mapping[str, tuple[Replicas, ...]], brokers: list[int]
-    ) -> dict[str, dict[int, Extent]]:
+        self, replicas: Mapping[str, tuple[PartitionReplicas, ...]], brokers: list[int]
+    ) -> dict[str, dict[int, PartitionExtent]]:
         led = {
             TopicPartition(name, state.partition): state.leader
             for name, states in replicas.items()
@@ -207,11 +207,11 @@ class Cluster:
         latest = self._latest(led)
         end = self._offsets(dict.fromkeys(led, OffsetSpec.LATEST))
         sizes = self._log_bytes(brokers)
-        extents: dict[str, dict[int, Extent]] = {}
+        extents: dict[str, dict[int, PartitionExtent]] = {}
         for (name, partition), leader in led.items():
             newest = latest.get((name, partition))
             dated = newest is not None and newest.offset >= 0
-            extents.setdefault(name, {})[partition] = Extent(
+            extents.setdefault(name, {})[partition] = PartitionExtent(
                 start=start[name, partition].offset,
                 end=end[name, partition].offset,
                 last_stable=stable[name, partition].offset,
@@ -245,10 +245,10 @@ def open_cluster(connection: Connection) -> Iterator[Cluster]:
         yield Cluster(admin, connection)
 
 
-def _replicas(topic: Mapping[str, Any]) -> tuple[Replicas, ...]:
+def _replicas(topic: Mapping[str, Any]) -> tuple[PartitionReplicas, ...]:
     states = sorted(topic["partitions"], key=lambda state: int(state["partition_index"]))
     return tuple(
-        Replicas(
+        PartitionReplicas(
             partition=state["partition_index"],
             leader=None if state["leader_id"] == _NO_LEADER else state["leader_id"],
             replicas=tuple(state["replica_nodes"]),
@@ -259,7 +259,7 @@ def _replicas(topic: Mapping[str, Any]) -> tuple[Replicas, ...]:
     )
 
 
-def _live(name: str, states: tuple[Replicas, ...], settings: Mapping[str, Any]) -> Topic:
+def _live(name: str, states: tuple[PartitionReplicas, ...], settings: Mapping[str, Any]) -> Topic:
     """Its replication factor is that of its least replicated partition."""
     return Topic(
         name=name,

@@ -16,10 +16,10 @@ from typing import Any
 
 import yaml
 
-from topicwarden import children
-from topicwarden.problem import Refusal
-from topicwarden.project import Project
-from topicwarden.specs.brokers import MOVED_TO
+from topicwarden import child_processes
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.specs.broker_settings import MOVED_TO
 
 ADDRESS_FILE = "bootstrap-servers"
 """In the sandbox's folder: where its brokers listen."""
@@ -227,7 +227,7 @@ def _decrypted(project: Project, stack: str) -> Mapping[str, Any]:
     if pulumi is None:
         raise Refusal(f"stack {stack!r} has encrypted settings, and {NO_PULUMI}")
     command = [pulumi, "config", "--show-secrets", "--json", "--stack", stack, "--non-interactive"]
-    answer = children.run(command, project.root, os.environ)
+    answer = child_processes.run(command, project.root, os.environ)
     if answer.returncode:
         raise Refusal(f"pulumi could not decrypt the settings of stack {stack!r}: {_first_line(answer.stderr)}")
     return {name: entry.get("objectValue", entry.get("value")) for name, entry in json.loads(answer.stdout).items()}

@@ -10,7 +10,7 @@ from kafka.errors import UnsupportedVersionError
 from kafka.protocol.api_message import ApiMessage
 
 from topicwarden.kafka import messages
-from topicwarden.kafka.patience import patiently
+from topicwarden.kafka.retry import patiently
 
 
 class DescribeShareGroupOffsetsRequest(ApiMessage, load_json=messages):  # type: ignore[call-arg, misc]

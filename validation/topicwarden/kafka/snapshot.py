@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
 
 
 @dataclass(frozen=True)
-class Replicas:
+class PartitionReplicas:
     """One partition's metadata: broker ids, the first replica being the preferred leader."""
 
     partition: int
@@ -22,7 +22,7 @@ class Replicas:
 
 
 @dataclass(frozen=True)
-class Extent:
+class PartitionExtent:
     """One partition's log: offsets as Kafka counts them, timestamps in milliseconds.
 
     ``latest`` is the largest timestamp and its offset (KIP-734, brokers from 3.0); None for an
@@ -52,8 +52,8 @@ class LiveTopic:
     topic: Topic
     id: str
     sources: Mapping[str, str]
-    replicas: tuple[Replicas, ...]
-    extents: Mapping[int, Extent] = field(default_factory=dict)
+    replicas: tuple[PartitionReplicas, ...]
+    extents: Mapping[int, PartitionExtent] = field(default_factory=dict)
 
     @property
     def own_config(self) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""The consequences of a change for live data, before it is deployed."""

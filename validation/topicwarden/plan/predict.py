@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from topicwarden.change import BY_WEIGHT, Action, Consequence, TopicPlan, Weight
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.snapshot import Replicas, Snapshot
-from topicwarden.plan.change import Change, changes
+from topicwarden.kafka.snapshot import PartitionReplicas, Snapshot
+from topicwarden.model.planned_change import BY_WEIGHT, Action, Consequence, Severity, TopicPlan
+from topicwarden.model.problem import Location, Problem
+from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequences import CONSEQUENCES
-from topicwarden.plan.deployed import DeployedStack
-from topicwarden.plan.evidence import Evidence, gather, merged
-from topicwarden.plan.placement import place, settled
-from topicwarden.problem import Location, Problem
+from topicwarden.plan.deployed_stack import DeployedStack
+from topicwarden.plan.placement.replica_placement import place, settled
+from topicwarden.plan.plan_evidence import PlanEvidence, gather, merged
+from topicwarden.plan.topic_change import TopicChange, changes
 from topicwarden.specs.resolve import Declaration
-from topicwarden.topic import Allowance
 
 
 def predict(
@@ -64,11 +64,11 @@ def _without_reassignments(cluster: Cluster, snapshot: Snapshot, declarations: S
     return settled(snapshot, kept)
 
 
-def _states(snapshot: Snapshot) -> Iterator[tuple[str, Replicas]]:
+def _states(snapshot: Snapshot) -> Iterator[tuple[str, PartitionReplicas]]:
     return ((name, state) for name, live in snapshot.topics.items() for state in live.replicas)
 
 
-def _plan(change: Change, rules: Iterable[str], evidence: Evidence) -> TopicPlan:
+def _plan(change: TopicChange, rules: Iterable[str], evidence: PlanEvidence) -> TopicPlan:
     consequences = [one for name in rules for one in CONSEQUENCES[name].evaluate(change, evidence)]
     held = _held(change, consequences)
     return TopicPlan(
@@ -87,7 +87,7 @@ def _plan(change: Change, rules: Iterable[str], evidence: Evidence) -> TopicPlan
 
 
 def _needs(
-    change: Change, rules: Iterable[str], evidence: Evidence, consequences: Sequence[Consequence]
+    change: TopicChange, rules: Iterable[str], evidence: PlanEvidence, consequences: Sequence[Consequence]
 ) -> Iterable[Allowance]:
     """Yield the permitted changes without which more would be refused."""
     for allowance in change.permitted:
@@ -98,10 +98,10 @@ def _needs(
 
 
 def _refused(consequences: Iterable[Consequence]) -> int:
-    return sum(one.weight is Weight.REFUSED for one in consequences)
+    return sum(one.weight is Severity.REFUSED for one in consequences)
 
 
-def _held(change: Change, consequences: Iterable[Consequence]) -> bool:
+def _held(change: TopicChange, consequences: Iterable[Consequence]) -> bool:
     """Return whether the deploy leaves what was changed by hand.
 
     The YAML is as last deployed, so that all that would change is put back; and to put it back would lose something
@@ -109,15 +109,15 @@ def _held(change: Change, consequences: Iterable[Consequence]) -> bool:
     """
     if change.edited or change.live is None or change.action not in _PUTS_BACK:
         return False
-    return any(one.weight is Weight.REFUSED and one.kind in _BY_CONFIG for one in consequences)
+    return any(one.weight is Severity.REFUSED and one.kind in _BY_CONFIG for one in consequences)
 
 
 def _as_held(consequence: Consequence) -> Consequence:
-    if consequence.weight is not Weight.REFUSED or consequence.kind not in _BY_CONFIG:
+    if consequence.weight is not Severity.REFUSED or consequence.kind not in _BY_CONFIG:
         return consequence
     return consequence.model_copy(
         update={
-            "weight": Weight.DANGER,
+            "weight": Severity.DANGER,
             "message": f"it was changed by hand and is left so, as putting back what is declared would lose data: "
             f"{consequence.message}",
             "remedy": "declare it as it is now, or allow the loss by name: "
@@ -142,7 +142,7 @@ def refusals(plans: Iterable[TopicPlan]) -> list[Problem]:
         Problem(_location(plan, consequence), _message(plan.topic, consequence), rule=consequence.kind)
         for plan in plans
         for consequence in plan.consequences
-        if consequence.weight is Weight.REFUSED
+        if consequence.weight is Severity.REFUSED
     ]
 
 

@@ -15,15 +15,15 @@ from typing import Any
 from cel_expr_python import cel
 from pydantic import Field
 
+from topicwarden.model.problem import Location
 from topicwarden.policies.cel_messages import compile_message, evaluation_message
 from topicwarden.policies.rule import RuleSettings
-from topicwarden.problem import Location
-from topicwarden.specs.model import Text
+from topicwarden.specs.document_model import Text
 
 _RECORD = ("key", "value", "headers", "timestamp")
 
 
-class Expression(RuleSettings):
+class ExpressionSpec(RuleSettings):
     """One entry of ``expressions``."""
 
     id: str = Field(
@@ -35,10 +35,10 @@ class Expression(RuleSettings):
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompiledExpression:
     """An expression that is CEL; ``places`` has where its ``when`` and ``require`` stand."""
 
-    expression: Expression
+    expression: ExpressionSpec
     when: Any
     require: Any
     places: Mapping[str, Location]
@@ -73,13 +73,13 @@ class CelError(ValueError):
         self.part = part
 
 
-def compile_expression(expression: Expression, place: Callable[[str], Location]) -> Compiled:
+def compile_expression(expression: ExpressionSpec, place: Callable[[str], Location]) -> CompiledExpression:
     """The expression ready for use; CelError with a message where it is not CEL. ``place`` tells where a key's value
     stands.
     """
     when = None if expression.when is None else _compile("when", expression.when)
     places = {"when": place("when"), "require": place("require")}
-    return Compiled(expression, when, _compile("require", expression.require), places)
+    return CompiledExpression(expression, when, _compile("require", expression.require), places)
 
 
 def activation(topic: Mapping[str, Any]) -> Any:

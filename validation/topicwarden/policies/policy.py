@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
-from topicwarden.policies.expressions import Compiled
+from topicwarden.model.problem import Level, Location, Problem
+from topicwarden.model.topic import Topic
+from topicwarden.policies.expressions import CompiledExpression
 from topicwarden.policies.rule import RuleSettings
-from topicwarden.policies.unmatched import HeldPattern
-from topicwarden.policies.view import Needs, needs
-from topicwarden.policies.waivers import HeldWaiver
-from topicwarden.problem import Level, Location, Problem
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.policies.topic_view import TopicFields, needs
+from topicwarden.policies.unmatched_patterns import PlacedPattern
+from topicwarden.policies.waivers import PlacedWaiver
+from topicwarden.specs.broker_settings import BrokerSettings
 
 Matches: TypeAlias = Callable[[Topic], Any]
 
 
 @dataclass(frozen=True)
-class HeldSettings:
+class PlacedSettings:
     """One block of a rule's settings, and where it stands; None for those that always hold."""
 
     settings: RuleSettings
@@ -28,25 +28,25 @@ class HeldSettings:
 
 
 @dataclass(frozen=True)
-class Block:
+class RuleBlock:
     """A block as it holds on a stack. ``matches`` None: every topic; ``level`` None: off."""
 
-    held: HeldSettings
+    held: PlacedSettings
     level: Level | None
     matches: Matches | None
 
 
 @dataclass(frozen=True)
-class Ruling:
+class StackPolicy:
     """What holds on one stack. Of a rule's blocks the first that matches a topic holds for it."""
 
-    rules: Mapping[str, tuple[Block, ...]]
-    expressions: tuple[tuple[Compiled, Level, Matches | None], ...]
-    waivers: tuple[HeldWaiver, ...]
-    brokers: Brokers
+    rules: Mapping[str, tuple[RuleBlock, ...]]
+    expressions: tuple[tuple[CompiledExpression, Level, Matches | None], ...]
+    waivers: tuple[PlacedWaiver, ...]
+    brokers: BrokerSettings
 
     @cached_property
-    def needs(self) -> Needs:
+    def needs(self) -> TopicFields:
         """What of a topic its expressions look at."""
         held = (compiled.expression for compiled, _, _ in self.expressions)
         return needs(text for each in held for text in (each.when or "", each.require))
@@ -65,14 +65,14 @@ class Policy:
     the stacks' settings is in ``problems``.
     """
 
-    rules: Mapping[str, tuple[HeldSettings, ...]]
-    expressions: tuple[Compiled, ...] = ()
-    waivers: tuple[HeldWaiver, ...] = ()
-    brokers: Mapping[str, Brokers] = field(default_factory=dict)
-    patterns: tuple[HeldPattern, ...] = ()
+    rules: Mapping[str, tuple[PlacedSettings, ...]]
+    expressions: tuple[CompiledExpression, ...] = ()
+    waivers: tuple[PlacedWaiver, ...] = ()
+    brokers: Mapping[str, BrokerSettings] = field(default_factory=dict)
+    patterns: tuple[PlacedPattern, ...] = ()
     problems: tuple[Problem, ...] = ()
 
-    def of(self, stack: str) -> Ruling:
+    def of(self, stack: str) -> StackPolicy:
         """What holds on ``stack``, patterns compiled."""
         rules = {name: _blocks(held, stack) for name, held in self.rules.items()}
         expressions = tuple(
@@ -81,12 +81,12 @@ class Policy:
             if compiled.expression.on(stack) and (level := compiled.expression.level.level) is not None
         )
         waivers = tuple(held for held in self.waivers if held.waiver.on(stack))
-        brokers = self.brokers.get(stack, Brokers())
-        return Ruling({name: held for name, held in rules.items() if held}, expressions, waivers, brokers)
+        brokers = self.brokers.get(stack, BrokerSettings())
+        return StackPolicy({name: held for name, held in rules.items() if held}, expressions, waivers, brokers)
 
 
-def _blocks(held: tuple[HeldSettings, ...], stack: str) -> tuple[Block, ...]:
+def _blocks(held: tuple[PlacedSettings, ...], stack: str) -> tuple[RuleBlock, ...]:
     blocks = [
-        Block(each, each.settings.level.level, each.settings.matcher()) for each in held if each.settings.on(stack)
+        RuleBlock(each, each.settings.level.level, each.settings.matcher()) for each in held if each.settings.on(stack)
     ]
     return tuple(blocks) if any(block.level is not None for block in blocks) else ()

@@ -10,14 +10,14 @@ from typing import Any, Protocol
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
+from topicwarden.model.problem import Level
+from topicwarden.model.topic import Topic
 from topicwarden.policies.scope import Scope
-from topicwarden.problem import Level
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.settings import custom_error
-from topicwarden.topic import Topic
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.config_values import custom_error
 
 
-class Weight(StrEnum):
+class RuleLevel(StrEnum):
     """A ``Level``, or that it does not hold."""
 
     ERROR = "error"
@@ -26,11 +26,11 @@ class Weight(StrEnum):
 
     @property
     def level(self) -> Level | None:
-        return None if self is Weight.OFF else Level(self.value)
+        return None if self is RuleLevel.OFF else Level(self.value)
 
 
 @dataclass(frozen=True)
-class Complaint:
+class RuleViolation:
     """What a rule finds: where in the topic (``("config", "retention.ms")``), and what is wrong.
 
     ``level`` is the most that it weighs, whatever the rule's own level.
@@ -44,7 +44,7 @@ class Complaint:
 class RuleSettings(Scope):
     """What every rule can be told in a policy file."""
 
-    level: Weight = Field(default=Weight.ERROR, description="`error` fails the check, `warning` does not.")
+    level: RuleLevel = Field(default=RuleLevel.ERROR, description="`error` fails the check, `warning` does not.")
 
     @model_validator(mode="wrap")
     @classmethod
@@ -63,10 +63,10 @@ def contradiction(key: str, clash: str, remedy: str) -> ValidationError:
     return ValidationError.from_exception_data("settings", [InitErrorDetails(type=error, loc=(key,), input=None)])
 
 
-class Advice(RuleSettings):
+class AdviceSettings(RuleSettings):
     """The settings of a rule that warns of what Kafka takes and nobody wants."""
 
-    level: Weight = Field(default=Weight.WARNING, description="`error` fails the check, `warning` does not.")
+    level: RuleLevel = Field(default=RuleLevel.WARNING, description="`error` fails the check, `warning` does not.")
 
 
 class Rule(Protocol):
@@ -80,7 +80,7 @@ class Rule(Protocol):
     @property
     def Settings(self) -> type[Any]: ...  # noqa: N802
 
-    def judge(self, topic: Topic, settings: Any, brokers: Brokers) -> Iterable[Complaint]: ...
+    def judge(self, topic: Topic, settings: Any, brokers: BrokerSettings) -> Iterable[RuleViolation]: ...
 
 
 class StackRule(Protocol):
@@ -91,4 +91,4 @@ class StackRule(Protocol):
     @property
     def Settings(self) -> type[Any]: ...  # noqa: N802
 
-    def judge_stack(self, topics: Sequence[Topic], settings: Any) -> Iterable[Complaint]: ...
+    def judge_stack(self, topics: Sequence[Topic], settings: Any) -> Iterable[RuleViolation]: ...

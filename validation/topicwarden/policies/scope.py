@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from topicwarden.specs.model import Part, Text
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.specs.document_model import ContentsSection, Text
 
 Patterns = Annotated[
     list[Text],
@@ -20,7 +20,7 @@ Patterns = Annotated[
 ]
 
 
-class Scope(Part):
+class Scope(ContentsSection):
     """All that is given must fit; what is not given fits everything."""
 
     stacks: list[Text] | None = Field(default=None, min_length=1, description="The stacks it holds for.")

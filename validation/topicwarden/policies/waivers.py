@@ -14,10 +14,10 @@ from typing import Any
 
 from pydantic import Field
 
+from topicwarden.model.problem import Level, Location, Problem
+from topicwarden.model.topic import Topic
 from topicwarden.policies.scope import Patterns, Scope
-from topicwarden.problem import Level, Location, Problem
-from topicwarden.specs.model import Day, Text
-from topicwarden.topic import Topic
+from topicwarden.specs.document_model import Day, Text
 
 
 class Waiver(Scope):
@@ -31,7 +31,7 @@ class Waiver(Scope):
 
 
 @dataclass(frozen=True, eq=False)
-class HeldWaiver:
+class PlacedWaiver:
     """A waiver that holds, where it stands, and which topics it lets off; ``matches`` None: all."""
 
     waiver: Waiver

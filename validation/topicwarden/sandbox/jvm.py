@@ -7,8 +7,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from topicwarden.problem import Refusal
-from topicwarden.sandbox.install.prerequisites import JAVA
+from topicwarden.model.problem import Refusal
+from topicwarden.toolchain.prerequisites import JAVA
 
 _LOGGING = Path(__file__).with_name("log4j2.xml")
 

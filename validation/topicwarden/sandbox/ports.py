@@ -5,8 +5,8 @@ from __future__ import annotations
 import socket
 from collections.abc import Collection, Sequence
 
-from topicwarden.problem import Refusal
-from topicwarden.sandbox.state import HOST, Place
+from topicwarden.model.problem import Refusal
+from topicwarden.sandbox.sandbox_state import HOST, BrokerPorts
 
 BROKERS_FROM = 19092
 CONTROLLERS_ABOVE = 100  # a controller's port is its broker's plus this, where that is free
@@ -29,8 +29,8 @@ def is_free(port: int) -> bool:
 
 
 def assign(
-    brokers: int, port: int | None, remembered: Sequence[Place] = (), running: Collection[int] = ()
-) -> tuple[Place, ...]:
+    brokers: int, port: int | None, remembered: Sequence[BrokerPorts] = (), running: Collection[int] = ()
+) -> tuple[BrokerPorts, ...]:
     """Where each of ``brokers`` listens: as remembered, or from ``port`` on, or else on free ports.
 
     ``running`` are the ids that listen already and keep their place. Raises Refusal when a port that was
@@ -66,7 +66,7 @@ def assign(
                     "or run `topicwarden sandbox down` and then `topicwarden sandbox up`"
                 )
             used.add(controller)
-        places.append(Place(id=id, port=ports[id], controller_port=controller))
+        places.append(BrokerPorts(id=id, port=ports[id], controller_port=controller))
     return tuple(places)
 
 

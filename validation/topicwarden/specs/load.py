@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from topicwarden.problem import Level, Location, Problem
-from topicwarden.specs.files import DEFAULTS, SpecFile, read_files
-from topicwarden.specs.model import Defaults, Settings, Spec
-from topicwarden.specs.names import metric_name, name_problem
-from topicwarden.specs.nodes import Document, read_documents
-from topicwarden.specs.sheet import Sheet, foreign, validate
-from topicwarden.specs.words import quoted
+from topicwarden.model.problem import Level, Location, Problem
+from topicwarden.specs.document_model import ConfigSpec, DefaultsSpec, TopicDocument
+from topicwarden.specs.message_text import quoted
+from topicwarden.specs.spec_files import DEFAULTS, SpecFile, read_files
+from topicwarden.specs.topic_names import metric_name, name_problem
+from topicwarden.specs.validated_document import ValidatedDocument, foreign, validate
+from topicwarden.specs.yaml_nodes import YamlFile, read_documents
 
 
 @dataclass(frozen=True)
@@ -21,18 +21,18 @@ class LoadedTopic:
 
     name: str
     folder: tuple[str, ...]
-    sheet: Sheet
+    sheet: ValidatedDocument
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedSpecs:
     """All that ``topics/`` says. Documents with problems are not among ``topics``.
 
     ``defaults`` has a folder's ``_defaults.yaml``, None where it is broken. ``stacks`` are those of the project.
     """
 
     topics: tuple[LoadedTopic, ...]
-    defaults: Mapping[tuple[str, ...], Sheet | None]
+    defaults: Mapping[tuple[str, ...], ValidatedDocument | None]
     stacks: tuple[str, ...]
     problems: tuple[Problem, ...]
 
@@ -43,7 +43,7 @@ def load(
     stacks: Sequence[str],
     paths: Sequence[Path] = (),
     unwritten: Sequence[SpecFile] = (),
-) -> Loaded:
+) -> LoadedSpecs:
     """Read every YAML file below ``topics_dir``; ``stacks`` are the stacks that exist.
 
     With ``paths``, only these files and folders are read, and the ``_defaults.yaml`` that hold there. ``unwritten``
@@ -56,14 +56,14 @@ def load(
             loading.problems.append(found)
         else:
             loading.read(found)
-    return Loaded(tuple(loading.topics), loading.defaults, loading.stacks, tuple(sorted(set(loading.problems))))
+    return LoadedSpecs(tuple(loading.topics), loading.defaults, loading.stacks, tuple(sorted(set(loading.problems))))
 
 
 class _Loading:
     def __init__(self, stacks: tuple[str, ...]) -> None:
         self.stacks = stacks
         self.topics: list[LoadedTopic] = []
-        self.defaults: dict[tuple[str, ...], Sheet | None] = {}
+        self.defaults: dict[tuple[str, ...], ValidatedDocument | None] = {}
         self.problems: list[Problem] = []
         self._names: dict[str, tuple[str, Location]] = {}
         self._cases: dict[str, tuple[str, Location]] = {}
@@ -80,31 +80,31 @@ class _Loading:
             message = "this file declares no topic; write one, or delete the file"
             self.problems.append(Problem(Location(spec.file), message, "empty"))
 
-    def _defaults(self, spec: SpecFile, documents: list[Document], broken: bool) -> None:
+    def _defaults(self, spec: SpecFile, documents: list[YamlFile], broken: bool) -> None:
         if len(documents) > 1:
             message = f"expected one document in {DEFAULTS}, seen {len(documents)}; make them one"
             self.problems.append(Problem(documents[1].at(()), message, "document-extra"))
             broken = True
-        sheets = [self._sheet(document, Defaults) for document in documents]
+        sheets = [self._sheet(document, DefaultsSpec) for document in documents]
         if broken or None in sheets:
             self.defaults[spec.folder] = None
         elif sheets:
             self.defaults[spec.folder] = sheets[0]
 
-    def _topic(self, spec: SpecFile, document: Document, alone: bool) -> None:
-        sheet = self._sheet(document, Spec)
+    def _topic(self, spec: SpecFile, document: YamlFile, alone: bool) -> None:
+        sheet = self._sheet(document, TopicDocument)
         if foreign(document.value):
             return
         name = self._name(spec, document, alone)
         if name is not None and self._first(name, document) and sheet is not None:
             self.topics.append(LoadedTopic(name, spec.folder, sheet))
 
-    def _sheet(self, document: Document, shape: type[Settings]) -> Sheet | None:
+    def _sheet(self, document: YamlFile, shape: type[ConfigSpec]) -> ValidatedDocument | None:
         sheet, problems = validate(document, shape, self.stacks)
         self.problems += [*problems, *document.warnings]
         return sheet
 
-    def _name(self, spec: SpecFile, document: Document, alone: bool) -> str | None:
+    def _name(self, spec: SpecFile, document: YamlFile, alone: bool) -> str | None:
         """The name that is written, or the file's; None where neither will do (the shape reports a written one)."""
         value = document.value
         written = value.get("topic") if isinstance(value, dict) else None
@@ -122,7 +122,7 @@ class _Loading:
             return None
         return spec.stem
 
-    def _first(self, name: str, document: Document) -> bool:
+    def _first(self, name: str, document: YamlFile) -> bool:
         place = document.at(("topic",))
         first, where = self._names.setdefault(metric_name(name), (name, place))
         if where == place:

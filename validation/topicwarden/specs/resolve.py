@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final
 
-from topicwarden.problem import Problem
-from topicwarden.specs.load import Loaded, LoadedTopic
-from topicwarden.specs.nodes import Document, KeyPath
-from topicwarden.specs.sheet import Leaves, Places, Sheet
-from topicwarden.topic import Contents, Permit, Requirement, Topic
+from topicwarden.model.problem import Problem
+from topicwarden.model.topic import Contents, Permission, RecordRequirement, Topic
+from topicwarden.specs.load import LoadedSpecs, LoadedTopic
+from topicwarden.specs.validated_document import Leaves, SettingLocations, ValidatedDocument
+from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
 
 _CONTENTS: Final[Mapping[KeyPath, str]] = {
     ("contents", "key", "required"): "key_required",
@@ -51,11 +51,11 @@ class Declaration:
     """A topic as declared for one stack, and where each of its settings was written."""
 
     topic: Topic
-    places: Places
+    places: SettingLocations
 
 
 @dataclass(frozen=True)
-class Resolved:
+class ResolvedStack:
     """The topics of one stack by name, and every problem of ``topics/``, those of loading among them.
 
     With problems, ``declarations`` holds what can be judged all the same: never deploy it.
@@ -65,7 +65,7 @@ class Resolved:
     problems: tuple[Problem, ...]
 
 
-def resolve(loaded: Loaded, stack: str | None) -> Resolved:
+def resolve(loaded: LoadedSpecs, stack: str | None) -> ResolvedStack:
     """The topics as declared for ``stack``; None for what holds where no ``stacks`` section does."""
     chains = _Chains(loaded)
     declarations, problems = [], list(loaded.problems)
@@ -80,10 +80,10 @@ def resolve(loaded: Loaded, stack: str | None) -> Resolved:
         if not missing:
             declarations.append(Declaration(_topic(topic, leaves), _places(sheets, stack, leaves)))
     declarations.sort(key=lambda declaration: declaration.topic.name)
-    return Resolved(tuple(declarations), tuple(sorted(set(problems))))
+    return ResolvedStack(tuple(declarations), tuple(sorted(set(problems))))
 
 
-def problems_of(resolved: Iterable[Resolved]) -> tuple[Problem, ...]:
+def problems_of(resolved: Iterable[ResolvedStack]) -> tuple[Problem, ...]:
     """The problems of several stacks, sorted, each once."""
     return tuple(sorted({problem for each in resolved for problem in each.problems}))
 
@@ -91,12 +91,12 @@ def problems_of(resolved: Iterable[Resolved]) -> tuple[Problem, ...]:
 class _Chains:
     """The defaults that hold in a folder, from the outermost to the nearest; looked up once a folder."""
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: LoadedSpecs) -> None:
         self._defaults = loaded.defaults
-        self._known: dict[tuple[str, ...], list[Sheet] | None] = {}
+        self._known: dict[tuple[str, ...], list[ValidatedDocument] | None] = {}
         self._merged: dict[tuple[str, ...], tuple[Leaves, Leaves]] = {}
 
-    def of(self, folder: tuple[str, ...]) -> list[Sheet] | None:
+    def of(self, folder: tuple[str, ...]) -> list[ValidatedDocument] | None:
         """None where one of them is broken, so that nothing can be said of the folder's topics."""
         if folder not in self._known:
             above = accumulate(((part,) for part in folder), initial=())
@@ -111,7 +111,7 @@ class _Chains:
         return self._merged[folder]
 
 
-def _merge(sheets: Sequence[Sheet], stack: str | None) -> tuple[Leaves, Leaves]:
+def _merge(sheets: Sequence[ValidatedDocument], stack: str | None) -> tuple[Leaves, Leaves]:
     """What holds on every stack, and what holds on top of it on one."""
     common: dict[KeyPath, Any] = {}
     above: dict[KeyPath, Any] = {}
@@ -121,7 +121,7 @@ def _merge(sheets: Sequence[Sheet], stack: str | None) -> tuple[Leaves, Leaves]:
     return common, above
 
 
-def _laid(defaults: tuple[Leaves, Leaves], sheet: Sheet, stack: str | None) -> Leaves:
+def _laid(defaults: tuple[Leaves, Leaves], sheet: ValidatedDocument, stack: str | None) -> Leaves:
     common, above = defaults
     own = sheet.stacks.get(stack, {}) if stack is not None else {}
     merged = {**common, **sheet.common, **above, **own}
@@ -130,12 +130,12 @@ def _laid(defaults: tuple[Leaves, Leaves], sheet: Sheet, stack: str | None) -> L
     return merged
 
 
-def _places(sheets: Sequence[Sheet], stack: str | None, leaves: Leaves) -> Places:
-    layers: list[tuple[Document, KeyPath]] = []
+def _places(sheets: Sequence[ValidatedDocument], stack: str | None, leaves: Leaves) -> SettingLocations:
+    layers: list[tuple[YamlFile, KeyPath]] = []
     if stack is not None:
         layers += [(sheet.document, ("stacks", stack)) for sheet in reversed(sheets) if stack in sheet.stacks]
     layers += [(sheet.document, ()) for sheet in reversed(sheets)]
-    return Places(sheets[-1].document, layers, leaves)
+    return SettingLocations(sheets[-1].document, layers, leaves)
 
 
 def _topic(topic: LoadedTopic, leaves: Leaves) -> Topic:
@@ -143,7 +143,7 @@ def _topic(topic: LoadedTopic, leaves: Leaves) -> Topic:
     if "headers_required" in contents:
         contents["headers_required"] = tuple(contents["headers_required"])
     if "expressions" in contents:
-        contents["expressions"] = tuple(Requirement(**written) for written in contents["expressions"])
+        contents["expressions"] = tuple(RecordRequirement(**written) for written in contents["expressions"])
     return Topic(
         name=topic.name,
         partitions=leaves["partitions",],
@@ -153,11 +153,11 @@ def _topic(topic: LoadedTopic, leaves: Leaves) -> Topic:
         owner=leaves.get(("owner",)),
         description=leaves.get(("description",)),
         contents=Contents(**contents) if contents else _NOTHING,
-        allow=frozenset(Permit(**permitted) for permitted in leaves.get(("allow",), ())),
+        allow=frozenset(Permission(**permitted) for permitted in leaves.get(("allow",), ())),
     )
 
 
-def _missing(topic: LoadedTopic, sheets: Sequence[Sheet], name: str, stacks: Sequence[str]) -> Problem:
+def _missing(topic: LoadedTopic, sheets: Sequence[ValidatedDocument], name: str, stacks: Sequence[str]) -> Problem:
     above, own = sheets[:-1], sheets[-1]
     lacking = [stack for stack in stacks if (name,) not in _laid(_merge(above, stack), own, stack)]
     where = "" if lacking == list(stacks) else f" for {', '.join(lacking) or 'stacks without a section'}"

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from topicwarden.specs.words import plainly, quoted
+from topicwarden.specs.message_text import plainly, quoted
 
 
 @dataclass(frozen=True)
-class Unit:
+class ValueUnit:
     """A kind of quantity: its suffixes with what each is worth in Kafka's own unit."""
 
     noun: str
@@ -74,13 +74,13 @@ _QUANTITY: Final = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,30})?) *([A-Za-z]+)", r
 
 _ENDLESS: Final = ("forever", "unlimited", "infinite", "none", "never")
 
-DURATION: Final = Unit(
+DURATION: Final = ValueUnit(
     noun="duration",
     plain="milliseconds",
     suffixes={"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000},
     example="7d, 36h, 250ms or 604800000",
 )
-SIZE: Final = Unit(
+SIZE: Final = ValueUnit(
     noun="size",
     plain="bytes",
     suffixes={"B": 1}
@@ -90,7 +90,7 @@ SIZE: Final = Unit(
 )
 
 
-def unit_of(setting: str) -> Unit | None:
+def unit_of(setting: str) -> ValueUnit | None:
     """The unit that a topic configuration is counted in, which Kafka puts at the end of its name."""
     if setting.endswith(".ms"):
         return DURATION

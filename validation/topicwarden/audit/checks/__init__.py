@@ -98,7 +98,7 @@ READS_CONTENTS = frozenset(
         *("record-size", "timestamp-future", "timestamp-late", "timestamp-type", "timestamp-unit"),
     }
 )
-"""Checks that judge the records which a consumer reading committed sees (``Subject.committed``)."""
+"""Checks that judge the records which a consumer reading committed sees (``AuditedTopic.committed``)."""
 OF_ALL_PARTITIONS = frozenset({"partition-skew", "hot-key"})
 """Checks of contents that compare partitions, so that a judgement rests on every one of them."""
 NEEDS_SETTINGS = frozenset(

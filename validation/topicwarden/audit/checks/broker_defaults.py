@@ -16,21 +16,21 @@ Source: ``KafkaConfig.extractLogConfigMap``, ``LogConfig.fromProps``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.plan.consequences.wording import spelled
-from topicwarden.plan.defaults import differing_defaults
-from topicwarden.plan.effects import HARMFUL
-from topicwarden.verdict import Verdict
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
+from topicwarden.plan.effective_defaults import differing_defaults
+from topicwarden.plan.setting_effects import HARMFUL
+from topicwarden.plan.wording import spelled
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.declared is not None and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.declared
     if not subject.broker_settings_known and any(name not in subject.declared.config for name in HARMFUL):
-        yield Judgement(
+        yield CheckResult(
             Verdict.UNDECIDABLE,
             "the brokers do not tell their settings",
             path=("config",),
@@ -40,7 +40,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         brokers = {} if name in subject.declared.config else differing_defaults(subject.snapshot, name)
         if brokers:
             shown = "; ".join(f"{spelled(name, value)} on {', '.join(map(str, ids))}" for value, ids in brokers.items())
-            yield Judgement(
+            yield CheckResult(
                 Verdict.FAIL,
                 f"{name} is not declared, and differs by broker: {shown}",
                 path=("config",),

@@ -19,16 +19,16 @@ Source: ``Cleaner.doClean``, ``Cleaner.shouldRetainRecord``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.standing import cleaned_away, first_pair, same_leader
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.checks.common.persistence import cleaned_away, first_pair, same_leader
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.compacted and subject.past.look is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     for partition in sorted({one.partition for one in subject.past.standing}):
         if not any(one.partition == partition and one.superseded_by is not None for one in subject.past.standing):
             continue
@@ -37,7 +37,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             continue
         beyond = [one for one in cleaned_away(subject, partition) if one.offset > pair.superseded_by]
         if beyond:
-            yield Judgement(
+            yield CheckResult(
                 Verdict.FAIL,
                 f"the cleaner took offset {beyond[0].offset:,} away and left offset {pair.offset:,}, though offset "
                 f"{pair.superseded_by:,}, before it, is of the same key",

@@ -18,10 +18,16 @@ Source: KIP-354, ``LogCleanerManager.maxCompactionDelay``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.horizon import compaction_lag
-from topicwarden.audit.standing import cleaner_grace_ms, first_pair, judged_twice, starts, unsettled_segment
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.checks.common.persistence import (
+    cleaner_grace_ms,
+    first_pair,
+    judged_twice,
+    starts,
+    unsettled_segment,
+)
+from topicwarden.audit.collect.horizon import compaction_lag
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 CHECK = "compaction-lag"
 RESTS_ON = ("cleanup.policy", "max.compaction.lag.ms", "min.compaction.lag.ms", "segment.ms")
@@ -35,11 +41,11 @@ _REMEDIES = {
 }
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.live is not None and compaction_lag(subject.live.topic) is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     lag, grace = compaction_lag(subject.live.topic), cleaner_grace_ms(subject)
     for partition, horizon in sorted(subject.horizons.items()):
@@ -50,7 +56,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         stood = subject.stood_for(CHECK, partition, facts, RESTS_ON)
         lawful = unsettled_segment(subject, partition, stood)
         verdict = Verdict.UNDECIDABLE if grace is None else judged_twice(stood, grace, lawful)
-        yield Judgement(
+        yield CheckResult(
             verdict,
             f"offset {pair.offset:,} still stands, and offset {pair.superseded_by:,}, of the same key, is older than "
             "max.compaction.lag.ms by more than a roll",

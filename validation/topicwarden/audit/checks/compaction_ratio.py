@@ -26,9 +26,9 @@ Source: ``LogCleanerManager.grabFilthiestCompactedLog``, ``LogSegment.shouldRoll
 
 from collections.abc import Iterable
 
-from topicwarden.audit.dirty_ratio import dirty_bound, dirty_ratio
-from topicwarden.audit.duplicates import reasons
-from topicwarden.audit.standing import (
+from topicwarden.audit.checks.common.dirty_ratio import dirty_bound, dirty_ratio
+from topicwarden.audit.checks.common.duplicate_keys import reasons
+from topicwarden.audit.checks.common.persistence import (
     cleaner_grace_ms,
     extent,
     first_pair,
@@ -36,8 +36,8 @@ from topicwarden.audit.standing import (
     starts,
     unsettled_segment,
 )
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 CHECK = "compaction-ratio"
 RESTS_ON = ("cleanup.policy", "min.cleanable.dirty.ratio", "min.compaction.lag.ms", "segment.ms")
@@ -61,11 +61,11 @@ _OUTCOMES = {
 """What follows "records are superseded", and the remedy."""
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.compacted
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     repeated = [partition for partition, counts in sorted(subject.counts.items()) if counts.superseded]
     grace = cleaner_grace_ms(subject)
     sorted_out: dict[Verdict, list[int]] = {}
@@ -102,8 +102,12 @@ def judge(subject: Subject) -> Iterable[Judgement]:
 
 
 def _judgement(
-    verdict: Verdict, subject: Subject, partitions: list[int], standing: dict[int, dict[str, int]], lawful: list[str]
-) -> Judgement:
+    verdict: Verdict,
+    subject: AuditedTopic,
+    partitions: list[int],
+    standing: dict[int, dict[str, int]],
+    lawful: list[str],
+) -> CheckResult:
     counts = [subject.counts[partition] for partition in partitions]
     superseded = sum(c.superseded for c in counts)
     rolled = sum(c.superseded_rolled for c in counts)
@@ -112,7 +116,7 @@ def _judgement(
         (subject.stood_for(CHECK, partition, facts, RESTS_ON) or 0 for partition, facts in standing.items()), default=0
     )
     outcome, remedy = _OUTCOMES[verdict]
-    return Judgement(
+    return CheckResult(
         verdict,
         f"{superseded:,} of {sum(c.records for c in counts):,} records are superseded by a later one of their key, "
         + outcome.format(stood=stood),

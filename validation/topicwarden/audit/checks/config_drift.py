@@ -17,10 +17,10 @@ Source: ``ConfigEntry.ConfigSource``, KIP-226; ``ConfigurationsDelta.replay(Remo
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.audit.subject import AuditedTopic, CheckResult
 from topicwarden.kafka.snapshot import SET_ON_TOPIC
+from topicwarden.model.verdict import Verdict
 from topicwarden.specs.configs import definition
-from topicwarden.verdict import Verdict
 
 _SOURCES = {
     SET_ON_TOPIC: "set on the topic",
@@ -35,15 +35,15 @@ _NOT_DECLARED = (
 )
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.declared is not None and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     declared, live = subject.declared, subject.live
     assert declared and live
     if not subject.settings_known:
-        yield Judgement(
+        yield CheckResult(
             Verdict.UNDECIDABLE,
             "the brokers did not tell the topic's configuration",
             remedy="grant DescribeConfigs on the topic",
@@ -54,7 +54,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         known = definition(name)
         if seen is None or not (known.same(expected, seen) if known else expected == seen):
             source = _SOURCES.get(live.sources.get(name, ""), "unknown to this broker")
-            yield Judgement(
+            yield CheckResult(
                 Verdict.FAIL,
                 f"{name} is {seen if seen is not None else 'not known here'} ({source}), declared {expected}",
                 path=("config", name),
@@ -64,7 +64,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
     for name, source in sorted(live.sources.items()):
         if source == SET_ON_TOPIC and name not in declared.config:
             seen = live.topic.config.get(name)
-            yield Judgement(
+            yield CheckResult(
                 Verdict.FAIL,
                 f"{name} was set on the topic to {seen}, and is not declared",
                 path=("config",),

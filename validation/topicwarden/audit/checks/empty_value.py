@@ -15,15 +15,15 @@ Source: ``DefaultRecord.hasValue``, ``Cleaner.shouldRetainRecord``.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from topicwarden.audit.faults import counted_fault, judge_found
-from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.audit.checks.common.content_faults import counted_fault, judge_found
+from topicwarden.audit.subject import AuditedTopic, CheckResult
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.compacted
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     empty = {
         partition: counted_fault("empty-value", "empty value", counts.empty_values, counts.first_empty_value, counts)
         for partition, counts in subject.committed.items()

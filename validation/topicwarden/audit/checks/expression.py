@@ -18,15 +18,15 @@ Source: CEL's [language definition](https://github.com/google/cel-spec).
 
 from collections.abc import Iterable
 
-from topicwarden.audit.faults import judge_faults
-from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.audit.checks.common.content_faults import judge_faults
+from topicwarden.audit.subject import AuditedTopic, CheckResult
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return bool(subject.contents.expressions) and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     path = ("contents", "expressions")
     for one in subject.contents.expressions:
         what = f"of which {one.id} is not true"

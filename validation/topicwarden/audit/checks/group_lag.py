@@ -29,11 +29,11 @@ Source: KIP-211; ``SubscriptionState``, ``OffsetResetStrategy``; KIP-534 for tom
 
 from collections.abc import Callable, Iterable, Mapping
 
-from topicwarden.audit.following import SOON, Following
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.kafka.groups import Group
-from topicwarden.kafka.snapshot import Extent
-from topicwarden.verdict import Verdict
+from topicwarden.audit.collect.cluster_context import SOON, GroupFollowing
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.kafka.consumer_groups import ConsumerGroup
+from topicwarden.kafka.snapshot import PartitionExtent
+from topicwarden.model.verdict import Verdict
 
 _MOST_GROUPS = 8
 _REMEDY = "start it again, or delete it if nobody needs it (`kafka-consumer-groups --delete`)"
@@ -42,15 +42,15 @@ Counted = Mapping[int, int]
 """Offsets by partition."""
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.live is not None and subject.following is not None and not subject.live.topic.internal
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     live, following = subject.live, subject.following
     assert live and following
     if not following.complete:
-        yield Judgement(
+        yield CheckResult(
             Verdict.UNDECIDABLE,
             f"there may be groups beside the {len(following.groups)} that this user may see",
             remedy="grant Describe on the cluster, or on each group",
@@ -113,32 +113,34 @@ def judge(subject: Subject) -> Iterable[Judgement]:
     )
 
 
-def _unseen(subject: Subject, following: Following) -> Iterable[Judgement]:
+def _unseen(subject: AuditedTopic, following: GroupFollowing) -> Iterable[CheckResult]:
     """What is not known of groups that lag, as it rests on the topic's settings or on its records."""
     assert subject.live
     logs = subject.live.extents
     behind = _by_group(following, subject, lambda number, at: logs[number].end - at)
     old = _by_group(following, subject, lambda number, at: _old(subject, following, number, at))
     if behind and not subject.settings_known:
-        yield Judgement(
+        yield CheckResult(
             Verdict.UNDECIDABLE,
             "how soon records expire that groups have not read is not known, as the brokers did not tell the topic's "
             "configuration",
             remedy="grant DescribeConfigs on the topic",
         )
     elif old and not subject.readable and subject.compacted:
-        yield Judgement(
+        yield CheckResult(
             Verdict.UNDECIDABLE,
             "whether deletions are gone that groups have not read is not known, as the records may not be read",
             remedy="grant Read on the topic",
         )
 
 
-def _reads(group: Group, topic: str, partition: int) -> bool:
+def _reads(group: ConsumerGroup, topic: str, partition: int) -> bool:
     return (topic, partition) in group.assigned
 
 
-def _by_group(following: Following, subject: Subject, offsets: Callable[[int, int], int]) -> dict[str, dict[int, int]]:
+def _by_group(
+    following: GroupFollowing, subject: AuditedTopic, offsets: Callable[[int, int], int]
+) -> dict[str, dict[int, int]]:
     """By group and partition, ``offsets`` of the partition and the committed offset, where that is more than none."""
     assert subject.live
     found: dict[str, dict[int, int]] = {}
@@ -153,7 +155,7 @@ def _by_group(following: Following, subject: Subject, offsets: Callable[[int, in
     return found
 
 
-def _expiring(subject: Subject, following: Following, number: int, at: int) -> int:
+def _expiring(subject: AuditedTopic, following: GroupFollowing, number: int, at: int) -> int:
     """Offsets from ``at`` on that time, or size, deletes before long; none where the group has lost some already."""
     assert subject.live
     log = subject.live.extents[number]
@@ -167,7 +169,7 @@ def _expiring(subject: Subject, following: Following, number: int, at: int) -> i
     return min(border, log.end) - at
 
 
-def _forgotten(subject: Subject, following: Following, number: int, at: int) -> int:
+def _forgotten(subject: AuditedTopic, following: GroupFollowing, number: int, at: int) -> int:
     assert subject.live
     if not subject.readable:
         return 0
@@ -178,16 +180,16 @@ def _forgotten(subject: Subject, following: Following, number: int, at: int) -> 
     return _old(subject, following, number, at)
 
 
-def _old(subject: Subject, following: Following, number: int, at: int) -> int:
+def _old(subject: AuditedTopic, following: GroupFollowing, number: int, at: int) -> int:
     """Return how many offsets from ``at`` on are older than ``delete.retention.ms``; 0 if the group has lost some."""
     assert subject.live
     log = subject.live.extents[number]
     return 0 if at < log.start else min(following.forgotten.get(number, at), log.end) - at
 
 
-def _lost(group: Group, held: Counted, logs: Mapping[int, Extent]) -> Judgement:
+def _lost(group: ConsumerGroup, held: Counted, logs: Mapping[int, PartitionExtent]) -> CheckResult:
     places = "; ".join(f"partition {number}: the log begins at {logs[number].start:,}" for number in list(held)[:3])
-    return Judgement(
+    return CheckResult(
         Verdict.FAIL,
         f"group {group.name} has not read {sum(held.values()):,} offsets that are gone",
         path=("config", "retention.ms"),
@@ -200,7 +202,7 @@ def _lost(group: Group, held: Counted, logs: Mapping[int, Extent]) -> Judgement:
 
 def _by_groups(
     verdict: Verdict, found: Mapping[str, Counted], what: str, because: tuple[str, ...], remedy: str
-) -> Iterable[Judgement]:
+) -> Iterable[CheckResult]:
     """One judgement for all groups, the worst first."""
     if not found:
         return
@@ -212,7 +214,7 @@ def _by_groups(
     if len(totals) > _MOST_GROUPS:
         groups.append(f"and {len(totals) - _MOST_GROUPS} more groups")
     total, worst = totals[0]
-    yield Judgement(
+    yield CheckResult(
         verdict,
         f"{sum(total for total, _ in totals):,} offsets {what}; most by group {worst}: {total:,}",
         path=("config", "retention.ms"),

@@ -13,15 +13,15 @@ Source: KIP-82, ``org.apache.kafka.common.header.Headers``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.faults import judge_faults
-from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.audit.checks.common.content_faults import judge_faults
+from topicwarden.audit.subject import AuditedTopic, CheckResult
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return bool(subject.contents.headers_required) and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     path = ("contents", "headers", "required")
     return judge_faults(
         subject, "header", "that lack a required header", path, "find the producer that does not set it"

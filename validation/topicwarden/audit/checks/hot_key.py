@@ -15,18 +15,18 @@ Source: ``BuiltInPartitioner.partitionForKey``: a key has one partition, and a p
 
 from collections.abc import Iterable
 
-from topicwarden.audit.counts import Counts
-from topicwarden.audit.faults import unless_at_most
-from topicwarden.audit.placement import Kind
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.checks.common.content_faults import unless_at_most
+from topicwarden.audit.keys.key_placement import PlacementKind
+from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.contents.key_max_share is not None and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     bound = subject.contents.key_max_share or 1.0
     total = sum(counts.records for counts in subject.committed.values())
     if not total:
@@ -36,7 +36,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
     most = sum(each.hottest for each in subject.committed.values()) / total
     if share > bound:
         first = next(iter(held.values()))
-        judgement = Judgement(
+        judgement = CheckResult(
             Verdict.FAIL,
             f"one key has {'at least ' if _spread(subject) else ''}{share:.1%} of the records, declared at most "
             f"{bound:.1%}: {', '.join(f'{each.hottest:,} in partition {number}' for number, each in held.items())}, "
@@ -52,7 +52,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         )
         yield unless_at_most(subject.committed.values(), judgement)
     elif most > bound and _spread(subject):
-        yield Judgement(
+        yield CheckResult(
             Verdict.UNDECIDABLE,
             f"one key may have up to {most:.1%} of the records, declared at most {bound:.1%}: keys lie in several "
             "partitions, and only the key that has most in each of them is known",
@@ -62,18 +62,18 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         )
 
 
-def _of_hottest_key(subject: Subject) -> dict[int, Counts]:
+def _of_hottest_key(subject: AuditedTopic) -> dict[int, PartitionCounts]:
     """Return the partitions in which one key has most records: those of the key that has most in them together."""
-    by_key: dict[int | tuple[int], dict[int, Counts]] = {}
+    by_key: dict[int | tuple[int], dict[int, PartitionCounts]] = {}
     for partition, counts in sorted(subject.committed.items()):
         key = counts.hottest_key if counts.hottest_key is not None else (partition,)
         by_key.setdefault(key, {})[partition] = counts
     return max(by_key.values(), key=lambda held: sum(counts.hottest for counts in held.values()))
 
 
-def _spread(subject: Subject) -> bool:
+def _spread(subject: AuditedTopic) -> bool:
     """Return whether a key may lie in several partitions, as far as the keys' places tell."""
     placement = subject.placement
-    if placement is None or placement.partitions == 1 or placement.kind is Kind.ONE:
+    if placement is None or placement.partitions == 1 or placement.kind is PlacementKind.ONE:
         return False
     return placement.study is None or placement.study.several > 0

@@ -20,10 +20,10 @@ Source: KIP-664, ``ProducerStateManager.firstUnstableOffset``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.horizon import CLOCK_MS
-from topicwarden.audit.standing import all_in_sync, judged_twice, led
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.checks.common.persistence import all_in_sync, judged_twice, led
+from topicwarden.audit.collect.horizon import CLOCK_MS
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 CHECK = "hung-transaction"
 SETTING = "transaction.max.timeout.ms"
@@ -40,11 +40,11 @@ _REMEDIES = {
 }
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     longest = subject.snapshot.broker_number(SETTING, _DEFAULT_MS)
     for partition, log in sorted(subject.live.extents.items()):
@@ -53,13 +53,13 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         facts = {"last_stable": log.last_stable, **led(subject, partition)}
         stood = subject.stood_for(CHECK, partition, facts, (SETTING,))
         if stood is None or (longest is not None and stood <= longest):
-            yield Judgement(Verdict.PASS, "", standing={partition: facts}, rests_on=(SETTING,))
+            yield CheckResult(Verdict.PASS, "", standing={partition: facts}, rests_on=(SETTING,))
             continue
         lawful = None if all_in_sync(subject, partition) else _OUT_OF_SYNC
         verdict = Verdict.UNDECIDABLE
         if longest is not None:
             verdict = judged_twice(stood, longest + _COORDINATOR_MS + CLOCK_MS, lawful)
-        yield Judgement(
+        yield CheckResult(
             verdict,
             f"a transaction that begins at offset {log.last_stable:,} has been open for {stood:,} ms at the least; "
             f"{log.end - log.last_stable:,} offsets from there on are not seen by consumers that read committed",

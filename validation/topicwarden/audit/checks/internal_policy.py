@@ -24,20 +24,20 @@ Source: KAFKA-9216, ``TopicAdmin.verifyTopicCleanupPolicyOnlyCompact``, ``GroupC
 
 from collections.abc import Iterable
 
-from topicwarden.audit.internal import Internal, Role
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.collect.internal_topics import InternalRole, InternalTopic
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 CHECK = "internal-policy"
 _WAS_COMPACT = {"was_compact": 1}
 _UNLIMITED = ("retention.ms", "retention.bytes")
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.internal is not None and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     internal, live = subject.internal, subject.live
     assert internal and live
     needs = internal.needs
@@ -50,7 +50,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             {"partitions": live.topic.partitions},
         )
     if not subject.settings_known:
-        yield Judgement(
+        yield CheckResult(
             Verdict.UNDECIDABLE,
             "the brokers did not tell the topic's configuration",
             remedy="grant DescribeConfigs on the topic",
@@ -58,7 +58,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         return
     seen = live.topic.cleanup_policies
     if seen not in needs.policies:
-        shrunk = _was_compact(subject) and internal.role is Role.CHANGELOG
+        shrunk = _was_compact(subject) and internal.role is InternalRole.CHANGELOG
         wanted = " or ".join(",".join(sorted(one)) for one in needs.policies)
         said = ",".join(sorted(seen or ())) or "empty"
         yield _judgement(
@@ -67,7 +67,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             ("config", "cleanup.policy"),
             f"set cleanup.policy={wanted.partition(' or ')[0]} now, before more is lost",
             {"cleanup.policy": said, "needs": wanted},
-            proven=internal.role is not Role.CHANGELOG or shrunk,
+            proven=internal.role is not InternalRole.CHANGELOG or shrunk,
             standing={0: _WAS_COMPACT} if shrunk else {},
         )
     for setting in _UNLIMITED if needs.keeps else ():
@@ -82,14 +82,14 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             )
 
 
-def _was_compact(subject: Subject) -> bool:
+def _was_compact(subject: AuditedTopic) -> bool:
     """Whether an audit saw it as ``compact`` and nothing else, and each one since has remembered that."""
     before = subject.past.look.settings.get("cleanup.policy") if subject.past.look else None
     return before == "compact" or subject.stood_for(CHECK, 0, _WAS_COMPACT, ()) is not None
 
 
 def _judgement(
-    internal: Internal,
+    internal: InternalTopic,
     message: str,
     path: tuple[str, ...],
     remedy: str,
@@ -97,8 +97,8 @@ def _judgement(
     *,
     proven: bool = True,
     standing: dict[int, dict[str, int]] | None = None,
-) -> Judgement:
-    return Judgement(
+) -> CheckResult:
+    return CheckResult(
         Verdict.FAIL if internal.certain and proven else Verdict.UNDECIDABLE,
         message,
         path=path,

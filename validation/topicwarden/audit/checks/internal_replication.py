@@ -19,22 +19,22 @@ Source: KIP-115, KIP-733; ``AutoTopicCreationManager``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 _ENOUGH = 3
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.internal is not None and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.internal and subject.live
     brokers, setting = len(subject.snapshot.racks), subject.internal.needs.copies
     told = subject.snapshot.broker_number(setting, 1)
     if told is None:
-        yield Judgement(
+        yield CheckResult(
             Verdict.UNDECIDABLE,
             f"the brokers do not tell their {setting}",
             path=("replication_factor",),
@@ -46,7 +46,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
     if few:
         least = min(len(state.replicas) for state in few)
         proven = subject.live.topic.internal and least < min(asked, brokers)
-        yield Judgement(
+        yield CheckResult(
             Verdict.FAIL if proven else Verdict.UNDECIDABLE,
             f"{len(few)} of {len(subject.live.replicas)} partitions have as few as {least} of {wanted} replicas",
             path=("replication_factor",),
@@ -61,7 +61,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
     yield from _in_sync(subject)
 
 
-def _in_sync(subject: Subject) -> Iterable[Judgement]:
+def _in_sync(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.internal and subject.live
     least, setting = subject.number("min.insync.replicas"), subject.internal.needs.in_sync
     copies = subject.live.topic.replication_factor
@@ -76,7 +76,7 @@ def _in_sync(subject: Subject) -> Iterable[Judgement]:
         )
     else:
         return
-    yield Judgement(
+    yield CheckResult(
         Verdict.UNDECIDABLE,
         message,
         path=("config", "min.insync.replicas"),

@@ -20,29 +20,29 @@ Source: ``GroupCoordinatorService.partitionFor``, ``LogCleanerManager.markPartit
 from collections.abc import Iterable
 from statistics import median
 
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 _TIMES = 10
 _SEGMENT_BYTES = 100 << 20
 """Kafka's default of ``offsets.topic.segment.bytes``."""
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.live is not None and subject.live.topic.internal and subject.compacted
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     if not subject.readable:
-        yield Judgement(
+        yield CheckResult(
             Verdict.UNDECIDABLE,
             "its records may not be read, so that only its size tells whether the cleaner keeps up",
             remedy="grant Read on the topic, or watch uncleanable-partitions-count and DeadThreadCount",
         )
     sizes = {p: log.log_bytes for p, log in sorted(subject.live.extents.items()) if log.log_bytes is not None}
     if len(sizes) < len(subject.live.extents):
-        yield Judgement(
+        yield CheckResult(
             Verdict.UNDECIDABLE,
             "the brokers did not tell how large its logs are",
             partitions=tuple(p for p in sorted(subject.live.extents) if p not in sizes),
@@ -52,7 +52,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
     for partition, size in sizes.items():
         others = median([held for other, held in sizes.items() if other != partition] or [size])
         if size > _TIMES * max(others, segment):
-            yield Judgement(
+            yield CheckResult(
                 Verdict.UNDECIDABLE,
                 f"partition {partition} holds {size:,} bytes, and half of the others no more than {int(others):,}",
                 partitions=(partition,),

@@ -21,28 +21,28 @@ Source: ``Cleaner.doClean`` (a log is cleaned on its own), ``BuiltInPartitioner.
 from collections.abc import Iterable
 
 from topicwarden.audit.checks.key_partition import scores_of, told
-from topicwarden.audit.placement import Kind
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.keys.key_placement import PlacementKind
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.live is not None and (subject.compacted or subject.contents.places_keys)
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     placement = subject.placement
-    if placement is None or placement.kind is Kind.NONE or placement.partitions == 1:
+    if placement is None or placement.kind is PlacementKind.NONE or placement.partitions == 1:
         return
     evidence = {"keys": placement.keys, **scores_of(placement)}
     if placement.study is None or not placement.study.several:
-        yield Judgement(Verdict.PASS, told(placement), evidence=evidence)
+        yield CheckResult(Verdict.PASS, told(placement), evidence=evidence)
         return
     several = placement.study.several
     places = placement.study.several_at
     example = " and ".join(f"offset {offset} of partition {partition}" for partition, offset in places[0])
-    grown = placement.kind is Kind.GROWN
-    yield Judgement(
+    grown = placement.kind is PlacementKind.GROWN
+    yield CheckResult(
         Verdict.FAIL,
         f"{several:,} key{'s lie' if several > 1 else ' lies'} in several partitions, one at {example}",
         path=("config", "cleanup.policy") if subject.compacted else ("contents", "key"),

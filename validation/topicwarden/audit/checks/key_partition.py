@@ -25,33 +25,33 @@ librdkafka, ``NewHashPartitioner`` of Sarama.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.algorithms import BY_NAME, DECLARED
-from topicwarden.audit.placement import Kind, Placement
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.keys.key_placement import KeyPlacement, PlacementKind
+from topicwarden.audit.scan.partitioner_bits import BY_NAME, DECLARED
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 _REMEDY = "give all producers one partitioner, and write the topic anew: keys do not move"
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.contents.places_keys and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     placement = subject.placement
     if placement is None or placement.study is None:
         return
     path, name = _declared(subject)
     study = placement.study
     if study.failed:
-        yield Judgement(Verdict.UNDECIDABLE, study.failed, path=path, remedy="try it on one key; then audit again")
+        yield CheckResult(Verdict.UNDECIDABLE, study.failed, path=path, remedy="try it on one key; then audit again")
         return
     wrong, never = (sum(each.keys for each in study.misplaced.values()), sum(e.never for e in study.misplaced.values()))
-    grown = placement.kind is Kind.GROWN and placement.algorithms == (name,)
+    grown = placement.kind is PlacementKind.GROWN and placement.algorithms == (name,)
     if not wrong or (not never and grown):
         return
     partition, first = max(study.misplaced.items(), key=lambda item: (item[1].never, item[1].keys))
-    yield Judgement(
+    yield CheckResult(
         Verdict.FAIL if never else Verdict.UNDECIDABLE,
         f"{wrong:,} of {placement.keys:,} keys lie where {name} does not put them, "
         f"one at offset {first.offset} of partition {partition}",
@@ -70,28 +70,28 @@ def judge(subject: Subject) -> Iterable[Judgement]:
     )
 
 
-def told(placement: Placement) -> str:
+def told(placement: KeyPlacement) -> str:
     """The conclusion in words."""
     names = " and ".join(placement.algorithms)
     shares = ", ".join(f"{name} {placement.scores[name]:.2%}" for name in placement.algorithms)
     match placement.kind:
-        case Kind.ONE:
+        case PlacementKind.ONE:
             return f"every key lies where {' or '.join(placement.algorithms)} puts it"
-        case Kind.GROWN:
+        case PlacementKind.GROWN:
             counts = ", then ".join(map(str, placement.counts))
             return f"one partitioner, {names}, over {counts} partitions: partitions were added since"
-        case Kind.MIXED:
+        case PlacementKind.MIXED:
             producers = "; ".join(f"{name}: {BY_NAME[name].producers}" for name in placement.algorithms)
             return f"two kinds of producer, {names} (today's keys: {shares}) ({producers})"
-        case Kind.OWN:
+        case PlacementKind.OWN:
             return "no known partitioner put the keys here, but each lies in one partition: it has one of its own"
-        case Kind.SCATTERED:
+        case PlacementKind.SCATTERED:
             return "no known partitioner put the keys here, and some lie in several partitions"
-        case Kind.NONE:
+        case PlacementKind.NONE:
             return "there are no keys"
 
 
-def _declared(subject: Subject) -> tuple[tuple[str, ...], str]:
+def _declared(subject: AuditedTopic) -> tuple[tuple[str, ...], str]:
     contents = subject.contents
     if contents.partition_function:
         return ("contents", "key", "partition_function"), contents.partition_function
@@ -100,6 +100,6 @@ def _declared(subject: Subject) -> tuple[tuple[str, ...], str]:
     return ("contents", "key", "partitioner"), DECLARED[contents.partitioner or "murmur2"]
 
 
-def scores_of(placement: Placement) -> dict[str, float]:
+def scores_of(placement: KeyPlacement) -> dict[str, float]:
     """The share of keys that each algorithm explains at today's count, as evidence."""
     return {f"score_{name}": round(share, 4) for name, share in placement.scores.items()}

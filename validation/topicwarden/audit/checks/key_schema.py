@@ -18,13 +18,13 @@ format.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.faults import judge_encoding
-from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.audit.checks.common.content_faults import judge_encoding
+from topicwarden.audit.subject import AuditedTopic, CheckResult
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.contents.key_format is not None and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     return judge_encoding(subject, "key", "find the producer, and its key serializer")

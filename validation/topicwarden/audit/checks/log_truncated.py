@@ -13,20 +13,20 @@ Source: ``UnifiedLog.truncateTo``, ``UncleanLeaderElectionsPerSec``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.live is not None and subject.past.look is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     for partition, log in sorted(subject.live.extents.items()):
         before = subject.past.partition(partition)
         if before is not None and log.end < before.end:
-            yield Judgement(
+            yield CheckResult(
                 Verdict.FAIL,
                 f"ended at offset {before.end:,} at the last audit, and ends at {log.end:,}: "
                 f"{before.end - log.end:,} offsets that consumers could read were taken back",

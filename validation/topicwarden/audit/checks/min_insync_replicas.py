@@ -14,21 +14,21 @@ Source: ``Partition.effectiveMinIsr``, ``Partition.appendRecordsToLeader``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.number("min.insync.replicas") is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     least = subject.number("min.insync.replicas") or 1
     short = [state for state in subject.live.replicas if len(state.in_sync) < min(least, len(state.replicas))]
     if short:
         numbers = ", ".join(str(state.partition) for state in short)
-        yield Judgement(
+        yield CheckResult(
             Verdict.FAIL,
             f"writes with acks=all are refused now in {len(short)} of {len(subject.live.replicas)} partitions: "
             f"{numbers}",

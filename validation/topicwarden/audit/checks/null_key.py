@@ -15,18 +15,18 @@ Source: ``LogValidator.validateKey``, ``Cleaner.shouldRetainRecord``; KAFKA-4808
 from collections.abc import Iterable
 from dataclasses import replace
 
-from topicwarden.audit.faults import counted_fault, judge_found
-from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.audit.checks.common.content_faults import counted_fault, judge_found
+from topicwarden.audit.subject import AuditedTopic, CheckResult
 
 _COMPACTED: tuple[str, ...] = ("config", "cleanup.policy")
 _REQUIRED: tuple[str, ...] = ("contents", "key", "required")
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.compacted or subject.contents.key_required
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     keyless = {
         partition: counted_fault("null-key", "without a key", counts.null_keys, counts.first_null_key, counts)
         for partition, counts in subject.committed.items()

@@ -12,19 +12,19 @@ Source: KIP-195, ``ReplicationControlManager.createPartitions``; ``BuiltInPartit
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.declared is not None and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.declared and subject.live
     expected, seen = subject.declared.partitions, subject.live.topic.partitions
     if seen != expected:
-        yield Judgement(
+        yield CheckResult(
             Verdict.FAIL,
             f"has {seen} partitions, declared {expected}",
             path=("partitions",),

@@ -13,16 +13,16 @@ Source: ``BuiltInPartitioner.partitionForKey``; KIP-794 for records without a ke
 
 from collections.abc import Iterable
 
-from topicwarden.audit.faults import unless_at_most
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.checks.common.content_faults import unless_at_most
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.contents.partition_max_skew is not None and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live and subject.contents.partition_max_skew
     records = {partition: counts.records for partition, counts in subject.committed.items()}
     if not (total := sum(records.values())):
@@ -30,7 +30,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
     fullest = max(records, key=lambda partition: records[partition])
     skew = records[fullest] * subject.live.topic.partitions / total
     if skew > subject.contents.partition_max_skew:
-        judgement = Judgement(
+        judgement = CheckResult(
             Verdict.FAIL,
             f"partition {fullest} holds {skew:.1f} times the mean, "
             f"declared at most {subject.contents.partition_max_skew:g}",

@@ -13,15 +13,15 @@ Source: ``UnifiedLog.analyzeAndValidateRecords`` for the bound of a batch (``Rec
 from collections.abc import Iterable
 from dataclasses import replace
 
-from topicwarden.audit.faults import judge_faults
-from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.audit.checks.common.content_faults import judge_faults
+from topicwarden.audit.subject import AuditedTopic, CheckResult
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.contents.record_max_bytes is not None and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     bound = subject.contents.record_max_bytes or 0
     what = f"larger than the declared {bound:,} bytes"
     path, remedy = ("contents", "records", "max_bytes"), "find the producer, or declare the size that is meant"

@@ -11,21 +11,21 @@ Source: KIP-455, ``ReplicationControlManager.alterPartitionReassignments``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.declared is not None and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.declared and subject.live
     expected = subject.declared.replication_factor
     wrong = [state for state in subject.live.replicas if len(state.replicas) != expected]
     if wrong:
         seen = sorted({len(state.replicas) for state in wrong})
-        yield Judgement(
+        yield CheckResult(
             Verdict.FAIL,
             f"{len(wrong)} of {len(subject.live.replicas)} partitions have "
             f"{' or '.join(map(str, seen))} replicas, declared {expected}",

@@ -17,22 +17,22 @@ Source: KIP-534; reported in 2026 with a reproducer for Kafka 3.9 to 4.2.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.compacted and subject.past.look is not None and bool(subject.past.look.tombstones)
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.past.look
     graves = {(one.partition, one.key): one.offset for one in subject.past.look.tombstones}
     for partition, counts in sorted(subject.counts.items()):
         risen = [(graves[partition, key], at) for key, at in counts.risen if at < graves.get((partition, key), 0)]
         if risen:
             tombstone, found = risen[0]
-            yield Judgement(
+            yield CheckResult(
                 Verdict.FAIL,
                 f"a key that was deleted at offset {tombstone:,} is back: its last record stands at offset {found:,}",
                 path=("config", "delete.retention.ms"),

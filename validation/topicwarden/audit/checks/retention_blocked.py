@@ -16,16 +16,16 @@ Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTi
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.moment import utc
-from topicwarden.verdict import Verdict
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.timestamps import utc
+from topicwarden.model.verdict import Verdict
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.live is not None and subject.live.topic.retention_time is not None
 
 
-def blocked_partitions(subject: Subject) -> list[int]:
+def blocked_partitions(subject: AuditedTopic) -> list[int]:
     """The partitions in which a future timestamp provably stands in the way."""
     return [
         partition
@@ -37,13 +37,13 @@ def blocked_partitions(subject: Subject) -> list[int]:
     ]
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     retention = subject.live.topic.retention_time or 0
     for partition in blocked_partitions(subject):
         horizon, counts = subject.horizons[partition], subject.counts[partition]
         stamped = horizon.future_timestamp or 0
-        yield Judgement(
+        yield CheckResult(
             Verdict.FAIL,
             f"{counts.expired_behind_future:,} expired records stand behind offset {horizon.future_offset}, "
             f"which is stamped {utc(stamped)}, in the future",

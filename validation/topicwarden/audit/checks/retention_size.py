@@ -22,10 +22,10 @@ Source: ``UnifiedLog.deleteRetentionSizeBreachedSegments``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.horizon import CLOCK_MS
-from topicwarden.audit.standing import OUT_OF_SYNC, all_in_sync, cleaner_grace_ms, judged_twice, starts
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.checks.common.persistence import OUT_OF_SYNC, all_in_sync, cleaner_grace_ms, judged_twice, starts
+from topicwarden.audit.collect.horizon import CLOCK_MS
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 CHECK = "retention-size"
 RESTS_ON = ("cleanup.policy", "retention.bytes", "segment.bytes")
@@ -39,7 +39,7 @@ _REMEDIES = {
 _START_DELAY, _DEFAULT_START_DELAY_MS = "log.initial.task.delay.ms", 30_000
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     live = subject.live
     return (
         live is not None
@@ -50,12 +50,12 @@ def applies(subject: Subject) -> bool:
     )
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     logs = subject.live.extents
     unknown = sorted(partition for partition, log in logs.items() if log.log_bytes is None)
     if unknown:
-        yield Judgement(
+        yield CheckResult(
             Verdict.UNDECIDABLE,
             "the brokers did not tell how large the logs are",
             path=("config", "retention.bytes"),
@@ -76,11 +76,11 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         yield _judgement(subject, verdict, partitions, lawful)
 
 
-def _judgement(subject: Subject, verdict: Verdict, over: dict[int, int], lawful: list[str]) -> Judgement:
+def _judgement(subject: AuditedTopic, verdict: Verdict, over: dict[int, int], lawful: list[str]) -> CheckResult:
     assert subject.live
     bound, segment = _limits(subject)
     looked = "the brokers have looked since the last audit, and the log start has not moved"
-    return Judgement(
+    return CheckResult(
         verdict,
         f"{len(over)} of {subject.live.topic.partitions} partitions hold up to {max(over.values()):,} bytes, "
         f"more than retention.bytes and one segment: {bound:,} + {segment:,}",
@@ -98,12 +98,12 @@ def _judgement(subject: Subject, verdict: Verdict, over: dict[int, int], lawful:
     )
 
 
-def _limits(subject: Subject) -> tuple[int, int]:
+def _limits(subject: AuditedTopic) -> tuple[int, int]:
     """Return ``retention.bytes`` and ``segment.bytes``."""
     return subject.number("retention.bytes") or 0, subject.number("segment.bytes") or _LARGEST_SEGMENT
 
 
-def undeleted(subject: Subject, check: tuple[str, tuple[str, ...]], partition: int, lawful: str | None) -> Verdict:
+def undeleted(subject: AuditedTopic, check: tuple[str, tuple[str, ...]], partition: int, lawful: str | None) -> Verdict:
     """Return what the looks prove of a log start that deletion should have moved.
 
     ``check`` is the check's id and the settings that it rests on, ``lawful`` as in ``judged_twice``.
@@ -114,7 +114,7 @@ def undeleted(subject: Subject, check: tuple[str, tuple[str, ...]], partition: i
     return Verdict.UNDECIDABLE if interval is None else judged_twice(stood, interval, lawful)
 
 
-def _explanation(subject: Subject, partition: int, size: int, bound: int) -> str | None:
+def _explanation(subject: AuditedTopic, partition: int, size: int, bound: int) -> str | None:
     """Return why the log may be so large lawfully; None before a second look, and where nothing explains it."""
     assert subject.live
     known_from = subject.past.shaped_from(partition)
@@ -130,7 +130,7 @@ def _explanation(subject: Subject, partition: int, size: int, bound: int) -> str
     return None
 
 
-def deletion_interval_ms(subject: Subject) -> int | None:
+def deletion_interval_ms(subject: AuditedTopic) -> int | None:
     """How long the brokers may leave what is to be deleted: for ``compact,delete`` it is the cleaner that deletes.
 
     A broker that has just started waits first (``LogManager.startup``), the cleaner does not. None if the brokers'

@@ -24,12 +24,12 @@ Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``.
 
 from collections.abc import Iterable
 
+from topicwarden.audit.checks.common.persistence import OUT_OF_SYNC, all_in_sync, hidden_until, starts
 from topicwarden.audit.checks.retention_blocked import blocked_partitions
 from topicwarden.audit.checks.retention_size import undeleted
-from topicwarden.audit.horizon import CLOCK_MS
-from topicwarden.audit.standing import OUT_OF_SYNC, all_in_sync, hidden_until, starts
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.collect.horizon import CLOCK_MS
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 CHECK = "retention-time"
 RESTS_ON = ("cleanup.policy", "retention.ms", "segment.ms", "max.compaction.lag.ms")
@@ -52,7 +52,7 @@ _OUTCOMES = {
 """The last reason, and the remedy."""
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return (
         subject.live is not None
         and subject.live.topic.retention_time is not None
@@ -60,7 +60,7 @@ def applies(subject: Subject) -> bool:
     )
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     retention = subject.live.topic.retention_time
     assert retention is not None
@@ -78,11 +78,13 @@ def judge(subject: Subject) -> Iterable[Judgement]:
         yield _judgement(subject, verdict, partitions, retention, lawful)
 
 
-def _judgement(subject: Subject, verdict: Verdict, late: list[int], retention: int, lawful: list[str]) -> Judgement:
+def _judgement(
+    subject: AuditedTopic, verdict: Verdict, late: list[int], retention: int, lawful: list[str]
+) -> CheckResult:
     assert subject.live
     oldest = min(subject.counts[partition].first_timestamp or 0 for partition in late)
     interval, (because, remedy) = subject.check_interval_ms, _OUTCOMES[verdict]
-    return Judgement(
+    return CheckResult(
         verdict,
         f"records past retention.ms still stand in {len(late)} of {subject.live.topic.partitions} partitions",
         path=("config", "retention.ms"),
@@ -103,7 +105,7 @@ def _judgement(subject: Subject, verdict: Verdict, late: list[int], retention: i
     )
 
 
-def _explanation(subject: Subject, partition: int) -> str | None:
+def _explanation(subject: AuditedTopic, partition: int) -> str | None:
     """Return why the records may still lawfully be there; None before a second look, and where nothing explains it."""
     assert subject.live
     known_from = subject.past.shaped_from(partition)
@@ -128,7 +130,7 @@ def _explanation(subject: Subject, partition: int) -> str | None:
     return None
 
 
-def _overdue(subject: Subject, partition: int, retention: int) -> bool:
+def _overdue(subject: AuditedTopic, partition: int, retention: int) -> bool:
     """A rolled segment has expired for certain, or the whole log has: then the active segment goes, too."""
     assert subject.live
     horizon = subject.horizons[partition]

@@ -16,15 +16,15 @@ Source: ``LogValidator.validateTimestamp``, KIP-937, KIP-1030.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from topicwarden.audit.faults import judge_faults
-from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.audit.checks.common.content_faults import judge_faults
+from topicwarden.audit.subject import AuditedTopic, CheckResult
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.contents.timestamp_max_ahead_ms is not None and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     bound, now = subject.contents.timestamp_max_ahead_ms or 0, subject.snapshot.taken_at
     what = f"stamped further ahead than the declared {bound:,} ms"
     path, remedy = ("contents", "timestamps", "max_ahead"), "find the producer whose clock, time zone or unit is wrong"

@@ -16,15 +16,15 @@ Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTi
 
 from collections.abc import Iterable
 
-from topicwarden.audit.faults import judge_faults
-from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.audit.checks.common.content_faults import judge_faults
+from topicwarden.audit.subject import AuditedTopic, CheckResult
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.contents.timestamp_max_late_ms is not None and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     what = f"stamped more than {subject.contents.timestamp_max_late_ms:,} ms before an earlier one"
     path = ("contents", "timestamps", "max_late")
     return judge_faults(subject, "timestamp-late", what, path, "find the producer that buffers, replays or back-dates")

@@ -14,19 +14,19 @@ Source: KIP-32, ``LogValidator``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.faults import unless_at_most
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.checks.common.content_faults import unless_at_most
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 _SETTING = "message.timestamp.type"
 _PATH = ("contents", "timestamps", "type")
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.contents.timestamp_type is not None and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     declared, in_force = subject.contents.timestamp_type, subject.live.topic.config.get(_SETTING)
     wrong: dict[int, tuple[int, str]] = {}
@@ -40,7 +40,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
     partition, (offset, name) = next(iter(wrong.items()))
     seen = f"the last record of partition {partition}, offset {offset}, is stamped {name}; declared {declared}"
     if in_force is None:
-        yield Judgement(
+        yield CheckResult(
             Verdict.UNDECIDABLE,
             f"{seen}, but whether the configuration says so is not known",
             path=_PATH,
@@ -48,7 +48,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
             remedy="grant DescribeConfigs on the topic",
         )
         return
-    judgement = Judgement(
+    judgement = CheckResult(
         Verdict.FAIL,
         seen,
         path=_PATH,

@@ -16,15 +16,15 @@ Source: KAFKA-6482, KIP-937; ``LogValidator.validateTimestamp``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.faults import judge_faults
-from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.audit.checks.common.content_faults import judge_faults
+from topicwarden.audit.subject import AuditedTopic, CheckResult
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     what = "whose timestamp counts no milliseconds"
     path = ("contents", "timestamps")
     return judge_faults(subject, "timestamp-unit", what, path, "find the producer that sets timestamps itself")

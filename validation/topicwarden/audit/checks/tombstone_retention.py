@@ -18,27 +18,27 @@ Source: KIP-534, ``Cleaner.cleanInto``, ``RecordBatch.deleteHorizonMs``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.history.memory import Witness
-from topicwarden.audit.horizon import CLOCK_MS
-from topicwarden.audit.standing import cleaned_away, extent, replicas, same_leader
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.checks.common.persistence import cleaned_away, extent, replicas, same_leader
+from topicwarden.audit.collect.horizon import CLOCK_MS
+from topicwarden.audit.history.topic_state import RememberedRecord
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 CHECK = "tombstone-retention"
 RESTS_ON = ("cleanup.policy", "delete.retention.ms")
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.compacted and subject.past.look is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     for stone in sorted(subject.past.standing, key=lambda one: (one.partition, one.offset)):
         if stone.superseded_by is None and same_leader(subject, stone.partition):
             yield from _judged(subject, stone)
 
 
-def _judged(subject: Subject, stone: Witness) -> Iterable[Judgement]:
+def _judged(subject: AuditedTopic, stone: RememberedRecord) -> Iterable[CheckResult]:
     """From look to look: passed by the cleaner (T1), then ripe (where the log ended), then left by a cleaning."""
     partition, log, state = stone.partition, extent(subject, stone.partition), replicas(subject, stone.partition)
     kept = subject.past.look.suspicion(CHECK, partition) if subject.past.look else None
@@ -48,17 +48,17 @@ def _judged(subject: Subject, stone: Witness) -> Iterable[Judgement]:
     taken = [one.offset for one in cleaned_away(subject, partition)]
     if kept is None or kept.settings != subject.in_force(RESTS_ON) or not passed.items() <= kept.facts.items():
         if any(offset > stone.offset for offset in taken):
-            yield Judgement(Verdict.PASS, "", standing={partition: passed}, rests_on=RESTS_ON)
+            yield CheckResult(Verdict.PASS, "", standing={partition: passed}, rests_on=RESTS_ON)
         return
     retention = subject.number("delete.retention.ms") or 0
     cleaned_at, ripe_from = kept.facts.get("cleaned_at", kept.since), kept.facts.get("ripe_from")
     if ripe_from is None:
         ripe = subject.snapshot.taken_at > cleaned_at + retention + CLOCK_MS
         facts = {**passed, "cleaned_at": cleaned_at, "ripe_from": log.end} if ripe else passed
-        yield Judgement(Verdict.PASS, "", standing={partition: facts}, rests_on=RESTS_ON)
+        yield CheckResult(Verdict.PASS, "", standing={partition: facts}, rests_on=RESTS_ON)
         return
     left = [offset for offset in taken if offset >= ripe_from]
-    yield Judgement(
+    yield CheckResult(
         Verdict.FAIL if left else Verdict.PASS,
         f"the tombstone at offset {stone.offset:,} still stands, though a cleaning took place when its time had come"
         if left

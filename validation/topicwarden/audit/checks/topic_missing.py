@@ -13,24 +13,24 @@ Source: ``UNKNOWN_TOPIC_OR_PARTITION`` of Metadata, ``DefaultAutoTopicCreationMa
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.declared is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.declared
     if subject.declared.name in subject.snapshot.hidden:
-        yield Judgement(
+        yield CheckResult(
             Verdict.UNDECIDABLE,
             "is declared; whether it exists is not known, as the brokers do not tell this user",
             remedy="grant Describe on the topic, then audit again; nothing is known of it, so change nothing",
         )
     elif subject.live is None:
-        yield Judgement(
+        yield CheckResult(
             Verdict.FAIL,
             "is declared, and not on the cluster",
             remedy="`pulumi up` creates it; if it was deleted by hand, `pulumi refresh` first",

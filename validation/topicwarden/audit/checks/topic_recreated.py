@@ -13,23 +13,23 @@ Source: KIP-516 for topic ids.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.topic import Allowance
-from topicwarden.verdict import Verdict
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.topic import Allowance
+from topicwarden.model.verdict import Verdict
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.live is not None and (subject.past.look is not None or subject.past.recreated_from is not None)
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     before = subject.past.recreated_from
     if before is None:
         return
     permits = subject.declared.allow if subject.declared else frozenset()
     allowed = any(permit.change is Allowance.RECREATE for permit in permits)
-    yield Judgement(
+    yield CheckResult(
         Verdict.PASS if allowed else Verdict.FAIL,
         f"was deleted and created again since the last audit: its id was {before}, and is {subject.live.id}",
         path=("allow",) if allowed else (),

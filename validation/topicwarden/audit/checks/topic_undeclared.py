@@ -13,31 +13,31 @@ Source: ``DefaultAutoTopicCreationManager.createTopics``; ``internal-policy`` fo
 
 from collections.abc import Iterable
 
-from topicwarden.audit.internal import may_be_connects
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.collect.internal_topics import may_be_connects
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.live is not None and not subject.live.topic.internal
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     if subject.declared is not None:
         return
     if subject.internal is not None:
-        yield Judgement(Verdict.PASS, f"needs no declaration: {subject.internal.said}")
+        yield CheckResult(Verdict.PASS, f"needs no declaration: {subject.internal.said}")
         return
     if not subject.readable and may_be_connects(subject.live.topic.name):
-        yield Judgement(
+        yield CheckResult(
             Verdict.UNDECIDABLE,
             "is on the cluster, and not declared; only its records tell whether it is one of Kafka Connect's, and they "
             "may not be read",
             remedy="grant Read on the topic, or declare it",
         )
         return
-    yield Judgement(
+    yield CheckResult(
         Verdict.FAIL,
         "is on the cluster, and not declared",
         remedy="declare it in topics/, or delete it if nobody needs it",

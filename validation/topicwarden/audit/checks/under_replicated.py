@@ -13,15 +13,15 @@ Source: ``Partition.isUnderReplicated``; ``UnderReplicatedPartitions`` and ``Off
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.verdict import Verdict
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     behind = [
         state for state in subject.live.replicas if state.leader is None or len(state.in_sync) < len(state.replicas)
@@ -37,7 +37,7 @@ def judge(subject: Subject) -> Iterable[Judgement]:
     ]
     if leaderless:
         because.append(f"no replica of partition {_listed(leaderless)} can lead: it can be neither read nor written")
-    yield Judgement(
+    yield CheckResult(
         Verdict.FAIL,
         f"{len(behind)} of {len(subject.live.replicas)} partitions are under-replicated: "
         f"{_listed(state.partition for state in behind)}",

@@ -29,13 +29,13 @@ specifications; the wire format of Confluent's Schema Registry, which Apicurio s
 
 from collections.abc import Iterable
 
-from topicwarden.audit.faults import judge_encoding
-from topicwarden.audit.subject import Judgement, Subject
+from topicwarden.audit.checks.common.content_faults import judge_encoding
+from topicwarden.audit.subject import AuditedTopic, CheckResult
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.contents.value_format is not None and subject.live is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     return judge_encoding(subject, "value", "find the producer; consumers stop at that offset")

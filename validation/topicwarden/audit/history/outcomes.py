@@ -18,10 +18,11 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from topicwarden.audit.history.access import History
-from topicwarden.audit.history.store import Store, Unreadable, literal, part_name
-from topicwarden.finding import AuditReport, Finding, PastAudit
-from topicwarden.verdict import BY_WEIGHT, Verdict
+from topicwarden.audit.history.audit_history import AuditHistory
+from topicwarden.audit.history.store import HistoryStore, Unreadable, part_name
+from topicwarden.audit.scan.literal_rows import literal
+from topicwarden.model.finding import AuditReport, Finding, PastAudit
+from topicwarden.model.verdict import BY_WEIGHT, Verdict
 
 MOST = 60
 """Audits that are remembered, of one stack and one choice of topics."""
@@ -30,7 +31,7 @@ _PARTS = 3
 _OUTCOME = "started long, topics map<string,long>"
 
 
-def trend(spark: SparkSession, history: History, report: AuditReport, patterns: Iterable[str]) -> list[PastAudit]:
+def trend(spark: SparkSession, history: AuditHistory, report: AuditReport, patterns: Iterable[str]) -> list[PastAudit]:
     """The earlier audits of the same topics (cluster, stack and ``patterns``), the oldest first; and adds this one."""
     store = history.store
     if store is None or report.cluster_id is None:
@@ -60,7 +61,7 @@ def _weightier(finding: Finding, worst: Mapping[str, Verdict]) -> Verdict:
     return min(finding.verdict, worst.get(finding.topic, Verdict.PASS), key=BY_WEIGHT.index)
 
 
-def _read(store: Store, folder: str) -> list[PastAudit]:
+def _read(store: HistoryStore, folder: str) -> list[PastAudit]:
     parts = store.parts(folder)[-_PARTS:]
     if not parts:
         return []
@@ -72,7 +73,7 @@ def _read(store: Store, folder: str) -> list[PastAudit]:
     ][-MOST:]
 
 
-def _write(spark: SparkSession, store: Store, folder: str, audits: list[PastAudit]) -> None:
+def _write(spark: SparkSession, store: HistoryStore, folder: str, audits: list[PastAudit]) -> None:
     rows = [each.model_dump(mode="json") for each in audits]
     store.write(folder, part_name(audits[-1].started), literal(spark, rows, _OUTCOME).coalesce(1))
     for part in store.parts(folder)[:-_PARTS]:

@@ -13,7 +13,6 @@ format has a folder of its own beside this one, which is neither read nor touche
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Iterable
@@ -26,7 +25,16 @@ from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from topicwarden.audit.history.memory import Checkpoint, Known, PartitionLook, Suspicion, Tombstone, TopicLook, Witness
+from topicwarden.audit.history.topic_state import (
+    Checkpoint,
+    KnownPartition,
+    KnownTombstone,
+    OpenFinding,
+    PartitionState,
+    RememberedRecord,
+    TopicState,
+)
+from topicwarden.audit.scan.literal_rows import literal
 
 VERSION = "v3"
 _COMPLETE = "_complete"
@@ -51,7 +59,7 @@ _LOOK = (
 
 
 @dataclass(frozen=True)
-class Part:
+class HistoryPart:
     """A part's name, and when its audit started (ms)."""
 
     name: str
@@ -62,7 +70,7 @@ class Unreadable(Exception):
     """The history is not to be had; the message says why. An audit goes on without it, and says so."""
 
 
-class Store:
+class HistoryStore:
     """The history at ``url``: a path of this machine, or an address such as ``s3a://bucket/history``."""
 
     def __init__(self, spark: SparkSession, url: str) -> None:
@@ -70,7 +78,7 @@ class Store:
         self._url = f"{url.rstrip('/')}/{VERSION}"
         self._root = url
 
-    def looks(self) -> list[TopicLook]:
+    def looks(self) -> list[TopicState]:
         """The last look at each topic that any audit remembers; raises ``Unreadable``."""
         try:
             parts = self.parts("looks")
@@ -79,7 +87,7 @@ class Store:
             rows = self.read("looks", parts, _LOOK).collect()
         except (PySparkException, Py4JJavaError) as error:
             raise Unreadable(_why(error)) from error
-        newest: dict[tuple[str, str], TopicLook] = {}
+        newest: dict[tuple[str, str], TopicState] = {}
         for look in map(_look, rows):
             place = look.cluster_id, look.topic
             if place not in newest or newest[place].taken_at < look.taken_at:
@@ -93,7 +101,7 @@ class Store:
         except (PySparkException, Py4JJavaError) as error:
             raise Unreadable(_why(error)) from error
 
-    def remember(self, looks: Iterable[TopicLook], started: int) -> None:
+    def remember(self, looks: Iterable[TopicState], started: int) -> None:
         """Adds a part of these looks, and takes away parts that later ones replace; raises ``Unreadable``."""
         rows = [asdict(look) for look in looks]
         if not rows:
@@ -126,7 +134,7 @@ class Store:
         probe = self._path(self.path("probe", name))
         try:
             self._spark.range(0, rows, 1, rows).write.parquet(self.path("probe", name))
-            return self.read("probe", [Part(name, 0)], "id long").count() == rows
+            return self.read("probe", [HistoryPart(name, 0)], "id long").count() == rows
         finally:
             self._files(probe).delete(probe, True)
 
@@ -150,9 +158,9 @@ class Store:
     def _rows(self, folder: str, name: str, schema: StructType) -> int:
         """Return how many rows the files of a part hold, by their footers."""
         path = self._path(self.path(folder, name))
-        return self.read(folder, [Part(name, 0)], schema).count() if self._files(path).exists(path) else 0
+        return self.read(folder, [HistoryPart(name, 0)], schema).count() if self._files(path).exists(path) else 0
 
-    def read(self, folder: str, parts: Iterable[Part], schema: str | StructType, within: str = "") -> DataFrame:
+    def read(self, folder: str, parts: Iterable[HistoryPart], schema: str | StructType, within: str = "") -> DataFrame:
         """The rows of some parts, or of their folders ``within``.
 
         A file that another audit replaced and took away meanwhile is passed over.
@@ -168,16 +176,16 @@ class Store:
     def path(self, folder: str, name: str) -> str:
         return f"{self._url}/{folder}/{name}"
 
-    def parts(self, folder: str) -> list[Part]:
+    def parts(self, folder: str) -> list[HistoryPart]:
         """What was written completely, the oldest first."""
         found = [
-            Part(name, int(name.partition("-")[0]))
+            HistoryPart(name, int(name.partition("-")[0]))
             for name, _ in self._list(f"{self._url}/{folder}")
             if name.partition("-")[0].isdigit()
         ]
         return sorted((part for part in found if self._complete(folder, part)), key=lambda part: part.name)
 
-    def delete(self, folder: str, part: Part) -> None:
+    def delete(self, folder: str, part: HistoryPart) -> None:
         path = self._path(self.path(folder, part.name))
         # What makes the part believed goes first.
         self._files(path).delete(self._path(f"{self.path(folder, part.name)}/{_COMPLETE}"), False)
@@ -188,7 +196,7 @@ class Store:
         names = {part.name for part in parts}
         for name, written in self._list(f"{self._url}/looks"):
             if name not in names and written < now - _ABANDONED_MS:
-                self.delete("looks", Part(name, 0))
+                self.delete("looks", HistoryPart(name, 0))
         if len(parts) <= KEEP:
             return
         topics = self._topics(parts)
@@ -205,9 +213,9 @@ class Store:
         named = {name for look in self.looks() for one in look.partitions if one.known for name in one.known.parts}
         for name, _ in old:
             if name not in named:
-                self.delete("keys", Part(name, 0))
+                self.delete("keys", HistoryPart(name, 0))
 
-    def _topics(self, parts: list[Part]) -> dict[str, set[tuple[str, str]]]:
+    def _topics(self, parts: list[HistoryPart]) -> dict[str, set[tuple[str, str]]]:
         """The topics of each part, by the part's name."""
         file = F.element_at(F.split(F.col("_metadata.file_path"), "/"), -2).alias("part")
         found: dict[str, set[tuple[str, str]]] = {}
@@ -215,7 +223,7 @@ class Store:
             found.setdefault(row["part"], set()).add((row["cluster_id"], row["topic"]))
         return found
 
-    def _complete(self, folder: str, part: Part) -> bool:
+    def _complete(self, folder: str, part: HistoryPart) -> bool:
         marker = self._path(f"{self.path(folder, part.name)}/{_COMPLETE}")
         return bool(self._files(marker).exists(marker))
 
@@ -243,31 +251,21 @@ def part_name(started: int | None = None) -> str:
     return f"{int(time.time() * 1000) if started is None else started:013d}-{uuid.uuid4().hex}"
 
 
-def literal(spark: SparkSession, rows: list[dict[str, Any]], schema: str) -> DataFrame:
-    """``rows`` as a table. Made of a literal: what Python hands over row by row would start Python on the executors."""
-    text = F.from_json(F.lit(json.dumps(rows)), F.lit(f"array<{_struct(schema)}>"))
-    return spark.range(1).select(F.inline(text))
-
-
-def _struct(schema: str) -> str:
-    return f"struct<{schema}>"
-
-
-def _look(row: Row) -> TopicLook:
+def _look(row: Row) -> TopicState:
     held = row.asDict(recursive=True)
-    return TopicLook(
+    return TopicState(
         **{name: held[name] for name in ("cluster_id", "topic", "topic_id", "taken_at", "settings", "since")},
-        partitions=tuple(PartitionLook(**{**one, "known": _known(one["known"])}) for one in held["partitions"]),
-        suspicions=tuple(Suspicion(**one) for one in held["suspicions"]),
-        witnesses=tuple(Witness(**one) for one in held["witnesses"]),
-        tombstones=tuple(Tombstone(**one) for one in held["tombstones"]),
+        partitions=tuple(PartitionState(**{**one, "known": _known(one["known"])}) for one in held["partitions"]),
+        suspicions=tuple(OpenFinding(**one) for one in held["suspicions"]),
+        witnesses=tuple(RememberedRecord(**one) for one in held["witnesses"]),
+        tombstones=tuple(KnownTombstone(**one) for one in held["tombstones"]),
     )
 
 
-def _known(held: dict[str, Any] | None) -> Known | None:
+def _known(held: dict[str, Any] | None) -> KnownPartition | None:
     if held is None:
         return None
-    return Known(
+    return KnownPartition(
         parts=tuple(held["parts"]),
         read=tuple(held["read"]),
         terms=held["terms"],

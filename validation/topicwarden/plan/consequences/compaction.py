@@ -7,14 +7,14 @@ what it must keep: the keys seen among the newest records, as far as these were 
 
 from collections.abc import Iterable
 
-from topicwarden.change import Consequence, Weight
-from topicwarden.plan.change import Change
+from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequences.earlier_roll import sooner
-from topicwarden.plan.consequences.guard import remedy_of, unseen, unseen_partitions, weight_of
-from topicwarden.plan.consequences.wording import at_most, count, goes, records_of
-from topicwarden.plan.effects import EFFECTS, lowered
-from topicwarden.plan.evidence import Evidence, Needs, changed
-from topicwarden.topic import Allowance
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, changed
+from topicwarden.plan.required_allowance import remedy_of, unseen, unseen_partitions, weight_of
+from topicwarden.plan.setting_effects import EFFECTS, lowered
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import at_most, count, goes, records_of
 
 _LOWER = tuple(name for name, effect in EFFECTS.items() if effect.consequence == "compaction")
 _MEANING = {
@@ -26,15 +26,15 @@ _MEANING = {
 }
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.live is None or change.before is None or change.after is None or not change.after.compacted:
         return None
     if _becomes(change) or _earlier(change):
-        return Needs(tail=True)
-    return Needs() if any(changed(change, name) for name in _MEANING) else None
+        return RequiredEvidence(tail=True)
+    return RequiredEvidence() if any(changed(change, name) for name in _MEANING) else None
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.before and change.after
     earlier = _earlier(change)
     if _becomes(change) or earlier:
@@ -43,13 +43,13 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         if change.before.compacted and name not in earlier and changed(change, name):
             yield Consequence(
                 kind="compaction",
-                weight=Weight.NOTE,
+                weight=Severity.NOTE,
                 message=f"{goes([name], change.before, change.after)}: {meaning}",
                 place=change.at("config", name),
             )
 
 
-def _removed(change: Change, evidence: Evidence, earlier: list[str]) -> Consequence:
+def _removed(change: TopicChange, evidence: PlanEvidence, earlier: list[str]) -> Consequence:
     live, tail = change.live, evidence.tail
     assert live and change.before and change.after
     total, hidden = records_of(live), unseen_partitions(live)
@@ -68,7 +68,7 @@ def _removed(change: Change, evidence: Evidence, earlier: list[str]) -> Conseque
     because.append("of each key only the newest record is kept; the active segment is not cleaned")
     return Consequence(
         kind="compaction",
-        weight=weight_of(change, Allowance.COMPACT) if loses else Weight.NOTE,
+        weight=weight_of(change, Allowance.COMPACT) if loses else Severity.NOTE,
         message=f"{_what(change, names)}: the log cleaner removes {at_most(most, 'record')} of {total:,}",
         because=because,
         measured=_measured(tail.records if tail else None, bool(tail and tail.whole)),
@@ -84,12 +84,12 @@ def _removed(change: Change, evidence: Evidence, earlier: list[str]) -> Conseque
     )
 
 
-def _becomes(change: Change) -> bool:
+def _becomes(change: TopicChange) -> bool:
     assert change.before and change.after
     return change.after.compacted and not change.before.compacted
 
 
-def _earlier(change: Change) -> list[str]:
+def _earlier(change: TopicChange) -> list[str]:
     """Return the settings of which the change lets the cleaner come sooner, of a topic that stays compacted."""
     assert change.before and change.after
     if not change.before.compacted:
@@ -98,7 +98,7 @@ def _earlier(change: Change) -> list[str]:
     return [*(name for name in _LOWER if lowered(name, before.get(name), after.get(name))), *sooner(change)]
 
 
-def _what(change: Change, names: list[str]) -> str:
+def _what(change: TopicChange, names: list[str]) -> str:
     assert change.before and change.after
     if _becomes(change):
         return "the topic becomes compacted"

@@ -7,31 +7,23 @@ the YAML may be removed; Pulumi's state records what the last deployed YAML allo
 
 from collections.abc import Iterable
 
-from topicwarden.change import Action, Consequence, PartitionEffect, Weight
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.guard import remedy_of, unseen, unseen_partitions
-from topicwarden.plan.consequences.wording import (
-    UNSEEN_GROUPS,
-    bytes_of,
-    count,
-    group_effects,
-    listed,
-    loss,
-    records_of,
-)
-from topicwarden.plan.evidence import Evidence, Needs, filled
-from topicwarden.topic import Allowance
+from topicwarden.model.planned_change import Action, Consequence, PartitionEffect, Severity
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, filled
+from topicwarden.plan.required_allowance import remedy_of, unseen, unseen_partitions
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import UNSEEN_GROUPS, bytes_of, count, group_effects, listed, loss, records_of
 
 _UNDECLARED = "no YAML declares it any more, so the topic would be deleted; "
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.live is None or change.action not in {Action.DELETE, Action.RECREATE} or change.duplicates:
         return None
-    return Needs(groups=True)
+    return RequiredEvidence(groups=True)
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     live = change.live
     assert live
     everything = {partition: (extent.start, extent.end) for partition, extent in filled(live).items()}
@@ -40,7 +32,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     refused = not change.permits(Allowance.RECREATE if recreated else Allowance.DELETE) or _unknown_to_pulumi(change)
     yield Consequence(
         kind="destroyed",
-        weight=Weight.REFUSED if refused else Weight.DANGER,
+        weight=Severity.REFUSED if refused else Severity.DANGER,
         message=(_lowered(change) if recreated else "no YAML declares it any more, so the topic would be deleted; ")
         + f"{loss(live)} would be lost",
         because=[*unseen(live), *_because(change, evidence, [group.name for group in active])],
@@ -68,11 +60,11 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     )
 
 
-def _all_described(evidence: Evidence) -> bool:
+def _all_described(evidence: PlanEvidence) -> bool:
     return evidence.groups_complete and all(group.members is not None for group in evidence.groups)
 
 
-def _unknown_to_pulumi(change: Change) -> bool:
+def _unknown_to_pulumi(change: TopicChange) -> bool:
     """Return whether only the cluster has more partitions than declared, as somebody added them by hand.
 
     Pulumi compares with its state, so that it would not create the topic again, whatever the YAML allows.
@@ -82,7 +74,7 @@ def _unknown_to_pulumi(change: Change) -> bool:
     return change.deployed.partitions <= change.declaration.topic.partitions
 
 
-def _lowered(change: Change) -> str:
+def _lowered(change: TopicChange) -> str:
     assert change.live and change.after
     before = max(change.live.topic.partitions, change.deployed.partitions if change.deployed else 0)
     return (
@@ -90,7 +82,7 @@ def _lowered(change: Change) -> str:
     )
 
 
-def _because(change: Change, evidence: Evidence, active: list[str]) -> Iterable[str]:
+def _because(change: TopicChange, evidence: PlanEvidence, active: list[str]) -> Iterable[str]:
     if not evidence.groups_complete:
         yield UNSEEN_GROUPS
     if evidence.groups:
@@ -111,7 +103,7 @@ def _because(change: Change, evidence: Evidence, active: list[str]) -> Iterable[
         )
 
 
-def _remedy(change: Change, refused: bool) -> str:
+def _remedy(change: TopicChange, refused: bool) -> str:
     if not refused:
         return ""
     if change.action is Action.RECREATE:

@@ -6,21 +6,21 @@ have set on it. A topic that is not changed keeps it, until `pulumi up --refresh
 
 from collections.abc import Iterable
 
-from topicwarden.change import Action, Consequence, Setting, Weight
 from topicwarden.kafka.snapshot import SET_ON_TOPIC
-from topicwarden.plan.change import Change
-from topicwarden.plan.evidence import Evidence, Needs
-from topicwarden.topic import Allowance
+from topicwarden.model.planned_change import Action, Consequence, Setting, Severity
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.topic_change import TopicChange
 
 _BY_REBALANCE = "replication_factor"
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     removed = change.action is Action.DELETE and (change.live is not None or change.permits(Allowance.DELETE))
-    return Needs() if change.deployed is not None and not removed else None
+    return RequiredEvidence() if change.deployed is not None and not removed else None
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     if change.name in evidence.snapshot.hidden:
         return
     if change.live is None:
@@ -32,7 +32,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
             continue
         yield Consequence(
             kind="drift",
-            weight=Weight.NOTE,
+            weight=Severity.NOTE,
             message=f"{setting.name} was changed by hand: {_seen(setting)}; "
             + (_put_back(setting) if now else f"`pulumi up --refresh` {_verb(setting)} it, `pulumi up` leaves it"),
             remedy="declare it, if it was meant",
@@ -41,12 +41,12 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         )
 
 
-def _missing(change: Change) -> Consequence:
+def _missing(change: TopicChange) -> Consequence:
     """Return what becomes of a topic that is gone: a deploy that would change it fails halfway, so it is refused."""
     fails = change.action is not Action.DRIFT
     return Consequence(
         kind="missing",
-        weight=Weight.REFUSED if fails else Weight.DANGER,
+        weight=Severity.REFUSED if fails else Severity.DANGER,
         message="the topic was deployed, and is not on the cluster: somebody deleted it",
         because=["Pulumi's state still has it, so that " + (_FAILS if fails else "a deploy changes nothing")],
         remedy="find out who deleted it; "
@@ -56,11 +56,11 @@ def _missing(change: Change) -> Consequence:
     )
 
 
-def _missing_and_removed(change: Change) -> Consequence:
+def _missing_and_removed(change: TopicChange) -> Consequence:
     """Return why a topic whose YAML is gone, and that no broker shows, is not taken for one that is gone."""
     return Consequence(
         kind="missing",
-        weight=Weight.REFUSED,
+        weight=Severity.REFUSED,
         message="no YAML declares the topic any more, and the broker that was asked does not know it: somebody deleted "
         "it, or the broker is behind",
         because=["its YAML did not allow `delete` when it was last deployed"],

@@ -5,22 +5,22 @@
 
 from collections.abc import Iterable
 
-from topicwarden.change import Consequence, Weight
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.wording import loss
-from topicwarden.plan.evidence import Evidence, Needs
+from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import loss
 
 
-def needs(change: Change, now: int) -> Needs | None:
-    return Needs() if change.duplicates else None
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
+    return RequiredEvidence() if change.duplicates else None
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     lost = f"; {loss(change.live)} would be lost" if change.live else ""
     for duplicate in change.duplicates:
         yield Consequence(
             kind="duplicate",
-            weight=Weight.REFUSED,
+            weight=Severity.REFUSED,
             message=(
                 f"Pulumi's state holds a resource of the topic that is pending deletion, {duplicate.urn}: `pulumi up` "
                 "would delete the topic itself"

@@ -7,28 +7,28 @@ Source: ``UnifiedLog.deleteOldSegments``, ``LogSegment.shouldRoll``.
 
 from collections.abc import Iterable
 
-from topicwarden.change import Consequence, Weight
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.guard import remedy_of, unseen, unseen_partitions, weight_of
+from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequences.retention_cut import bytes_over, size_limit
-from topicwarden.plan.consequences.wording import at_most, count, goes, group_effects, readers, records_of
-from topicwarden.plan.effects import EFFECTS, Risk, lowered, raised
-from topicwarden.plan.evidence import Evidence, Needs, filled
-from topicwarden.topic import Allowance
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, filled
+from topicwarden.plan.required_allowance import remedy_of, unseen, unseen_partitions, weight_of
+from topicwarden.plan.setting_effects import EFFECTS, SettingRisk, lowered, raised
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import at_most, count, goes, group_effects, readers, records_of
 
 SETTINGS = tuple(name for name, effect in EFFECTS.items() if "earlier-roll" in effect.consequence)
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.live is None or not sooner(change) or change.after is None:
         return None
     kept, limit = change.after.retention_time, size_limit(change.after)
     if kept is None and limit is None:
         return None
-    return Needs(times=frozenset() if kept is None else frozenset({now - kept}), groups=True)
+    return RequiredEvidence(times=frozenset() if kept is None else frozenset({now - kept}), groups=True)
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     live, after = change.live, change.after
     assert live and after and change.before
     kept, limit = after.retention_time, size_limit(after)
@@ -47,7 +47,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     groups = group_effects(evidence.groups, change.name, by_time)
     yield Consequence(
         kind="earlier-roll",
-        weight=weight_of(change, Allowance.SHRINK_RETENTION) if loses else Weight.NOTE,
+        weight=weight_of(change, Allowance.SHRINK_RETENTION) if loses else Severity.NOTE,
         message=f"{goes(names, change.before, after)}, so that segments roll sooner: "
         f"{at_most(records, 'record')} of {records_of(live):,} that "
         "the retention no longer protects, and that a segment still holds, are deleted",
@@ -69,7 +69,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     )
 
 
-def sooner(change: Change) -> list[str]:
+def sooner(change: TopicChange) -> list[str]:
     """Return the settings of which the change makes segments roll sooner."""
     if change.before is None or change.after is None:
         return []
@@ -77,5 +77,5 @@ def sooner(change: Change) -> list[str]:
     return [
         name
         for name in SETTINGS
-        if (raised if EFFECTS[name].risk is Risk.HIGHER else lowered)(name, before.get(name), after.get(name))
+        if (raised if EFFECTS[name].risk is SettingRisk.HIGHER else lowered)(name, before.get(name), after.get(name))
     ]

@@ -5,22 +5,22 @@ Source: ``flush.messages`` and ``flush.ms``; without them Kafka relies on replic
 
 from collections.abc import Iterable
 
-from topicwarden.change import Consequence
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.guard import remedy_of, weight_of
-from topicwarden.plan.consequences.wording import goes
-from topicwarden.plan.effects import raised
-from topicwarden.plan.evidence import Evidence, Needs
-from topicwarden.topic import Allowance
+from topicwarden.model.planned_change import Consequence
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.required_allowance import remedy_of, weight_of
+from topicwarden.plan.setting_effects import raised
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import goes
 
 SETTINGS = ("flush.messages", "flush.ms")
 
 
-def needs(change: Change, now: int) -> Needs | None:
-    return Needs() if _less_often(change) else None
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
+    return RequiredEvidence() if _less_often(change) else None
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.before and change.after
     for name in _less_often(change):
         yield Consequence(
@@ -33,7 +33,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         )
 
 
-def _less_often(change: Change) -> list[str]:
+def _less_often(change: TopicChange) -> list[str]:
     if change.before is None or change.after is None:
         return []
     before, after = change.before.config, change.after.config

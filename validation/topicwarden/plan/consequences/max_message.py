@@ -6,30 +6,30 @@ readable. Producers that send larger ones get RECORD_TOO_LARGE.
 
 from collections.abc import Iterable
 
-from topicwarden.change import Consequence, PartitionEffect, Weight
-from topicwarden.kafka.batches import NEWEST
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.wording import count, records_of, size
-from topicwarden.plan.evidence import Evidence, Needs
+from topicwarden.kafka.record_batches import NEWEST
+from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import count, records_of, size
 
 _SETTING = "max.message.bytes"
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.before is None or change.after is None:
         return None
     before, after = change.before.number(_SETTING), change.after.number(_SETTING)
-    return Needs(batches=True) if before is not None and after is not None and after < before else None
+    return RequiredEvidence(batches=True) if before is not None and after is not None and after < before else None
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.after
     limit = change.after.number(_SETTING) or 0
     over = {partition: found for partition, found in sorted(evidence.largest_batches.items()) if found > limit}
     largest = max(evidence.largest_batches.values(), default=0)
     yield Consequence(
         kind="max-message",
-        weight=Weight.DANGER if over else Weight.NOTE,
+        weight=Severity.DANGER if over else Severity.NOTE,
         message=f"batches above {size(limit)} will be refused; "
         + (
             f"{count(len(over), 'partition')} hold larger ones, up to {size(largest)}"

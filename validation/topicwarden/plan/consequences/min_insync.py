@@ -7,19 +7,19 @@ has replicas (``Partition.effectiveMinIsr``).
 
 from collections.abc import Iterable
 
-from topicwarden.change import Consequence, PartitionEffect, Weight
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.guard import remedy_of, weight_of
-from topicwarden.plan.consequences.wording import count
-from topicwarden.plan.evidence import Evidence, Needs, changed
-from topicwarden.topic import Allowance
+from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, changed
+from topicwarden.plan.required_allowance import remedy_of, weight_of
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import count
 
 
-def needs(change: Change, now: int) -> Needs | None:
-    return Needs() if changed(change, "min.insync.replicas") else None
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
+    return RequiredEvidence() if changed(change, "min.insync.replicas") else None
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.live and change.before and change.after
     before, after = change.before.number("min.insync.replicas") or 1, change.after.number("min.insync.replicas") or 1
     stopped = [state for state in change.live.replicas if len(state.in_sync) < min(after, len(state.replicas))]
@@ -28,7 +28,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         lacking = min(len(state.in_sync) for state in stopped)
         yield Consequence(
             kind="min-insync",
-            weight=Weight.DANGER,
+            weight=Severity.DANGER,
             message=f"min.insync.replicas goes from {before} to {after}: {len(stopped)} of {count(total, 'partition')} "
             f"would refuse writes with acks=all at this moment, with as few as {lacking} in sync",
             measured="the in-sync replicas of every partition when the cluster was looked at",
@@ -43,7 +43,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         fewest = min(len(state.in_sync) for state in change.live.replicas)
         yield Consequence(
             kind="min-insync",
-            weight=Weight.NOTE,
+            weight=Severity.NOTE,
             message=f"min.insync.replicas goes from {before} to {after}: writes with acks=all survive the loss of "
             f"{count(max(0, fewest - after), 'broker')}, so far {max(0, fewest - before)}",
             measured="the in-sync replicas of every partition when the cluster was looked at",
@@ -56,7 +56,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         weaker = survives < survived
         yield Consequence(
             kind="min-insync",
-            weight=weight_of(change, Allowance.LOWER_MIN_INSYNC) if weaker else Weight.NOTE,
+            weight=weight_of(change, Allowance.LOWER_MIN_INSYNC) if weaker else Severity.NOTE,
             message=f"min.insync.replicas goes from {before} to {after}: a write that is acknowledged from now on "
             f"survives the loss of {count(survives, 'broker')}, so far {survived}",
             because=["an acknowledged write is for sure on as many replicas as min.insync.replicas says"],

@@ -9,22 +9,22 @@ Streams application's state lies in the wrong task (KIP-253 was never built).
 from collections.abc import Iterable
 from math import lcm
 
-from topicwarden.change import Consequence, Weight
-from topicwarden.kafka.partitioners import PARTITIONERS
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.wording import count, listed
-from topicwarden.plan.evidence import Evidence, Needs
+from topicwarden.kafka.partition_functions import PARTITIONERS
+from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import count, listed
 
 _DEFAULT = "murmur2"
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.live is None or change.after is None or change.after.partitions <= change.live.topic.partitions:
         return None
-    return Needs(groups=True, tail=True)
+    return RequiredEvidence(groups=True, tail=True)
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.live and change.after and change.declaration
     before, after = change.live.topic.partitions, change.after.partitions
     contents = change.declaration.topic.contents
@@ -35,7 +35,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     if tail is not None and not keys and not contents.key_required:
         yield Consequence(
             kind="more-partitions",
-            weight=Weight.NOTE,
+            weight=Severity.NOTE,
             message=f"from {before} to {after} partitions; no key moves, as "
             + ("there is none" if tail.whole else f"none of the newest {count(tail.records, 'record')} has one"),
             measured=_measured(tail.records, tail.whole) if tail.records else "the topic is empty",
@@ -48,7 +48,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     share = moved / len(keys) if keys and moved is not None else 1 - stays(before, after)
     yield Consequence(
         kind="more-partitions",
-        weight=Weight.DANGER,
+        weight=Severity.DANGER,
         message=f"from {before} to {after} partitions {share:.1%} of the keys move to another one under "
         + (declared or ("a partitioner of their own" if own else f"{_DEFAULT}, Java's, as the YAML declares none")),
         because=list(_broken(change, evidence)),
@@ -70,7 +70,7 @@ def stays(before: int, after: int) -> float:
     return sum(number % before == number % after for number in range(both)) / both
 
 
-def _broken(change: Change, evidence: Evidence) -> Iterable[str]:
+def _broken(change: TopicChange, evidence: PlanEvidence) -> Iterable[str]:
     assert change.live
     groups = evidence.groups
     who = f" for {listed([group.name for group in groups])}" if groups else ""

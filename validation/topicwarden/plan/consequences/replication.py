@@ -6,33 +6,37 @@ throttle. `topicwarden rebalance` does.
 
 from collections.abc import Iterable
 
-from topicwarden.change import Consequence, PartitionEffect, Weight
-from topicwarden.plan.change import Change, place_of
-from topicwarden.plan.consequences.guard import remedy_of, weight_of
-from topicwarden.plan.consequences.wording import count, survives
-from topicwarden.plan.durability import durability_after, durability_now, received, seconds
-from topicwarden.plan.evidence import Evidence, Needs
-from topicwarden.plan.placement import Move
-from topicwarden.topic import Allowance
+from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.placement.durability import durability_after, durability_now, received, seconds
+from topicwarden.plan.placement.replica_placement import ReplicaMove
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.required_allowance import remedy_of, weight_of
+from topicwarden.plan.topic_change import TopicChange, place_of
+from topicwarden.plan.wording import count, survives
 
 THROTTLE = 50 << 20
 """Bytes a second into and out of each broker: what `topicwarden rebalance` takes where it is told nothing else."""
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.live is None or change.declaration is None:
         return None
-    return Needs() if change.declaration.topic.replication_factor != change.live.topic.replication_factor else None
+    return (
+        RequiredEvidence()
+        if change.declaration.topic.replication_factor != change.live.topic.replication_factor
+        else None
+    )
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.live and change.declaration
     declared, live = change.declaration.topic, change.live
     for problem in evidence.placement.problems:
         if problem.rule == "too-few-brokers" and problem.message.startswith(f"{change.name}:"):
             yield Consequence(
                 kind="too-few-brokers",
-                weight=Weight.REFUSED,
+                weight=Severity.REFUSED,
                 message=problem.message.partition(": ")[2],
                 place=place_of(problem.location),
             )
@@ -48,9 +52,9 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     weight = (
         weight_of(change, Allowance.REDUCE_REPLICAS)
         if fewer
-        else Weight.DANGER
+        else Severity.DANGER
         if then.losses_writing < 0
-        else Weight.NOTE
+        else Severity.NOTE
     )
     yield Consequence(
         kind="replication-factor",
@@ -85,7 +89,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     )
 
 
-def _work(moves: list[Move], copied: int | None) -> str:
+def _work(moves: list[ReplicaMove], copied: int | None) -> str:
     """Return what `topicwarden rebalance` does; ``copied`` is None if a log's size is not known."""
     partitions = count(len(moves), "partition")
     if not any(move.added for move in moves):

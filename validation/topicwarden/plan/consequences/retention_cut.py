@@ -11,22 +11,13 @@ Every cut is refused that shortens the life of records, also if none of them exp
 
 from collections.abc import Collection, Iterable
 
-from topicwarden.change import Consequence, PartitionEffect, Weight
-from topicwarden.kafka.snapshot import Extent, LiveTopic
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.guard import remedy_of, unseen, unseen_partitions, weight_of
-from topicwarden.plan.consequences.wording import (
-    at_most,
-    count,
-    group_effects,
-    readers,
-    records_of,
-    size,
-    summed,
-    times,
-)
-from topicwarden.plan.evidence import FIRST, Evidence, Needs, filled
-from topicwarden.topic import Allowance, Topic
+from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent
+from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
+from topicwarden.model.topic import Allowance, Topic
+from topicwarden.plan.plan_evidence import FIRST, PlanEvidence, RequiredEvidence, filled
+from topicwarden.plan.required_allowance import remedy_of, unseen, unseen_partitions, weight_of
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import at_most, count, group_effects, readers, records_of, size, summed, times
 
 _DAY_MS = 86_400_000
 _HORIZONS = {"at once": 0, "within a day": _DAY_MS, "within a week": 7 * _DAY_MS}
@@ -35,7 +26,7 @@ Bounds = dict[int, tuple[int, int]]
 """By partition: the first offset that goes, and the first one that stays."""
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.before is None or change.after is None or change.live is None:
         return None
     by_time, by_size = _shorter(change.before, change.after), smaller(change.before, change.after)
@@ -44,10 +35,10 @@ def needs(change: Change, now: int) -> Needs | None:
     cutoffs = (
         [cutoff for horizon in _HORIZONS.values() for cutoff in _cutoffs(change, now + horizon)] if by_time else []
     )
-    return Needs(times=frozenset({FIRST, *cutoffs}), groups=True)
+    return RequiredEvidence(times=frozenset({FIRST, *cutoffs}), groups=True)
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.before and change.after
     if _shorter(change.before, change.after):
         yield _by_time(change, evidence)
@@ -56,7 +47,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         yield _by_size(change, evidence, limit)
 
 
-def _by_time(change: Change, evidence: Evidence) -> Consequence:
+def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
     live = change.live
     assert live and change.before and change.after
     expiring = {name: _expiring(change, evidence, horizon) for name, horizon in _HORIZONS.items()}
@@ -68,7 +59,7 @@ def _by_time(change: Change, evidence: Evidence) -> Consequence:
     empty = not total and not hidden
     return Consequence(
         kind="retention-cut",
-        weight=Weight.NOTE if empty else weight_of(change, Allowance.SHRINK_RETENTION),
+        weight=Severity.NOTE if empty else weight_of(change, Allowance.SHRINK_RETENTION),
         message=f"{_was(before)} and will be {times(after)}: "
         + (
             "the topic is empty"
@@ -100,7 +91,7 @@ def _by_time(change: Change, evidence: Evidence) -> Consequence:
     )
 
 
-def _by_size(change: Change, evidence: Evidence, limit: int) -> Consequence:
+def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequence:
     live = change.live
     assert live
     over = bytes_over(live, limit)
@@ -111,7 +102,7 @@ def _by_size(change: Change, evidence: Evidence, limit: int) -> Consequence:
     empty = not total and not hidden
     return Consequence(
         kind="retention-cut",
-        weight=Weight.NOTE if empty else weight_of(change, Allowance.SHRINK_RETENTION),
+        weight=Severity.NOTE if empty else weight_of(change, Allowance.SHRINK_RETENTION),
         message=f"a partition will keep {size(limit)}: "
         + (
             "the topic is empty"
@@ -172,14 +163,14 @@ def _shorter(before: Topic, after: Topic) -> bool:
     return kept is not None and (held is None or kept < held)
 
 
-def _cutoffs(change: Change, now: int) -> list[int]:
+def _cutoffs(change: TopicChange, now: int) -> list[int]:
     """Return the times before which records have expired at ``now``: by the new retention, then by the old one."""
     assert change.before and change.after
     kept = [change.after.retention_time, change.before.retention_time]
     return [now - each for each in kept if each is not None]
 
 
-def _expiring(change: Change, evidence: Evidence, horizon: int) -> Bounds:
+def _expiring(change: TopicChange, evidence: PlanEvidence, horizon: int) -> Bounds:
     """Return what expires within ``horizon`` milliseconds by the new retention, and would not by the old one."""
     assert change.live
     new, *old = _cutoffs(change, evidence.now + horizon)
@@ -200,11 +191,11 @@ def _records(bounds: Bounds) -> int:
     return sum(end - start for start, end in bounds.values())
 
 
-def _oldest(extent: Extent, above: int) -> tuple[int, int]:
+def _oldest(extent: PartitionExtent, above: int) -> tuple[int, int]:
     return extent.start, extent.start + (extent.end - extent.start) * above // (extent.log_bytes or 1)
 
 
-def _effect(live: LiveTopic, number: int, bounds: tuple[int, int], evidence: Evidence) -> PartitionEffect:
+def _effect(live: LiveTopic, number: int, bounds: tuple[int, int], evidence: PlanEvidence) -> PartitionEffect:
     start, end = bounds
     first = evidence.first_at.get(FIRST, {}).get(number)
     return PartitionEffect(
@@ -217,7 +208,7 @@ def _effect(live: LiveTopic, number: int, bounds: tuple[int, int], evidence: Evi
     )
 
 
-def _share(extent: Extent, records: int) -> int | None:
+def _share(extent: PartitionExtent, records: int) -> int | None:
     return None if extent.log_bytes is None else extent.log_bytes * records // (extent.end - extent.start)
 
 

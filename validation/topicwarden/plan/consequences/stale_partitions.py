@@ -6,23 +6,23 @@ for a topic with the state's number of partitions: the deploy fails half a minut
 
 from collections.abc import Iterable
 
-from topicwarden.change import Action, Consequence, Weight
-from topicwarden.plan.change import Change, added_by_hand
-from topicwarden.plan.evidence import Evidence, Needs
+from topicwarden.model.planned_change import Action, Consequence, Severity
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.topic_change import TopicChange, added_by_hand
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.declaration is None or change.action is not Action.UPDATE:
         return None
-    return Needs() if added_by_hand(change.declaration.topic, change.deployed, change.live) else None
+    return RequiredEvidence() if added_by_hand(change.declaration.topic, change.deployed, change.live) else None
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.live and change.deployed
     live, known = change.live.topic.partitions, change.deployed.partitions
     yield Consequence(
         kind="stale-partitions",
-        weight=Weight.REFUSED,
+        weight=Severity.REFUSED,
         message=f"the cluster has {live} partitions and Pulumi's state {known}, so that the deploy would write the "
         "settings and then fail",
         because=["somebody added partitions by hand since the last deploy or refresh"],

@@ -7,26 +7,26 @@ producers', so that a record that is stamped in the past expires sooner. Records
 
 from collections.abc import Iterable
 
-from topicwarden.change import Consequence, Weight
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.wording import goes
-from topicwarden.plan.effects import EFFECTS, lowered
-from topicwarden.plan.evidence import Evidence, Needs, changed
+from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, changed
+from topicwarden.plan.setting_effects import EFFECTS, lowered
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import goes
 
 TYPE = "message.timestamp.type"
 LIMITS = tuple(name for name, effect in EFFECTS.items() if effect.consequence == "timestamp-limit")
 
 
-def needs(change: Change, now: int) -> Needs | None:
-    return Needs() if changed(change, TYPE) or _stricter(change) else None
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
+    return RequiredEvidence() if changed(change, TYPE) or _stricter(change) else None
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.before and change.after
     for name in _stricter(change):
         yield Consequence(
             kind="timestamp-limit",
-            weight=Weight.DANGER,
+            weight=Severity.DANGER,
             message=f"{goes([name], change.before, change.after)}: producers that send records outside of it "
             " are refused with INVALID_TIMESTAMP",
             place=change.at("config", name),
@@ -36,7 +36,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         expires = after == "CreateTime" and change.after.retention_time is not None
         yield Consequence(
             kind="timestamp-type",
-            weight=Weight.DANGER if expires else Weight.NOTE,
+            weight=Severity.DANGER if expires else Severity.NOTE,
             message=f"{TYPE} goes from {change.before.config.get(TYPE)} to {after}: "
             + (
                 "new records expire by the producers' clocks; one that is stamped in the past expires sooner"
@@ -48,7 +48,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         )
 
 
-def _stricter(change: Change) -> list[str]:
+def _stricter(change: TopicChange) -> list[str]:
     if change.before is None or change.after is None:
         return []
     before, after = change.before.config, change.after.config

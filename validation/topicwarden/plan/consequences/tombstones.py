@@ -6,27 +6,27 @@ learns of the deletion.
 
 from collections.abc import Iterable
 
-from topicwarden.change import Consequence, Weight
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.guard import remedy_of, unseen, unseen_partitions, weight_of
-from topicwarden.plan.consequences.wording import UNSEEN_GROUPS, at_most, group_effects, listed, records_of, times
-from topicwarden.plan.effects import lowered
-from topicwarden.plan.evidence import Evidence, Needs, filled
-from topicwarden.topic import Allowance
+from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, filled
+from topicwarden.plan.required_allowance import remedy_of, unseen, unseen_partitions, weight_of
+from topicwarden.plan.setting_effects import lowered
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import UNSEEN_GROUPS, at_most, group_effects, listed, records_of, times
 
 SETTING = "delete.retention.ms"
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     before, after = change.before, change.after
     if change.live is None or before is None or after is None or not (before.compacted and after.compacted):
         return None
     if not lowered(SETTING, before.config.get(SETTING), after.config.get(SETTING)):
         return None
-    return Needs(times=frozenset({_horizon(change, now)}), groups=True, tail=True)
+    return RequiredEvidence(times=frozenset({_horizon(change, now)}), groups=True, tail=True)
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     live, tail = change.live, evidence.tail
     assert live and change.before and change.after
     old = evidence.below(live, _horizon(change, evidence.now))
@@ -38,7 +38,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     loses = bool(most or hidden)
     yield Consequence(
         kind="tombstones",
-        weight=weight_of(change, Allowance.COMPACT) if loses else Weight.NOTE,
+        weight=weight_of(change, Allowance.COMPACT) if loses else Severity.NOTE,
         message=f"{SETTING} goes from {times(change.before.number(SETTING))} to {times(change.after.number(SETTING))}: "
         f"{at_most(most, 'tombstone')} may be removed sooner; "
         + (
@@ -72,6 +72,6 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     )
 
 
-def _horizon(change: Change, now: int) -> int:
+def _horizon(change: TopicChange, now: int) -> int:
     assert change.after
     return now - (change.after.number(SETTING) or 0)

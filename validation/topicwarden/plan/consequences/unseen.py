@@ -6,23 +6,23 @@ be concluded. Without DescribeConfigs, neither the settings in force nor the bro
 
 from collections.abc import Iterable
 
-from topicwarden.change import Action, Consequence, Weight
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.wording import listed
-from topicwarden.plan.effects import HARMFUL
-from topicwarden.plan.evidence import Evidence, Needs
-from topicwarden.topic import Allowance
+from topicwarden.model.planned_change import Action, Consequence, Severity
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.setting_effects import HARMFUL
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import listed
 
 _WRITES = frozenset({Action.CREATE, Action.ADOPT, Action.UPDATE, Action.RECREATE, Action.DELETE})
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     removed = change.action is Action.DELETE and change.permits(Allowance.DELETE)
-    return None if removed else Needs()
+    return None if removed else RequiredEvidence()
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
-    weight = Weight.REFUSED if change.action in _WRITES else Weight.DANGER
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
+    weight = Severity.REFUSED if change.action in _WRITES else Severity.DANGER
     if change.name in evidence.snapshot.hidden:
         yield Consequence(
             kind="unseen",
@@ -53,7 +53,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         )
 
 
-def _unknown_defaults(change: Change) -> list[str]:
+def _unknown_defaults(change: TopicChange) -> list[str]:
     """Return the settings that can do harm, that the deploy unsets, and of which no broker tells its default."""
     if change.live is None or change.after is None or change.declaration is None:
         return []

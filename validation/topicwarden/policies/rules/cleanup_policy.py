@@ -12,10 +12,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from topicwarden.policies.effective import cleanup
-from topicwarden.policies.rule import Complaint, RuleSettings, contradiction
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import cleanup
+from topicwarden.policies.rule import RuleSettings, RuleViolation, contradiction
+from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING = "cleanup.policy"
 Word = Literal["compact", "delete"]
@@ -35,10 +35,10 @@ class Settings(RuleSettings):
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     path, held = ("config", SETTING), cleanup(topic)
     seen = topic.config.get(SETTING, "delete, Kafka's default") or "none"
     if not held <= set(settings.allowed):
-        yield Complaint(path, f"{SETTING}: expected only {' and '.join(settings.allowed)}, seen {seen}")
+        yield RuleViolation(path, f"{SETTING}: expected only {' and '.join(settings.allowed)}, seen {seen}")
     elif not held >= set(settings.required):
-        yield Complaint(path, f"{SETTING}: expected {' and '.join(settings.required)}, seen {seen}")
+        yield RuleViolation(path, f"{SETTING}: expected {' and '.join(settings.required)}, seen {seen}")

@@ -6,10 +6,10 @@ Kafka refuses `min.compaction.lag.ms` above `max.compaction.lag.ms`, whatever th
 
 from collections.abc import Iterable
 
-from topicwarden.policies.effective import said, spelled
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import said, spelled
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 LEAST, GREATEST = "min.compaction.lag.ms", "max.compaction.lag.ms"
 
@@ -21,10 +21,10 @@ class Settings(RuleSettings):
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     least, greatest = topic.number(LEAST), topic.number(GREATEST)
     if least is not None and greatest is not None and least > greatest:
-        yield Complaint(
+        yield RuleViolation(
             ("config", LEAST),
             f"{said(topic, LEAST, brokers)}, above {GREATEST} of {spelled(GREATEST, greatest)}: Kafka refuses the "
             "topic; lower one or raise the other",

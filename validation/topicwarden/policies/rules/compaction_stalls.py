@@ -10,27 +10,27 @@ Remedy: declare `segment.ms`, as one day, or `max.compaction.lag.ms`, which clos
 
 from collections.abc import Iterable
 
-from topicwarden.policies.effective import number, spelled
-from topicwarden.policies.rule import Advice, Complaint
-from topicwarden.policies.traffic import segment_fills_in_ms
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.declared_traffic import segment_fills_in_ms
+from topicwarden.policies.effective_values import number, spelled
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 
-class Settings(Advice):
+class Settings(AdviceSettings):
     pass
 
 
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     fills = segment_fills_in_ms(topic, brokers)
     if fills is None or not topic.compacted or topic.config.keys() & {"segment.ms", "max.compaction.lag.ms"}:
         return
     default = number(topic, "segment.ms", brokers)
     if fills > default:
-        yield Complaint(
+        yield RuleViolation(
             ("contents", "records", "per_day"),
             f"{topic.contents.records_per_day} records a day do not fill a segment before Kafka's default segment.ms "
             f"of {spelled('segment.ms', default)}, and what is not closed is not compacted; declare segment.ms, as 1d",

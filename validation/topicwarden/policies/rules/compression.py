@@ -10,9 +10,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING = "compression.type"
 Codec = Literal["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]
@@ -27,7 +27,9 @@ class Settings(RuleSettings):
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.config.get(SETTING, "producer") not in settings.allowed:
         seen = topic.config.get(SETTING, "producer, Kafka's default")
-        yield Complaint(("config", SETTING), f"{SETTING}: expected one of {', '.join(settings.allowed)}, seen {seen}")
+        yield RuleViolation(
+            ("config", SETTING), f"{SETTING}: expected one of {', '.join(settings.allowed)}, seen {seen}"
+        )

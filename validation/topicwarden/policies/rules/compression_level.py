@@ -9,26 +9,26 @@ Remedy: set `compression.type` to the codec, or delete the level.
 
 from collections.abc import Iterable
 
-from topicwarden.policies.rule import Advice, Complaint
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 CODECS = ("gzip", "lz4", "zstd")
 
 
-class Settings(Advice):
+class Settings(AdviceSettings):
     pass
 
 
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     for codec in CODECS:
         name = f"compression.{codec}.level"
         if name in topic.config and topic.config.get("compression.type") != codec:
             seen = topic.config.get("compression.type", "producer, Kafka's default")
-            yield Complaint(
+            yield RuleViolation(
                 ("config", name),
                 f"{name} has no effect, as compression.type is {seen}; write compression.type: {codec}, or delete it",
             )

@@ -12,13 +12,13 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, PlainValidator, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError
 
-from topicwarden.policies.rule import Complaint, RuleSettings, contradiction
-from topicwarden.specs.brokers import Brokers
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation, contradiction
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.config_values import custom_error, spell
 from topicwarden.specs.configs import definitions, nearest
-from topicwarden.specs.model import Text
-from topicwarden.specs.settings import custom_error, spell
-from topicwarden.specs.words import quoted
-from topicwarden.topic import Topic
+from topicwarden.specs.document_model import Text
+from topicwarden.specs.message_text import quoted
 
 
 def _known(name: str) -> str:
@@ -73,16 +73,16 @@ class Settings(RuleSettings):
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     for name in settings.required:
         if name not in topic.config:
-            yield Complaint(
+            yield RuleViolation(
                 ("config", name), f"{topic.name} does not declare {name}; write it, here or in a _defaults.yaml"
             )
     for name in settings.forbidden:
         if name in topic.config:
-            yield Complaint(("config", name), f"{name} may not be declared; delete it")
+            yield RuleViolation(("config", name), f"{name} may not be declared; delete it")
     for name, allowed in settings.values.items():
         if name in topic.config and topic.config[name] not in allowed:
             expected = allowed[0] if len(allowed) == 1 else f"one of {', '.join(allowed)}"
-            yield Complaint(("config", name), f"{name}: expected {expected}, seen {topic.config[name]}")
+            yield RuleViolation(("config", name), f"{name}: expected {expected}, seen {topic.config[name]}")

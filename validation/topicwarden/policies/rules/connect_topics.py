@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from topicwarden.policies.effective import cleanup
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import cleanup
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 _NAME: Final = re.compile(r"(.*[-_.])?connect([-_.].+)?[-_.](offsets?|configs?|status(es)?)")
 
@@ -28,18 +28,18 @@ class Settings(RuleSettings):
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     found = _NAME.fullmatch(topic.name) if "connect" in topic.name else None
     if not found:
         return
     if cleanup(topic) != {"compact"}:
-        yield Complaint(
+        yield RuleViolation(
             ("config", "cleanup.policy"),
             f"{topic.name} is a topic of Kafka Connect's, which refuses any cleanup.policy but compact, as its state "
             "would be lost; write cleanup.policy: compact",
         )
     if found[3].startswith("config") and topic.partitions != 1:
-        yield Complaint(
+        yield RuleViolation(
             ("partitions",),
             f"partitions: Kafka Connect takes only 1 for its configurations, seen {topic.partitions}; write 1",
         )

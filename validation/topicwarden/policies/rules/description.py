@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class Settings(RuleSettings):
@@ -22,12 +22,12 @@ class Settings(RuleSettings):
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.description is None:
         message = f"{topic.name} has no description; say what one record means, and by what it is keyed"
-        yield Complaint(("description",), message)
+        yield RuleViolation(("description",), message)
     elif len(topic.description.strip()) < settings.min_length:
         seen = len(topic.description.strip())
-        yield Complaint(
+        yield RuleViolation(
             ("description",), f"description: expected at least {settings.min_length} characters, seen {seen}"
         )

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.model import Flag, Text
-from topicwarden.specs.words import guess
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.document_model import Flag, Text
+from topicwarden.specs.message_text import guess
 
 
 class Settings(RuleSettings):
@@ -24,13 +24,15 @@ class Settings(RuleSettings):
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if not topic.domain:
-        yield Complaint((), f"{topic.name} lies in no folder of topics/; move its file into the folder of its domain")
+        yield RuleViolation(
+            (), f"{topic.name} lies in no folder of topics/; move its file into the folder of its domain"
+        )
     elif settings.allowed is not None and topic.domain not in settings.allowed:
         meant = guess(topic.domain, settings.allowed)
         expected = ", ".join(settings.allowed)
-        yield Complaint((), f"the folder topics/{topic.domain}: expected one of {expected}{meant}; move the file")
+        yield RuleViolation((), f"the folder topics/{topic.domain}: expected one of {expected}{meant}; move the file")
     elif settings.in_name and not topic.name.startswith(f"{topic.domain}."):
         message = f"the name {topic.name} does not begin with {topic.domain}., as its folder; rename it, or move it"
-        yield Complaint(("topic",), message)
+        yield RuleViolation(("topic",), message)

@@ -8,21 +8,21 @@ Remedy: write `delete`, `compact`, or both; `delete` with `retention.ms: -1` say
 
 from collections.abc import Iterable
 
-from topicwarden.policies.rule import Advice, Complaint
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 
-class Settings(Advice):
+class Settings(AdviceSettings):
     pass
 
 
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.cleanup_policies == frozenset():
-        yield Complaint(
+        yield RuleViolation(
             ("config", "cleanup.policy"),
             "cleanup.policy is empty: every record is kept for ever, whatever retention.ms says; write delete or "
             "compact, and retention.ms: -1 if for ever is meant",

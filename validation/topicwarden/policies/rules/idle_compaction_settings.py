@@ -9,28 +9,28 @@ Remedy: delete the setting, or add `compact` to `cleanup.policy`.
 
 from collections.abc import Iterable
 
-from topicwarden.policies.effective import cleanup
-from topicwarden.policies.rule import Advice, Complaint
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import cleanup
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTINGS = ("delete.retention.ms", "min.compaction.lag.ms", "max.compaction.lag.ms", "min.cleanable.dirty.ratio")
 
 
-class Settings(Advice):
+class Settings(AdviceSettings):
     pass
 
 
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if "compact" in cleanup(topic):
         return
     for name in SETTINGS:
         if name in topic.config:
             seen = topic.config.get("cleanup.policy", "delete, Kafka's default") or "empty"
-            yield Complaint(
+            yield RuleViolation(
                 ("config", name),
                 f"{name} has no effect, as cleanup.policy is {seen}; delete it, or add compact to cleanup.policy",
             )

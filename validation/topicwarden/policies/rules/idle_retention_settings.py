@@ -9,28 +9,28 @@ Remedy: delete the setting, or say `cleanup.policy: [compact, delete]`.
 
 from collections.abc import Iterable
 
-from topicwarden.policies.effective import cleanup
-from topicwarden.policies.rule import Advice, Complaint
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import cleanup
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTINGS = ("retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes")
 
 
-class Settings(Advice):
+class Settings(AdviceSettings):
     pass
 
 
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if cleanup(topic) != {"compact"}:
         return
     for name in SETTINGS:
         value = topic.number(name)
         if value is not None and value >= 0:
-            yield Complaint(
+            yield RuleViolation(
                 ("config", name),
                 f"{name} has no effect, as cleanup.policy is compact: records stay until a later one has their key; "
                 "delete it, or write cleanup.policy: [compact, delete]",

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.problem import Level
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.configs import Definition, definition, definitions, kafka_lines, variants
-from topicwarden.topic import Topic
+from topicwarden.model.problem import Level
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.configs import ConfigDefinition, definition, definitions, kafka_lines, variants
 
 INSTEAD: Final = {
     "message.timestamp.difference.max.ms": (
@@ -32,17 +32,17 @@ class Settings(RuleSettings):
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     for name in topic.config.keys() & _changing():
         held = definition(name, brokers.kafka)
         path = ("config", name)
         if held is None:
-            yield Complaint(path, f"{_absent(name, brokers.kafka)}; {INSTEAD.get(name, 'delete it')}")
+            yield RuleViolation(path, f"{_absent(name, brokers.kafka)}; {INSTEAD.get(name, 'delete it')}")
         elif problem := held.problem(topic.config[name]):
-            yield Complaint(path, f"{name}, on Kafka {brokers.kafka}: {problem}")
+            yield RuleViolation(path, f"{name}, on Kafka {brokers.kafka}: {problem}")
         elif held.deprecated:
             gone = _gone(held)
-            yield Complaint(path, f"{name} is deprecated{gone}; {INSTEAD.get(name, 'delete it')}", Level.WARNING)
+            yield RuleViolation(path, f"{name} is deprecated{gone}; {INSTEAD.get(name, 'delete it')}", Level.WARNING)
 
 
 @cache
@@ -63,6 +63,6 @@ def _absent(name: str, kafka: str) -> str:
     return f"{name} is of Kafka {known.until} and before, and this stack runs {kafka}"
 
 
-def _gone(held: Definition) -> str:
+def _gone(held: ConfigDefinition) -> str:
     later = kafka_lines()[kafka_lines().index(held.until) + 1 :]
     return f", and gone in Kafka {later[0]}" if later else ""

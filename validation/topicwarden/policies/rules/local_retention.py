@@ -6,10 +6,10 @@ bytes (`LogConfig.validateRemoteStorageRetentionTime`, `validateRemoteStorageRet
 
 from collections.abc import Iterable
 
-from topicwarden.policies.effective import number, said, spelled
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import number, said, spelled
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class Settings(RuleSettings):
@@ -19,14 +19,14 @@ class Settings(RuleSettings):
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.config.get("remote.storage.enable") != "true":
         return
     for whole in ("retention.ms", "retention.bytes"):
         name = f"local.{whole}"
         local, kept = topic.number(name), number(topic, whole, brokers)
         if local is not None and kept >= 0 and (local > kept or local == -1):
-            yield Complaint(
+            yield RuleViolation(
                 ("config", name),
                 f"{name} is {spelled(name, local)}, and {said(topic, whole, brokers)}: Kafka refuses the topic, as no "
                 "more can be kept locally than in all; lower it, or write -2 for the same",

@@ -10,29 +10,29 @@ by default. And a record of `contents.records.max_bytes`, where it does not comp
 from collections.abc import Iterable
 from typing import Final
 
-from topicwarden.policies.effective import number, said, spelled
-from topicwarden.policies.rule import Advice, Complaint
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import number, said, spelled
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING: Final = "max.message.bytes"
 REQUEST_BYTES: Final = 104_857_600
 
 
-class Settings(Advice):
+class Settings(AdviceSettings):
     pass
 
 
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     record, declared = topic.contents.record_max_bytes, topic.number(SETTING)
     if record is None and declared is None and "segment.bytes" not in topic.config:
         return
     largest = number(topic, SETTING, brokers)
     if record is not None and record > largest:
-        yield Complaint(
+        yield RuleViolation(
             ("contents", "records", "max_bytes"),
             f"a record may have {spelled(SETTING, record)}, and {said(topic, SETTING, brokers)}: unless it "
             "compresses, the broker refuses it; raise the setting, or lower max_bytes",
@@ -41,14 +41,14 @@ def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Compla
         return
     path, seen = ("config", SETTING), said(topic, SETTING, brokers)
     if brokers.message_max_bytes is not None and declared > brokers.message_max_bytes:
-        yield Complaint(
+        yield RuleViolation(
             path,
             f"{seen}, above the brokers' message.max.bytes of {spelled(SETTING, brokers.message_max_bytes)}: clients "
             "set up for those cannot write or read it; lower it, or raise both, with max.request.size of the producers",
         )
     if declared > REQUEST_BYTES:
-        yield Complaint(path, f"{seen}, above socket.request.max.bytes, 100MiB: no such request is taken; lower it")
+        yield RuleViolation(path, f"{seen}, above socket.request.max.bytes, 100MiB: no such request is taken; lower it")
     if declared > number(topic, "segment.bytes", brokers):
-        yield Complaint(
+        yield RuleViolation(
             path, f"{seen}, and {said(topic, 'segment.bytes', brokers)}: no segment holds such a batch; lower it"
         )

@@ -12,12 +12,12 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from topicwarden.policies.effective import number
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.problem import Level
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.model import Flag, ReplicationFactor
-from topicwarden.topic import Topic
+from topicwarden.model.problem import Level
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import number
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.document_model import Flag, ReplicationFactor
 
 SETTING = "min.insync.replicas"
 
@@ -33,22 +33,22 @@ class Settings(RuleSettings):
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     path, replicas = ("config", SETTING), topic.replication_factor
     least = number(topic, SETTING, brokers)
     if least > replicas:
-        yield Complaint(
+        yield RuleViolation(
             path,
             f"{SETTING} is {least}, above the replication factor of {replicas}: brokers before Kafka 3.7 refuse every "
             "write with acks=all, later ones as soon as a broker is away; "
             f"lower it to {max(1, replicas - 1)}, or raise the replication factor",
         )
     elif least == replicas > 1 and settings.below_replication_factor is not False:
-        yield Complaint(
+        yield RuleViolation(
             path,
             f"{SETTING} is {least}, and so is the replication factor: one lost broker stops writes with acks=all; "
             f"lower it to {least - 1}, or raise the replication factor",
             Level.ERROR if settings.below_replication_factor else Level.WARNING,
         )
     if least < settings.min:
-        yield Complaint(path, f"{SETTING}: expected at least {settings.min}, seen {least}")
+        yield RuleViolation(path, f"{SETTING}: expected at least {settings.min}, seen {least}")

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.model import Text
-from topicwarden.specs.words import guess
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.document_model import Text
+from topicwarden.specs.message_text import guess
 
 
 class Settings(RuleSettings):
@@ -21,9 +21,11 @@ class Settings(RuleSettings):
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.owner is None:
-        yield Complaint(("owner",), f"{topic.name} has no owner; name the team that answers for it")
+        yield RuleViolation(("owner",), f"{topic.name} has no owner; name the team that answers for it")
     elif settings.allowed is not None and topic.owner not in settings.allowed:
         meant = guess(topic.owner, settings.allowed)
-        yield Complaint(("owner",), f"owner: expected one of {', '.join(settings.allowed)}, seen {topic.owner}{meant}")
+        yield RuleViolation(
+            ("owner",), f"owner: expected one of {', '.join(settings.allowed)}, seen {topic.owner}{meant}"
+        )

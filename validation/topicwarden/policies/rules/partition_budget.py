@@ -11,8 +11,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
 
 Count = Annotated[int, Field(strict=True, ge=0)]
 
@@ -26,14 +26,14 @@ class Settings(RuleSettings):
 ALWAYS = None
 
 
-def judge_stack(topics: Sequence[Topic], settings: Settings) -> Iterable[Complaint]:
+def judge_stack(topics: Sequence[Topic], settings: Settings) -> Iterable[RuleViolation]:
     partitions = sum(topic.partitions for topic in topics)
     replicas = sum(topic.partitions * topic.replication_factor for topic in topics)
     counts = (("topics", settings.topics_max, len(topics)), ("partitions", settings.partitions, partitions))
     for noun, budget, seen in (*counts, ("replicas", settings.replicas, replicas)):
         if budget is not None and seen > budget:
             largest = max(topics, key=lambda topic: topic.partitions)
-            yield Complaint(
+            yield RuleViolation(
                 (),
                 f"expected at most {budget} {noun} in all, seen {seen}; the largest is {largest.name}, of "
                 f"{largest.partitions} partitions",

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.model import Partitions
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.document_model import Partitions
 
 
 class Settings(RuleSettings):
@@ -23,8 +23,8 @@ class Settings(RuleSettings):
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.partitions < settings.min:
-        yield Complaint(("partitions",), f"partitions: expected at least {settings.min}, seen {topic.partitions}")
+        yield RuleViolation(("partitions",), f"partitions: expected at least {settings.min}, seen {topic.partitions}")
     if settings.max is not None and topic.partitions > settings.max:
-        yield Complaint(("partitions",), f"partitions: expected at most {settings.max}, seen {topic.partitions}")
+        yield RuleViolation(("partitions",), f"partitions: expected at most {settings.max}, seen {topic.partitions}")

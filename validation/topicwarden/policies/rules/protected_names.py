@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.model import Text
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.document_model import Text
 
 
 class Settings(RuleSettings):
@@ -24,10 +24,12 @@ class Settings(RuleSettings):
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.internal:
-        yield Complaint(("topic",), f"{topic.name} is Kafka's own, which the brokers keep; delete it here")
+        yield RuleViolation(("topic",), f"{topic.name} is Kafka's own, which the brokers keep; delete it here")
         return
     for prefix in settings.prefixes:
         if topic.name.startswith(prefix):
-            yield Complaint(("topic",), f"the name {topic.name} begins with {prefix}, which is protected; rename it")
+            yield RuleViolation(
+                ("topic",), f"the name {topic.name} begins with {prefix}, which is protected; rename it"
+            )

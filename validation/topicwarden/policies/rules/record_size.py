@@ -10,11 +10,11 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from topicwarden.policies.effective import number, spelled
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.model import Flag, Size
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import number, spelled
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.document_model import Flag, Size
 
 SETTING = "max.message.bytes"
 
@@ -27,13 +27,15 @@ class Settings(RuleSettings):
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     largest = number(topic, SETTING, brokers)
     if settings.max is not None and largest > settings.max:
         seen = spelled(SETTING, largest) + ("" if SETTING in topic.config else ", Kafka's default")
-        yield Complaint(
+        yield RuleViolation(
             ("config", SETTING), f"{SETTING}: expected at most {spelled(SETTING, settings.max)}, seen {seen}"
         )
     if settings.declared and topic.contents.record_max_bytes is None:
         path = ("contents", "records", "max_bytes")
-        yield Complaint(path, f"{topic.name} does not say how large its records are; write contents.records.max_bytes")
+        yield RuleViolation(
+            path, f"{topic.name} does not say how large its records are; write contents.records.max_bytes"
+        )

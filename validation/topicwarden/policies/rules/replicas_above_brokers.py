@@ -9,9 +9,9 @@ Remedy: lower `replication_factor` for the stack: `stacks: {dev: {replication_fa
 
 from collections.abc import Iterable
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import COUNT, Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import COUNT, BrokerSettings
 
 
 class Settings(RuleSettings):
@@ -21,9 +21,9 @@ class Settings(RuleSettings):
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if brokers.count is not None and topic.replication_factor > brokers.count:
-        yield Complaint(
+        yield RuleViolation(
             ("replication_factor",),
             f"replication_factor: expected at most {brokers.count}, the number of brokers ({COUNT}), seen "
             f"{topic.replication_factor}; Kafka refuses the topic; lower it for this stack",

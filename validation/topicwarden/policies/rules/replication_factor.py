@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.model import ReplicationFactor
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.document_model import ReplicationFactor
 
 
 class Settings(RuleSettings):
@@ -23,9 +23,13 @@ class Settings(RuleSettings):
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     seen = topic.replication_factor
     if seen < settings.min:
-        yield Complaint(("replication_factor",), f"replication_factor: expected at least {settings.min}, seen {seen}")
+        yield RuleViolation(
+            ("replication_factor",), f"replication_factor: expected at least {settings.min}, seen {seen}"
+        )
     if settings.max is not None and seen > settings.max:
-        yield Complaint(("replication_factor",), f"replication_factor: expected at most {settings.max}, seen {seen}")
+        yield RuleViolation(
+            ("replication_factor",), f"replication_factor: expected at most {settings.max}, seen {seen}"
+        )

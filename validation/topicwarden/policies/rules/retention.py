@@ -9,11 +9,11 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from topicwarden.policies.effective import cleanup, number, spelled
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.model import Duration
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import cleanup, number, spelled
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.document_model import Duration
 
 SETTING = "retention.ms"
 
@@ -26,7 +26,7 @@ class Settings(RuleSettings):
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if "delete" not in cleanup(topic):
         return
     retention = number(topic, SETTING, brokers)
@@ -34,7 +34,7 @@ def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Compla
     seen += "" if SETTING in topic.config else ", Kafka's default"
     if settings.max is not None and not 0 <= retention <= settings.max:
         bound = spelled(SETTING, settings.max)
-        yield Complaint(("config", SETTING), f"{SETTING}: expected at most {bound}, seen {seen}")
+        yield RuleViolation(("config", SETTING), f"{SETTING}: expected at most {bound}, seen {seen}")
     if 0 <= retention < settings.min:
         bound = spelled(SETTING, settings.min)
-        yield Complaint(("config", SETTING), f"{SETTING}: expected at least {bound}, seen {seen}")
+        yield RuleViolation(("config", SETTING), f"{SETTING}: expected at least {bound}, seen {seen}")

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from topicwarden.policies.effective import cleanup, number, spelled
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.model import Size
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import cleanup, number, spelled
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.document_model import Size
 
 SETTING = "retention.bytes"
 
@@ -28,17 +28,17 @@ class Settings(RuleSettings):
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if "delete" not in cleanup(topic):
         return
     path, kept = ("config", SETTING), number(topic, SETTING, brokers)
     seen = "unlimited (-1)" if kept < 0 else spelled(SETTING, kept)
     if settings.max is not None and not 0 <= kept <= settings.max:
-        yield Complaint(path, f"{SETTING}: expected at most {spelled(SETTING, settings.max)}, seen {seen}")
+        yield RuleViolation(path, f"{SETTING}: expected at most {spelled(SETTING, settings.max)}, seen {seen}")
     if settings.min is not None and 0 <= kept < settings.min:
-        yield Complaint(path, f"{SETTING}: expected at least {spelled(SETTING, settings.min)}, seen {seen}")
+        yield RuleViolation(path, f"{SETTING}: expected at least {spelled(SETTING, settings.min)}, seen {seen}")
     if settings.max_topic is not None and not 0 <= kept * topic.partitions <= settings.max_topic:
-        yield Complaint(
+        yield RuleViolation(
             path,
             f"{SETTING}: expected at most {spelled(SETTING, settings.max_topic)} in all partitions together, "
             f"seen {topic.partitions} times {seen}",

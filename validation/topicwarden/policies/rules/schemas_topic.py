@@ -6,10 +6,10 @@ It must compact and nothing else, and have one partition, or the registry refuse
 
 from collections.abc import Iterable
 
-from topicwarden.policies.effective import cleanup
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import cleanup
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class Settings(RuleSettings):
@@ -19,16 +19,16 @@ class Settings(RuleSettings):
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.name != "_schemas":
         return
     if cleanup(topic) != {"compact"}:
-        yield Complaint(
+        yield RuleViolation(
             ("config", "cleanup.policy"),
             "_schemas is the Schema Registry's, which refuses any cleanup.policy but compact, as schemas would be "
             "lost; write cleanup.policy: compact",
         )
     if topic.partitions != 1:
-        yield Complaint(
+        yield RuleViolation(
             ("partitions",), f"partitions: the Schema Registry takes only 1, seen {topic.partitions}; write 1"
         )

@@ -11,21 +11,21 @@ Remedy: lower `segment.ms`, as to a tenth of `retention.ms`.
 
 from collections.abc import Iterable
 
-from topicwarden.policies.effective import cleanup, number, said, spelled
-from topicwarden.policies.rule import Advice, Complaint
-from topicwarden.policies.traffic import segment_fills_in_ms
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.declared_traffic import segment_fills_in_ms
+from topicwarden.policies.effective_values import cleanup, number, said, spelled
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 
-class Settings(Advice):
+class Settings(AdviceSettings):
     pass
 
 
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     retention = topic.number("retention.ms")
     if retention is None or retention < 0 or "delete" not in cleanup(topic):
         return
@@ -33,7 +33,7 @@ def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Compla
     fills = segment_fills_in_ms(topic, brokers)
     if segment <= retention or (fills <= retention if fills is not None else "segment.ms" not in topic.config):
         return
-    yield Complaint(
+    yield RuleViolation(
         ("config", "segment.ms" if "segment.ms" in topic.config else "retention.ms"),
         f"{said(topic, 'segment.ms', brokers)}, above retention.ms of {spelled('retention.ms', retention)}: records "
         f"stay for up to {spelled('segment.ms', segment)} longer than that; lower segment.ms below retention.ms",

@@ -8,21 +8,21 @@ Remedy: give it an end, as `{change: delete, until: 2027-01-31}`, or remove it a
 
 from collections.abc import Iterable
 
-from topicwarden.policies.rule import Advice, Complaint
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 
-class Settings(Advice):
+class Settings(AdviceSettings):
     pass
 
 
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     for change in sorted(permit.change.value for permit in topic.allow if permit.until is None):
-        yield Complaint(
+        yield RuleViolation(
             ("allow",),
             f"{change} is allowed without an end; write `{{change: {change}, until: <day>}}`, or remove it after the "
             "deploy that needs it",

@@ -8,10 +8,10 @@ A `-changelog` is a state store: it must compact (`UnwindowedUnchangedChangelogT
 
 from collections.abc import Iterable
 
-from topicwarden.policies.effective import cleanup, number, said
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import cleanup, number, said
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class Settings(RuleSettings):
@@ -21,23 +21,23 @@ class Settings(RuleSettings):
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     path = ("config", "cleanup.policy")
     if topic.name.endswith("-changelog") and "compact" not in cleanup(topic):
-        yield Complaint(
+        yield RuleViolation(
             path,
             f"{topic.name} is a changelog of Kafka Streams', and is not compacted: the state is lost with its old "
             "records; write cleanup.policy: compact, or [compact, delete] for a windowed store",
         )
     elif topic.name.endswith("-repartition"):
         if cleanup(topic) != {"delete"}:
-            yield Complaint(
+            yield RuleViolation(
                 path,
                 f"{topic.name} is a repartition topic of Kafka Streams', and would lose records of one key that are "
                 "not processed yet; write cleanup.policy: delete",
             )
         elif number(topic, "retention.ms", brokers) != -1:
-            yield Complaint(
+            yield RuleViolation(
                 ("config", "retention.ms"),
                 f"{topic.name} is a repartition topic of Kafka Streams', and {said(topic, 'retention.ms', brokers)}: "
                 "records are lost that wait longer; write retention.ms: -1, as Streams deletes them itself",

@@ -10,10 +10,10 @@ Remedy: lower `max_ahead`, or raise the setting.
 
 from collections.abc import Iterable
 
-from topicwarden.policies.effective import number, said, spelled
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import number, said, spelled
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 AFTER, DIFFERENCE = "message.timestamp.after.max.ms", "message.timestamp.difference.max.ms"
 
@@ -25,13 +25,13 @@ class Settings(RuleSettings):
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     ahead = topic.contents.timestamp_max_ahead_ms
     if ahead is None or topic.config.get("message.timestamp.type") == "LogAppendTime":
         return
     for name in (AFTER, DIFFERENCE):
         if (name == AFTER or name in topic.config) and ahead > number(topic, name, brokers):
-            yield Complaint(
+            yield RuleViolation(
                 ("contents", "timestamps", "max_ahead"),
                 f"records may be {spelled(name, ahead)} ahead, and {said(topic, name, brokers)}: the broker refuses "
                 "what lies between; lower max_ahead, or raise the setting",

@@ -7,9 +7,9 @@ broker does: with `LogAppendTime` it overwrites the producer's time, and heeds n
 
 from collections.abc import Iterable
 
-from topicwarden.policies.rule import Advice, Complaint
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING = "message.timestamp.type"
 _BOUNDS = (
@@ -19,22 +19,22 @@ _BOUNDS = (
 )
 
 
-class Settings(Advice):
+class Settings(AdviceSettings):
     pass
 
 
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     declared, held = topic.contents.timestamp_type, topic.config.get(SETTING, "CreateTime")
     if declared is not None and declared != held:
         default = "" if SETTING in topic.config else ", Kafka's default"
-        yield Complaint(
+        yield RuleViolation(
             ("contents", "timestamps", "type"),
             f"the records are to tell {declared}, and {SETTING} is {held}{default}; make them one",
         )
     if held == "LogAppendTime":
         for name in _BOUNDS:
             if name in topic.config:
-                yield Complaint(("config", name), f"{name} has no effect, as {SETTING} is LogAppendTime; delete it")
+                yield RuleViolation(("config", name), f"{name} has no effect, as {SETTING} is LogAppendTime; delete it")

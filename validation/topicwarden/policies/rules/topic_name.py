@@ -8,11 +8,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from topicwarden.policies.patterns import matches_whole, pattern_problem
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.settings import custom_error
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.policies.topic_patterns import matches_whole, pattern_problem
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.config_values import custom_error
 
 
 def _compiles(value: str) -> str:
@@ -35,13 +35,13 @@ class Settings(RuleSettings):
 ALWAYS = None
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if not matches_whole(settings.matches, topic.name):
-        yield Complaint(
+        yield RuleViolation(
             ("topic",), f"the name {topic.name} does not match {settings.matches}; rename it before it is deployed"
         )
     if len(topic.name) > settings.max_length:
-        yield Complaint(
+        yield RuleViolation(
             ("topic",),
             f"the name {topic.name} has {len(topic.name)} characters, above {settings.max_length}; shorten it before "
             "it is deployed",

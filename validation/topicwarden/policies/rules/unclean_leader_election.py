@@ -9,23 +9,23 @@ Remedy: delete the setting; Kafka's default is `false`.
 
 from collections.abc import Iterable
 
-from topicwarden.policies.rule import Advice, Complaint
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING = "unclean.leader.election.enable"
 
 
-class Settings(Advice):
+class Settings(AdviceSettings):
     pass
 
 
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.config.get(SETTING) == "true":
-        yield Complaint(
+        yield RuleViolation(
             ("config", SETTING),
             f"{SETTING} is true: a replica that lacks acknowledged records may become the leader, and they are lost; "
             "delete it, or waive this rule where availability is worth more than records",

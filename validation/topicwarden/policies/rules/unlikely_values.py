@@ -12,11 +12,11 @@ Remedy: write the unit: `7d`.
 from collections.abc import Iterable
 from typing import Final
 
-from topicwarden.policies.effective import cleanup, spelled
-from topicwarden.policies.rule import Advice, Complaint
-from topicwarden.specs.brokers import Brokers
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import cleanup, spelled
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.units import DURATION, unit_of
-from topicwarden.topic import Topic
 
 _DELETED: Final = "records are deleted as soon as their segment is closed"
 _LEAST: Final = {
@@ -30,20 +30,20 @@ _LEAST: Final = {
 }
 
 
-class Settings(Advice):
+class Settings(AdviceSettings):
     pass
 
 
 ALWAYS = Settings()
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     for name, (least, effect) in _LEAST.items():
         value = topic.number(name)
         if value is None or not 0 <= value < least or ("retention" in name and "delete" not in cleanup(topic)):
             continue
         units = "7d or 36h" if unit_of(name) is DURATION else "10GiB or 1MiB"
-        yield Complaint(
+        yield RuleViolation(
             ("config", name),
             f"{name} is {_shown(name, value)}: {effect}; if another unit is meant, write it, such as {units}",
         )

@@ -13,12 +13,12 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Final
 
-from topicwarden.specs import words
-from topicwarden.specs.configs.definition import Definition
+from topicwarden.specs import message_text
+from topicwarden.specs.configs.definition import ConfigDefinition
 
 __all__ = [
     "DEFAULT_KAFKA",
-    "Definition",
+    "ConfigDefinition",
     "definition",
     "definitions",
     "kafka_lines",
@@ -32,20 +32,20 @@ DEFAULT_KAFKA: Final = "4.1"
 
 
 @cache
-def definitions(kafka: str | None = None) -> Mapping[str, Definition]:
+def definitions(kafka: str | None = None) -> Mapping[str, ConfigDefinition]:
     """Every topic configuration by its name, sorted: those of one line of Kafka (``4.1``), or of all."""
     configs = _catalogue()["configs"]
     found = {name: _definition(name, entry, kafka) for name, entry in configs.items()}
     return MappingProxyType({name: each for name, each in found.items() if each is not None})
 
 
-def definition(name: str, kafka: str | None = None) -> Definition | None:
+def definition(name: str, kafka: str | None = None) -> ConfigDefinition | None:
     """The definition of a topic configuration; None where that line of Kafka, or no line, has one of that name."""
     return definitions(kafka).get(name)
 
 
 @cache
-def variants(name: str) -> tuple[Definition, ...]:
+def variants(name: str) -> tuple[ConfigDefinition, ...]:
     """The definitions of a configuration that differ between lines of Kafka, the one of ``definition`` first."""
     every = (definition(name), *(definition(name, line) for line in reversed(kafka_lines())))
     return tuple(dict.fromkeys(each for each in every if each is not None))
@@ -66,11 +66,11 @@ def nearest(name: str) -> str | None:
     """The topic configuration that a misspelt ``name``, or a broker's name for it, is most like; None without one."""
     names = {name: name for name in definitions()}
     names |= {each.server_default: each.name for each in definitions().values() if each.server_default}
-    found = words.nearest(name, names)
+    found = message_text.nearest(name, names)
     return names[found] if found else None
 
 
-def _definition(name: str, entry: Mapping[str, Any], kafka: str | None) -> Definition | None:
+def _definition(name: str, entry: Mapping[str, Any], kafka: str | None) -> ConfigDefinition | None:
     lines = kafka_lines()
     since, until = entry.get("since", lines[0]), entry.get("until", lines[-1])
     held = lines[lines.index(since) : lines.index(until) + 1]
@@ -78,7 +78,7 @@ def _definition(name: str, entry: Mapping[str, Any], kafka: str | None) -> Defin
     if line not in held:
         return None
     fields = entry["definition"] | entry.get("differs", {}).get(line, {})
-    return Definition(name, since=since, until=until, **fields)
+    return ConfigDefinition(name, since=since, until=until, **fields)
 
 
 @cache

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from topicwarden.specs import words
+from topicwarden.specs import message_text
 
 _WHOLE: Final = {"short": 1 << 15, "int": 1 << 31, "long": 1 << 63}
 _RANGE: Final = re.compile(r"\[(-?[0-9.]+),\.\.\.,?(-?[0-9.]+)?\](?: or (-?[0-9]+))?")
@@ -18,7 +18,7 @@ _THROTTLED: Final = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
 
 
 @dataclass(frozen=True)
-class Definition:
+class ConfigDefinition:
     """One topic configuration, in the words of ``org.apache.kafka.common.config.ConfigDef.ConfigKey``.
 
     ``type`` is boolean, string, int, long, double or list; ``default`` is Kafka's, spelled as Kafka spells it;
@@ -93,7 +93,7 @@ class Definition:
         value = value.strip()
         if self._takes(value):
             return None
-        seen = words.quoted(value)
+        seen = message_text.quoted(value)
         if _NUMBER.fullmatch(value):
             seen = value if written in (None, value) else f"{written} ({value})"
         return f"expected {self.expected}, seen {seen}{self._remark(value)}"
@@ -134,17 +134,17 @@ class Definition:
 
     def _remark(self, value: str) -> str:
         if self.type == "boolean":
-            return words.flag(value)
+            return message_text.flag(value)
         if self.type in _WHOLE and re.fullmatch(r"[+-]?[0-9]+", value):
             limit = _WHOLE[self.type]
             return "" if -limit <= int(value) < limit else f"; the greatest {self.type} is {limit - 1}"
-        if self.type in _WHOLE and (plain := words.plainly(value)):
+        if self.type in _WHOLE and (plain := message_text.plainly(value)):
             return plain
         items = [item.strip() for item in value.split(",")]
         if self.type == "list" and len(set(items)) < len(items):
             return "; a word stands twice"
         wrong = next((item for item in items if item not in self.choices), "")
-        return words.guess(wrong, self.choices)
+        return message_text.guess(wrong, self.choices)
 
 
 def _items(value: str) -> set[str]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from topicwarden.specs.fix.keys import misspelt_keys
-from topicwarden.specs.fix.order import key_order
-from topicwarden.specs.fix.parts import Part, parts
-from topicwarden.specs.fix.units import unit_spelling
-from topicwarden.specs.fix.written import said_values
-from topicwarden.specs.model import Defaults, Settings, Spec
-from topicwarden.specs.nodes import Document, read_documents
+from topicwarden.specs.document_model import ConfigSpec, DefaultsSpec, TopicDocument
+from topicwarden.specs.fix.key_order import key_order
+from topicwarden.specs.fix.misspelled_keys import misspelt_keys
+from topicwarden.specs.fix.suggested_values import said_values
+from topicwarden.specs.fix.text_edits import YamlDocument, parts
+from topicwarden.specs.fix.unit_spelling import unit_spelling
+from topicwarden.specs.yaml_nodes import YamlFile, read_documents
 
-Step: TypeAlias = Callable[[str, list[Part]], str]
+Step: TypeAlias = Callable[[str, list[YamlDocument]], str]
 
 _BOM: Final = b"\xef\xbb\xbf"
 _STEPS: Final[tuple[Step, ...]] = (misspelt_keys, unit_spelling, said_values, key_order)
@@ -35,11 +35,11 @@ def fixed(data: bytes, defaults: bool) -> bytes:
     while text != before:
         before = text
         for step in _STEPS:
-            text, documents = _stepped(step, text, documents, Defaults if defaults else Spec)
+            text, documents = _stepped(step, text, documents, DefaultsSpec if defaults else TopicDocument)
     return mark + text.encode("utf-8")
 
 
-def _stepped(step: Step, text: str, documents: list[Document], shape: type[Settings]) -> tuple[str, list[Document]]:
+def _stepped(step: Step, text: str, documents: list[YamlFile], shape: type[ConfigSpec]) -> tuple[str, list[YamlFile]]:
     changed = step(text, parts(text, documents, shape))
     after = None if changed == text else _read(changed.encode("utf-8"))
     # The edits are of text; whatever they should make of it, it must stay YAML of as many documents.
@@ -48,10 +48,10 @@ def _stepped(step: Step, text: str, documents: list[Document], shape: type[Setti
     return changed, after
 
 
-def _read(data: bytes) -> list[Document] | None:
+def _read(data: bytes) -> list[YamlFile] | None:
     documents, problems = read_documents(data, "")
     return None if problems or any(document.problems for document in documents) else documents
 
 
-def _same(after: list[Document], before: list[Document]) -> bool:
+def _same(after: list[YamlFile], before: list[YamlFile]) -> bool:
     return [document.value for document in after] == [document.value for document in before]

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from topicwarden.specs.message_text import quoted
 from topicwarden.specs.record_schemas.json_text import JsonError, parse
-from topicwarden.specs.words import quoted
 
 _PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 _NAME: Final = re.compile("[A-Za-z_][A-Za-z0-9_]*")

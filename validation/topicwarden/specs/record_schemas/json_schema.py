@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from topicwarden.specs.message_text import quoted
+from topicwarden.specs.record_schemas.ecma_patterns import pattern_error
 from topicwarden.specs.record_schemas.json_text import JsonError, parse
-from topicwarden.specs.record_schemas.patterns import pattern_error
-from topicwarden.specs.words import quoted
 
 _DRAFTS: Final = (
     "http://json-schema.org/draft-04/schema",

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from topicwarden.specs.words import quoted
+from topicwarden.specs.message_text import quoted
 
 _FILE: Final = "record.proto"
 _DEADLINE_S: Final = 60

@@ -6,21 +6,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from topicwarden.problem import Refusal
-from topicwarden.specs.files import DEFAULTS
-from topicwarden.specs.load import Loaded, LoadedTopic
-from topicwarden.specs.model import Defaults, Spec
-from topicwarden.specs.names import metric_name, name_problem
-from topicwarden.specs.nodes import read_documents
+from topicwarden.model.problem import Refusal
+from topicwarden.model.topic import Topic
+from topicwarden.specs.document_model import DefaultsSpec, TopicDocument
+from topicwarden.specs.load import LoadedSpecs, LoadedTopic
 from topicwarden.specs.resolve import resolve
-from topicwarden.specs.sheet import Sheet, validate
-from topicwarden.specs.write.common import divide, leaves
-from topicwarden.specs.write.document import defaults_text, topic_text
+from topicwarden.specs.spec_files import DEFAULTS
+from topicwarden.specs.topic_names import metric_name, name_problem
+from topicwarden.specs.validated_document import ValidatedDocument, validate
 from topicwarden.specs.write.folders import Folder, file_name, folders
-from topicwarden.specs.write.values import setting
-from topicwarden.topic import Topic
+from topicwarden.specs.write.shared_defaults import divide, leaves
+from topicwarden.specs.write.topic_file import defaults_text, topic_text
+from topicwarden.specs.write.yaml_values import setting
+from topicwarden.specs.yaml_nodes import read_documents
 
-__all__ = ["Draft", "NewFile", "draft"]
+__all__ = ["ImportDraft", "NewFile", "draft"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class NewFile:
 
 
 @dataclass(frozen=True)
-class Draft:
+class ImportDraft:
     """The new files, in the order in which they come into being, and why other topics cannot be declared, by name."""
 
     files: tuple[NewFile, ...]
@@ -42,13 +42,13 @@ class Draft:
 
 def draft(
     topics: Sequence[Topic],
-    loaded: Loaded,
+    loaded: LoadedSpecs,
     stack: str | None,
     taken: Collection[str],
     schema: str | None = None,
     *,
     comments: Mapping[str, Sequence[str]] = MappingProxyType({}),
-) -> Draft:
+) -> ImportDraft:
     """Files that declare ``topics`` exactly as they are on ``stack``, beside what is ``loaded``, and change none of it.
 
     ``taken`` are the paths below ``topics/`` that there are; ``schema`` is the path of the JSON Schema from the
@@ -74,7 +74,7 @@ def draft(
         text = topic_text(name, about, own, {stack: on_stack} if stack and on_stack else {})
         files.append(NewFile(path, _head(schema, folder) + _comments(comments.get(topic.name, ())) + text, topic.name))
     _read_back(files, {topic.name: topic for topic in writable}, loaded, stack)
-    return Draft(tuple(files), refused)
+    return ImportDraft(tuple(files), refused)
 
 
 def _refused(topic: Topic, metrics: Mapping[str, str]) -> str | None:
@@ -99,18 +99,18 @@ def _comments(lines: Sequence[str]) -> str:
     return "".join(f"# {line}\n" for line in lines)
 
 
-def _above(folder: Folder, loaded: Loaded) -> list[Sheet]:
+def _above(folder: Folder, loaded: LoadedSpecs) -> list[ValidatedDocument]:
     held = [loaded.defaults.get(folder[:length]) for length in range(len(folder) + 1)]
     return [sheet for sheet in held if sheet is not None]
 
 
-def _read_back(files: Sequence[NewFile], wanted: Mapping[str, Topic], loaded: Loaded, stack: str | None) -> None:
+def _read_back(files: Sequence[NewFile], wanted: Mapping[str, Topic], loaded: LoadedSpecs, stack: str | None) -> None:
     """Refuses files that the loader would not read as exactly what is wanted, or that change a declared topic."""
     topics, defaults = list(loaded.topics), dict(loaded.defaults)
     for file in files:
         *folder, _ = file.path.split("/")
         documents, problems = read_documents(file.text.encode(), file.path)
-        shape = Spec if file.topic else Defaults
+        shape = TopicDocument if file.topic else DefaultsSpec
         sheet, more = validate(documents[0], shape, loaded.stacks) if documents else (None, [])
         if sheet is None:
             raise Refusal(f"topics/{file.path} would not be read back: {[*problems, *more]}; report this, please")

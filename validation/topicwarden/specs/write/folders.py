@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from typing import TypeAlias
 
-from topicwarden.specs.files import DEFAULTS
+from topicwarden.specs.spec_files import DEFAULTS
 
 Folder: TypeAlias = tuple[str, ...]
 

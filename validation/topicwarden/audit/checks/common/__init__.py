@@ -1,0 +1,1 @@
+"""What several checks compute in the same way."""

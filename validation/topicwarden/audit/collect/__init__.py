@@ -1,0 +1,1 @@
+"""What the cluster reports about itself: offsets, horizons, internal topics and consumer groups."""

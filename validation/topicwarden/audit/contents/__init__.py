@@ -1,0 +1,1 @@
+"""Contracts that records are judged by, and which findings concern committed records."""

@@ -1,0 +1,1 @@
+"""Partitioners, and the placement of keys."""

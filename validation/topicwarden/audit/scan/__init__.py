@@ -1,0 +1,1 @@
+"""The Spark scan of the records, and the narrow second reads."""

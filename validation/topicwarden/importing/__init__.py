@@ -1,0 +1,1 @@
+"""Adopt live topics: YAML files for topics that nobody has declared."""

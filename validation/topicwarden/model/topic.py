@@ -1,0 +1,148 @@
+"""The topic: declared and live are the same type, so that every rule is written once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+
+
+class Allowance(StrEnum):
+    """One destructive change that a topic's own YAML may allow by name; each word permits nothing else."""
+
+    DELETE = "delete"
+    RECREATE = "recreate"
+    SHRINK_RETENTION = "shrink-retention"
+    COMPACT = "compact"
+    REDUCE_REPLICAS = "reduce-replicas"
+    LOWER_MIN_INSYNC = "lower-min-insync"
+    UNCLEAN_ELECTION = "unclean-election"
+    RELAX_FLUSH = "relax-flush"
+
+
+PERMITS = {
+    Allowance.DELETE: "The topic is deleted when its YAML is removed.",
+    Allowance.RECREATE: "The topic is deleted and created again, with fewer partitions.",
+    Allowance.SHRINK_RETENTION: "Records are kept for less time, or fewer bytes of them.",
+    Allowance.COMPACT: "The log cleaner removes records that it would not remove, or not yet.",
+    Allowance.REDUCE_REPLICAS: "Partitions lose replicas.",
+    Allowance.LOWER_MIN_INSYNC: "A write is acknowledged by fewer replicas.",
+    Allowance.UNCLEAN_ELECTION: "A replica that lacks acknowledged records may become leader.",
+    Allowance.RELAX_FLUSH: "Records are forced to disk less often.",
+}
+"""What each word permits."""
+
+
+@dataclass(frozen=True, order=True)
+class Permission:
+    """An allowed change; ``until`` is the last day (UTC) on which it is allowed, None for no end."""
+
+    change: Allowance
+    until: date | None = None
+
+    def holds(self, today: date) -> bool:
+        """Return whether the change is allowed on ``today``."""
+        return self.until is None or today <= self.until
+
+
+@dataclass(frozen=True)
+class RecordRequirement:
+    """What must be true of every record: CEL over ``key``, ``value``, ``headers`` and ``timestamp``."""
+
+    id: str
+    require: str
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What the records of a topic must look like; None where nothing is declared.
+
+    Times are milliseconds, sizes bytes (of the uncompressed key and value). Schemas are the files as written,
+    relative to the YAML that names them.
+    """
+
+    key_required: bool = False
+    key_format: str | None = None
+    key_schema: str | None = None
+    key_message: str | None = None
+    key_registry: bool = False
+    key_subject: str | None = None
+    key_max_share: float | None = None
+    partitioner: str | None = None
+    partition_expression: str | None = None
+    partition_function: str | None = None
+    value_format: str | None = None
+    value_schema: str | None = None
+    value_message: str | None = None
+    value_registry: bool = False
+    value_subject: str | None = None
+    headers_required: tuple[str, ...] = ()
+    timestamp_type: str | None = None
+    timestamp_max_ahead_ms: int | None = None
+    timestamp_max_late_ms: int | None = None
+    record_max_bytes: int | None = None
+    records_per_day: int | None = None
+    partition_max_skew: float | None = None
+    expressions: tuple[RecordRequirement, ...] = ()
+
+    @property
+    def places_keys(self) -> bool:
+        """Whether it is declared where keys belong."""
+        return bool(self.partitioner or self.partition_expression or self.partition_function)
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic as declared for one stack, or as it is on the cluster.
+
+    ``config`` holds Kafka's names and Kafka's own spelling of the values (``retention.ms`` in
+    milliseconds, ``cleanup.policy`` comma-separated): declared, only what was declared; live,
+    everything in force.
+    """
+
+    name: str
+    partitions: int
+    replication_factor: int
+    config: Mapping[str, str] = field(default_factory=dict)
+    domain: str = ""
+    owner: str | None = None
+    description: str | None = None
+    contents: Contents = Contents()
+    allow: frozenset[Permission] = frozenset()
+
+    @property
+    def cleanup_policies(self) -> frozenset[str] | None:
+        """``{"delete"}``, ``{"compact"}``, both or (lawfully) none; None where it is not known."""
+        value = self.config.get("cleanup.policy")
+        return None if value is None else frozenset(part.strip() for part in value.split(",") if part.strip())
+
+    def allowed(self, today: date) -> frozenset[Allowance]:
+        """Return the destructive changes that the YAML allows on ``today`` (UTC)."""
+        return frozenset(permit.change for permit in self.allow if permit.holds(today))
+
+    @property
+    def compacted(self) -> bool:
+        return "compact" in (self.cleanup_policies or ())
+
+    @property
+    def retention_time(self) -> int | None:
+        """``retention.ms`` where the topic deletes by time; None where nothing ever expires."""
+        kept = self.number("retention.ms")
+        return kept if "delete" in (self.cleanup_policies or ()) and kept is not None and kept >= 0 else None
+
+    @property
+    def internal(self) -> bool:
+        """Kafka's own topics, which no YAML declares (``org.apache.kafka.common.internals.Topic``)."""
+        return self.name in INTERNAL_TOPICS
+
+    def number(self, setting: str) -> int | None:
+        """The whole number that ``setting`` holds; None where it is not set."""
+        value = self.config.get(setting)
+        return None if value is None else int(value)
+
+
+INTERNAL_TOPICS = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata", "__remote_log_metadata"}
+)

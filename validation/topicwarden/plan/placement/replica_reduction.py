@@ -1,0 +1,70 @@
+"""Declared topics that would lose replicas when their partitions are moved, and whether their YAML allows that."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.model.problem import Problem
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.placement.durability import durability_after, durability_now
+from topicwarden.plan.placement.replica_placement import ReplicaMove
+from topicwarden.plan.wording import count, survives
+from topicwarden.specs.resolve import Declaration
+
+
+@dataclass(frozen=True)
+class ReplicaReduction:
+    """A topic that loses replicas: ``message`` says what that means; ``problem`` is None if the YAML allows it."""
+
+    topic: str
+    message: str
+    problem: Problem | None
+
+
+def reductions(
+    declarations: Iterable[Declaration],
+    snapshot: Snapshot,
+    moves: Collection[ReplicaMove],
+    under_way: Collection[ReplicaMove],
+) -> tuple[ReplicaReduction, ...]:
+    """Return the topics of which a partition has more replicas than declared, sorted by name.
+
+    ``snapshot`` holds the replicas as they were before the reassignments ``under_way``; ``moves`` are the planned
+    ones. `plan` refuses the same change as the consequence ``replication-factor``.
+    """
+    today = snapshot.day
+    found = []
+    for declaration in sorted(declarations, key=lambda each: each.topic.name):
+        topic, live = declaration.topic, snapshot.topics.get(declaration.topic.name)
+        before = max((len(state.replicas) for state in live.replicas), default=0) if live else 0
+        if live is None or before <= topic.replication_factor:
+            continue
+        all_moves = [move for move in (*moves, *under_way) if move.topic == topic.name]
+        fewer = sum(len(move.after) < len(move.before) for move in all_moves)
+        now, then = durability_now(live, snapshot), durability_after(topic, live, all_moves, snapshot)
+        message = (
+            f"{topic.name}: replication factor {before} to {topic.replication_factor} drops replicas of "
+            f"{count(fewer, 'partition')}; {survives('now', now)}; {survives('then', then)}"
+        )
+        allowed = Allowance.REDUCE_REPLICAS in topic.allowed(today)
+        started = any(len(move.after) < len(move.before) for move in under_way if move.topic == topic.name)
+        found.append(
+            ReplicaReduction(topic.name, message, None if allowed else _refused(declaration, message, started))
+        )
+    return tuple(found)
+
+
+def _refused(declaration: Declaration, message: str, started: bool) -> Problem:
+    begun = (
+        "; a reassignment that is under way drops them already, `topicwarden rebalance --cancel` takes it back"
+        if started
+        else ""
+    )
+    return Problem(
+        declaration.places.at(("replication_factor",)),
+        f"{message}{begun}. Keep the replicas; if the loss is intended, write "
+        f"`allow: [{Allowance.REDUCE_REPLICAS.value}]` into the topic's YAML",
+        rule="replication-factor",
+    )

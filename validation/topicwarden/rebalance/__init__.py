@@ -1,0 +1,1 @@
+"""Move replicas to where the YAML declares them: placement, reassignment and throttle."""
