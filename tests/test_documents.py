@@ -1,4 +1,4 @@
-"""What README.md and docs/ tell readers to type exists: commands, options, targets of make, files, links."""
+"""Check that everything the documentation names exists: commands, options, targets of make, files and links."""
 
 from __future__ import annotations
 

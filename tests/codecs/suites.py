@@ -1,4 +1,4 @@
-"""Where the public conformance suites are; they are data, and no part of this repository."""
+"""Find the public conformance suites. They are data, and no part of this repository."""
 
 from __future__ import annotations
 
