@@ -48,7 +48,8 @@ def problems(file: Path) -> Iterator[str]:
             yield f"{file}:{line}: the name {name!r} is on the list of words to avoid"
     for line, prose in _prose(text):
         for found in _WORDS.finditer(prose):
-            yield f"{file}:{line + prose[: found.start()].count(chr(10))}: {found[0]!r} is on the list of words to avoid"
+            at = line + prose[: found.start()].count("\n")
+            yield f"{file}:{at}: {found[0]!r} is on the list of words to avoid"
     for line, docstring in _docstrings(tree):
         first = docstring.strip().partition("\n\n")[0].replace("\n", " ")
         if _FIRST_LINE.match(first):
@@ -92,7 +93,8 @@ def _prose(text: str) -> Iterator[tuple[int, str]]:
             yield token.start[0], re.sub(r"\s*\n\s*", lambda gap: "\n" * gap[0].count("\n"), token.string)
 
 
-_STRINGS = {tokenize.STRING, *([tokenize.FSTRING_MIDDLE] if sys.version_info >= (3, 12) else [])}
+_STRINGS = {tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+"""From Python 3.12 on, the text of an f-string is a token of its own."""
 
 
 def _docstrings(tree: ast.AST) -> Iterator[tuple[int, str]]:
