@@ -9,7 +9,7 @@ import pytest
 from tests import documents
 
 REPOSITORY = Path(__file__).parents[1]
-NAMES = ("README.md", "SECURITY.md")
+NAMES = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
 DOCUMENTS = [*(REPOSITORY / name for name in NAMES), *sorted((REPOSITORY / "docs").glob("*.md"))]
 FOREIGN = {
     "guards.md": {"--target", "--exclude", "--refresh", "--continue-on-error"},
