@@ -1,4 +1,4 @@
-"""What the documentation tells readers to type: commands of topicwarden, targets of make, and names of files."""
+"""Read what the documentation tells readers to type: commands of topicwarden, targets of make, and names of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What README.md and docs/ tell readers to type exists: commands, options, targets of make, files, links."""
+"""Check that everything the documentation names exists: commands, options, targets of make, files and links."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import pytest
 from tests.support import documents
 
 REPOSITORY = Path(__file__).parents[2]
-DOCUMENTS = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+NAMES = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
+DOCUMENTS = [*(REPOSITORY / name for name in NAMES), *sorted((REPOSITORY / "docs").glob("*.md"))]
 FOREIGN = {
     "guards.md": {"--target", "--exclude", "--refresh", "--continue-on-error"},
     "README.md": {"--suppress-outputs"},
+    "SECURITY.md": {"--require-hashes"},
 }
-"""Options of `pulumi`, which a document names without the command."""
+"""Options of other programs that a document names without the command."""
 GENERATED = (".cache/",)
 """Folders that a user's run creates."""
 ROOTS = (REPOSITORY, REPOSITORY / "validation" / "topicwarden")
@@ -53,7 +55,7 @@ def test_the_readers_find_what_documents_name() -> None:
     assert {arguments[0] for _, arguments in documents.commands(readme)} >= {"check", "audit", "sandbox", "rebalance"}
     assert {arguments[0] for _, arguments in documents.options(readme)} >= {"--since", "--fail-on"}
     assert {target for _, target in documents.targets(readme)} >= {"demo", "test", "check"}
-    assert {name for _, name in documents.files(readme, ROOTS)} >= {"ci/stack.sh", "benchmarks/plan.py"}
+    assert {name for _, name in documents.files(readme, ROOTS)} >= {"template/ci/stack.sh", "benchmarks/plan.py"}
     assert "docs/guards.md" in documents.links(readme)
 
 

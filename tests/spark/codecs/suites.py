@@ -1,4 +1,4 @@
-"""Where the public conformance suites are; they are data, and no part of this repository."""
+"""Find the public conformance suites. They are data, and no part of this repository."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ import pytest
 from tests.conftest import REPOSITORY
 
 VARIABLE = "TOPICWARDEN_CONFORMANCE"
+DEFAULTS = (REPOSITORY.parent / "shared" / "conformance", REPOSITORY / ".cache" / "conformance")
 
 
 def suite(name: str) -> Path:
     """Return the folder of a suite. Fails, saying what is missing and where it was looked for."""
-    folder = Path(os.environ.get(VARIABLE) or REPOSITORY.parent / "shared" / "conformance") / name
-    if not folder.is_dir():
-        pytest.fail(
-            f"the conformance suite {name} is missing: expected the folder {folder}; "
-            f"set {VARIABLE} to the folder that holds json-parsing and json-schema",
-            pytrace=False,
-        )
-    return folder
+    configured = os.environ.get(VARIABLE)
+    parents = (Path(configured),) if configured else DEFAULTS
+    for parent in parents:
+        if (parent / name).is_dir():
+            return parent / name
+    pytest.fail(
+        f"the conformance suite {name} is missing: expected the folder {name} in "
+        f"{' or '.join(str(parent) for parent in parents)}; "
+        f"run tests/fetch-conformance, or set {VARIABLE} to the folder that holds json-parsing and json-schema",
+        pytrace=False,
+    )

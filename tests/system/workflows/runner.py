@@ -1,7 +1,7 @@
-"""Runs a job of a workflow step by step: the shell lines of the file itself, in a folder that stands for the clone.
+"""Run a job of a template workflow step by step: the shell lines of the file, in a folder that acts as the clone.
 
-Steps of other people's actions are not run; what they would be given is noted. Every expression that a job uses has to
-be in the context, so that one which is misspelt, or new, fails.
+Third-party actions do not run; their inputs are recorded. Every expression that a job uses must be in the context, so
+that a misspelt or new expression fails.
 """
 
 from __future__ import annotations
@@ -16,25 +16,27 @@ from typing import Any, Final
 
 import yaml
 
-from tests.conftest import REPOSITORY
+import topicwarden
 
-WORKFLOWS: Final = REPOSITORY / ".github" / "workflows"
-INSTALLS: Final = ("make setup", "make .venv/.locked")
-"""What has been done before any test runs, and takes a network."""
+TEMPLATE: Final = Path(topicwarden.__file__).parent / "template"
+"""The files for users' projects. This repository's example project is tested with them."""
+WORKFLOWS: Final = TEMPLATE / ".github" / "workflows"
+INSTALL: Final = ["python -m venv .venv", ".venv/bin/pip install --requirement requirements.txt"]
+"""The lines that need a package index. The clone has the environment of this repository instead."""
 
 _EXPRESSION: Final = re.compile(r"\$\{\{ *(.+?) *\}\}")
 _OURS: Final = ("PULUMI_", "TOPICWARDEN_", "GITHUB_", "SPARK_CONF_DIR", "FORCE_COLOR", "NO_COLOR")
 
 
 def load(path: Path) -> dict[Any, Any]:
-    """A workflow, or an action; `on` is YAML 1.1's true."""
+    """Return a workflow or an action. The key `on` is True, as in YAML 1.1."""
     loaded: dict[Any, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     return loaded
 
 
 @dataclass(frozen=True)
 class Ran:
-    """A step that was run: its exit code and all that it printed; or an action, with its inputs."""
+    """A step that ran: its exit code and its output; or an action with its inputs."""
 
     code: int = 0
     log: str = ""
@@ -45,8 +47,8 @@ class Ran:
 class Runner:
     """A machine with one clone, ``folder``.
 
-    ``context`` gives each expression's value, ``programs`` is a folder that comes first on the PATH, and ``checkout``
-    puts the target branch where a step asks for it.
+    ``context`` has the value of each expression. ``programs`` is a folder that comes first on the PATH. ``checkout``
+    checks out the target branch into a folder.
     """
 
     folder: Path
@@ -59,18 +61,18 @@ class Runner:
         return self.folder.parent / "summary"
 
     def job(self, workflow: str, job: str, first: str | None = None) -> dict[str, Ran]:
-        """The steps that were run, by name; after one that failed, only those that run nevertheless.
+        """Return the steps that ran, by name. After a failed step, only steps with ``!cancelled()`` run.
 
-        With ``first``, from the step of that name on: what is before it was run in this clone.
+        With ``first``, start at the step of that name: the clone has run the steps before it.
         """
-        held = load(WORKFLOWS / workflow)
-        assert held["defaults"] == {"run": {"shell": "bash"}}
-        described = held["jobs"][job]
+        file = load(WORKFLOWS / workflow)
+        assert file["defaults"] == {"run": {"shell": "bash"}}
+        definition = file["jobs"][job]
         self.summary.write_text("")
         ran: dict[str, Ran] = {}
-        steps = described["steps"]
+        steps = definition["steps"]
         start = next(at for at, step in enumerate(steps) if first in (None, step.get("name")))
-        self._steps(steps[start:], described.get("env", {}), ran)
+        self._steps(steps[start:], definition.get("env", {}), ran)
         return ran
 
     def _steps(self, steps: list[dict[str, Any]], env: Mapping[str, str], ran: dict[str, Ran]) -> None:
@@ -88,18 +90,18 @@ class Runner:
 
     def _action(self, step: Mapping[str, Any], ran: dict[str, Ran], name: str) -> None:
         if step["uses"].startswith("./"):
-            action = load(REPOSITORY / step["uses"] / "action.yml")
+            action = load(TEMPLATE / step["uses"] / "action.yml")
             self.context |= {f"inputs.{key}": value for key, value in ran[name].given.items()}
             self._steps(action["runs"]["steps"], {}, ran)
-            outputs = {output: self.value(held["value"]) for output, held in action["outputs"].items()}
+            outputs = {name: self.value(output["value"]) for name, output in action["outputs"].items()}
             self._keep(step, outputs)
         elif "path" in ran[name].given and "checkout" in step["uses"]:
             self.checkout(self.folder / ran[name].given["path"])
 
     def _shell(self, step: Mapping[str, Any], env: Mapping[str, str]) -> Ran:
-        if step["run"] in INSTALLS:
+        if step["run"].splitlines() == INSTALL:
             return Ran()
-        # An expression within shell lines would be put in before the shell reads them: an injection.
+        # GitHub inserts an expression before the shell parses the line: an injection.
         assert not _EXPRESSION.search(step["run"]), step["run"]
         output = self.folder.parent / "output"
         output.write_text("")
@@ -114,7 +116,7 @@ class Runner:
             "GITHUB_SERVER_URL": "https://github.example",
             "GITHUB_STEP_SUMMARY": str(self.summary),
         }
-        # As GitHub calls it where a step's shell is bash.
+        # The command line that GitHub documents for `shell: bash`.
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=self.folder,
@@ -133,7 +135,7 @@ class Runner:
         return _EXPRESSION.sub(lambda found: self._looked_up(found[1]), text)
 
     def _looked_up(self, expression: str) -> str:
-        # An output that a step did not write is empty; that there is such a step, actionlint tells.
+        # An output that no step wrote is empty. actionlint reports an unknown step.
         return self.context.get(expression, "") if expression.startswith("steps.") else self.context[expression]
 
     def _keep(self, step: Mapping[str, Any], outputs: Mapping[str, str]) -> None:

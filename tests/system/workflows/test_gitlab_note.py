@@ -1,4 +1,4 @@
-"""The shell lines that write GitLab's note, against a server that answers as GitLab's notes API does."""
+"""Run the shell lines that write GitLab's note against a server that implements GitLab's notes API."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.conftest import REPOSITORY
-from tests.system.workflows.runner import load
+from tests.system.workflows.runner import TEMPLATE, load
 from tests.unit.report import plans
 from topicwarden.report.plan import render
 from topicwarden.report.plan.markdown import marker
@@ -30,9 +29,9 @@ BOT = 9
 
 @dataclass
 class Notes:
-    """The notes of a merge request, in pages of two whatever is asked for."""
+    """The notes of a merge request, in pages of two regardless of the requested size."""
 
-    held: list[dict[str, Any]] = field(default_factory=list)
+    stored: list[dict[str, Any]] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
 
     def handler(self) -> type[BaseHTTPRequestHandler]:
@@ -52,21 +51,21 @@ class Notes:
                 return parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())["body"][0]
 
             def do_GET(self) -> None:
-                asked = urlsplit(self.path)
-                if asked.path == "/api/v4/user":
+                url = urlsplit(self.path)
+                if url.path == "/api/v4/user":
                     return self.answer({"id": BOT})
-                assert asked.path == NOTES
-                page = int(parse_qs(asked.query)["page"][0])
-                rest = notes.held[2 * page :]
-                return self.answer(notes.held[2 * page - 2 : 2 * page], x_next_page=str(page + 1) if rest else "")
+                assert url.path == NOTES
+                page = int(parse_qs(url.query)["page"][0])
+                rest = notes.stored[2 * page :]
+                return self.answer(notes.stored[2 * page - 2 : 2 * page], x_next_page=str(page + 1) if rest else "")
 
             def do_POST(self) -> None:
                 assert self.path == NOTES
-                notes.held.append({"id": 100 + len(notes.held), "author": {"id": BOT}, "body": self.body()})
+                notes.stored.append({"id": 100 + len(notes.stored), "author": {"id": BOT}, "body": self.body()})
                 self.answer({})
 
             def do_PUT(self) -> None:
-                (note,) = (each for each in notes.held if self.path == f"{NOTES}/{each['id']}")
+                (note,) = (each for each in notes.stored if self.path == f"{NOTES}/{each['id']}")
                 note["body"] = self.body()
                 self.answer({})
 
@@ -94,8 +93,8 @@ def url(notes: Notes) -> Iterator[str]:
 
 
 def note(folder: Path, url: str, token: str = TOKEN) -> None:
-    """Runs the lines of the job `plan` that write the note."""
-    (lines,) = (part for part in load(REPOSITORY / ".gitlab-ci.yml")["plan"]["script"] if "NOTE_TOKEN" in part)
+    """Run the lines of the job `plan` that write the note."""
+    (lines,) = (part for part in load(TEMPLATE / ".gitlab-ci.yml")["plan"]["script"] if "NOTE_TOKEN" in part)
     variables = {"CI_API_V4_URL": url, "CI_PROJECT_ID": "5", "CI_MERGE_REQUEST_IID": "7", "NOTE_TOKEN": token}
     done = subprocess.run(
         ["bash", "-eo", "pipefail", "-c", lines],
@@ -116,8 +115,8 @@ def test_one_note_is_written_and_then_written_over(tmp_path: Path, notes: Notes,
         body = render(report, "markdown")
         (tmp_path / "plan" / "plan.md").write_text(body, encoding="utf-8")
         note(tmp_path, url)
-        assert [re.sub(r"\s+\Z", "", each["body"]) for each in notes.held[3:]] == [body.rstrip()]
-        assert all("a person's" in each["body"] for each in notes.held[:3])
+        assert [re.sub(r"\s+\Z", "", each["body"]) for each in notes.stored[3:]] == [body.rstrip()]
+        assert all("a person's" in each["body"] for each in notes.stored[:3])
     assert [call for call in notes.calls if call != "GET"] == ["POST", "PUT", "PUT"]
     assert [path.name for path in (tmp_path / "plan").iterdir()] == ["plan.md"]
 

@@ -1,4 +1,4 @@
-"""Each job's own shell lines, on a real cluster with the real engine; only GitHub's API is a stand-in."""
+"""Run the shell lines of the template's jobs on a real cluster with the real engine; only GitHub's API is a fake."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import REPOSITORY
 from tests.support.projects import borrowing_cache, copy_of_the_example
-from tests.system.workflows.runner import Ran, Runner
+from tests.system.workflows.runner import TEMPLATE, Ran, Runner
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.model.project import Project
 from topicwarden.report.plan.markdown import marker
 from topicwarden.toolchain import Toolchain
 
-COMMENT = "Comment, or write the comment over"
+COMMENT = "Create or update the comment"
 PERSONS = {"id": 1, "user": {"login": "octocat"}, "body": f"{marker('dev')} quoted by a person"}
 CONTEXT = {
     "matrix.stack": "dev",
@@ -42,17 +41,17 @@ CONTEXT = {
 
 @dataclass(frozen=True)
 class Clone:
-    """The example project as a runner has it, and the comments of the pull request."""
+    """The example project with the template's files, as on a runner, and the comments of the pull request."""
 
     project: Project
     runner: Runner
-    kept: Path
+    comments_file: Path
 
     def comments(self) -> list[dict[str, object]]:
-        return list(json.loads(self.kept.read_text())["comments"])
+        return list(json.loads(self.comments_file.read_text())["comments"])
 
     def calls(self) -> list[list[str]]:
-        return list(json.loads(self.kept.read_text())["calls"])
+        return list(json.loads(self.comments_file.read_text())["calls"])
 
     def edit(self, file: str, old: str, new: str) -> None:
         path = self.project.root / "topics" / file
@@ -64,25 +63,25 @@ class Clone:
 @pytest.fixture(scope="module")
 def clone(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
     if shutil.which("jq") is None:
-        pytest.skip("there is no jq, with which the stand-in for gh filters")
+        pytest.skip("jq is not installed; the fake gh filters with it")
     folder = tmp_path_factory.mktemp("workflows")
     project = copy_of_the_example(folder / "clone")
-    shutil.copytree(REPOSITORY / "ci", project.root / "ci")
-    programs, kept = folder / "programs", folder / "comments.json"
+    shutil.copytree(TEMPLATE, project.root, dirs_exist_ok=True)
+    programs, comments_file = folder / "programs", folder / "comments.json"
     programs.mkdir()
     shutil.copy(Path(__file__).with_name("gh"), programs)
-    kept.write_text(json.dumps({"comments": [PERSONS, PERSONS | {"id": 2, "body": "Fine."}], "calls": []}))
+    comments_file.write_text(json.dumps({"comments": [PERSONS, PERSONS | {"id": 2, "body": "Fine."}], "calls": []}))
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("TOPICWARDEN_CACHE", raising=False)
-        patch.setenv("GH_COMMENTS", str(kept))
+        patch.setenv("GH_COMMENTS", str(comments_file))
         borrowing_cache(project.root / ".cache")
         try:
-            yield Clone(project, Runner(project.root, dict(CONTEXT), programs, main_as_it_is), kept)
+            yield Clone(project, Runner(project.root, dict(CONTEXT), programs, base_branch), comments_file)
         finally:
             sandbox_of(project).down(remove=True)
 
 
-def main_as_it_is(folder: Path) -> None:
+def base_branch(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     copy_of_the_example(folder)
     (folder / ".venv").unlink()
@@ -90,7 +89,7 @@ def main_as_it_is(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def planned(clone: Clone) -> dict[str, Ran]:
-    """A pull request that declares one topic more, and keeps another one's records for a shorter time."""
+    """A pull request that adds a topic, and lowers the maximum record size of another topic."""
     shutil.copy(clone.project.topics / "partitions" / "my_topic.yaml", clone.project.topics / "partitions" / "new.yaml")
     clone.edit("partitions/new.yaml", "topic: my_topic", "topic: my_new_topic")
     clone.edit("shop/shop.orders.yaml", "config:", "config:\n  max.message.bytes: 512KiB")
@@ -102,7 +101,7 @@ def test_a_fork_gets_no_stack_that_would_need_secrets(clone: Clone, fork: str, s
     settings = clone.project.stacks / "Pulumi.prod.yaml"
     settings.write_text("config: {'kafka:bootstrapServers': ['broker:9092']}\n")
     here = "github.event.pull_request.head.repo.full_name != github.repository"
-    runner = Runner(clone.project.root, {**CONTEXT, here: fork}, clone.runner.programs, main_as_it_is)
+    runner = Runner(clone.project.root, {**CONTEXT, here: fork}, clone.runner.programs, base_branch)
     try:
         runner.job("pull-request.yml", "stacks")
     finally:
@@ -127,7 +126,7 @@ def test_the_plan_is_a_comment_a_summary_and_an_artifact(clone: Clone, planned: 
     assert [each["body"] for each in clone.comments()] == [PERSONS["body"], "Fine.", body]
     assert clone.runner.summary.read_text(encoding="utf-8") == body
     assert "plan of stack dev: 2 topics change: 1 create, 1 update" in planned["Plan"].log
-    assert planned["Keep it"].given == {"name": "plan-dev", "path": "plan/"}
+    assert planned["Upload the plan"].given == {"name": "plan-dev", "path": "plan/"}
 
 
 def test_what_is_refused_fails_and_is_written_over_the_same_comment(clone: Clone, planned: dict[str, Ran]) -> None:
@@ -153,13 +152,13 @@ def test_where_there_is_no_plan_the_comment_says_so(clone: Clone, planned: dict[
     assert len(clone.comments()) == 3
     first, second = str(clone.comments()[2]["body"]).splitlines()
     assert first == marker("dev")
-    assert "no plan for stack dev:** the log of https://github.example/acme/topics/actions/runs/42" in second
+    assert "no plan for stack dev.** The log of https://github.example/acme/topics/actions/runs/42" in second
 
 
 def test_a_forks_run_writes_no_comment(clone: Clone, planned: dict[str, Ran]) -> None:
     head = "github.event.pull_request.head.repo.full_name"
     before = len(clone.calls())
-    runner = Runner(clone.project.root, {**CONTEXT, head: "fork/topics"}, clone.runner.programs, main_as_it_is)
+    runner = Runner(clone.project.root, {**CONTEXT, head: "fork/topics"}, clone.runner.programs, base_branch)
     ran = runner.job("pull-request.yml", "plan", "Plan")
     assert COMMENT not in ran
     assert ran["Plan"].code == 0
@@ -178,8 +177,8 @@ def test_a_deploy_applies_and_the_same_again_changes_nothing(clone: Clone, plann
 def test_the_audit_keeps_its_reports(clone: Clone, planned: dict[str, Ran]) -> None:
     ran = clone.runner.job("audit.yml", "audit")
     assert {name: step.log for name, step in ran.items() if step.code} == {}
-    kept = {path.name for path in (clone.project.root / "reports").iterdir()}
-    assert {"report.html", "report.md", "report.json"} <= kept
+    uploaded = {path.name for path in (clone.project.root / "reports").iterdir()}
+    assert {"report.html", "report.md", "report.json"} <= uploaded
     assert clone.runner.summary.read_text(encoding="utf-8").startswith("# Audit of stack dev")
-    assert ran["Keep the reports"].given == {"name": "audit-dev", "path": "reports/"}
-    assert ("Put findings at the lines that declare what is broken" in ran) == ("report.sarif" in kept)
+    assert ran["Upload the reports"].given == {"name": "audit-dev", "path": "reports/"}
+    assert ("Upload the findings to code scanning" in ran) == ("report.sarif" in uploaded)

@@ -18,7 +18,7 @@ from topicwarden.policies.judge_topics import judge_topics
 from topicwarden.policies.policy import Policy
 from topicwarden.policies.policy_file import load_policy
 from topicwarden.policies.rule import Rule, StackRule
-from topicwarden.policies.rules import BY_SHAPE, RULES, STACK_RULES
+from topicwarden.policies.rules import RULES, STACK_RULES
 from topicwarden.policies.topic_view import needs, view
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.document_model import ContentsSpec
@@ -64,7 +64,7 @@ class _Shape(Topic):
         return super().__getattribute__(name)
 
 
-@pytest.mark.parametrize("name", sorted(BY_SHAPE))
+@pytest.mark.parametrize("name", sorted(name for name, rule in RULES.items() if rule.SHAPE_ONLY))
 @pytest.mark.parametrize("kept", [{"retention.ms": "5"}, {"remote.storage.enable": "true", "local.retention.ms": "7"}])
 def test_rules_by_shape_look_at_nothing_else(name: str, kept: dict[str, str]) -> None:
     config = {"cleanup.policy": "compact,delete", "segment.ms": "9", "compression.lz4.level": "3", **kept}

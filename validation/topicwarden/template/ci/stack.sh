@@ -1,7 +1,7 @@
-# Sourced by each step that runs Pulumi: the variables that it needs for a stack.
+# Every step that runs Pulumi sources this file. It sets the variables that Pulumi needs for $STACK.
 # shellcheck shell=bash
 
-# A variable or secret that nobody has set reaches a step as an empty one, which Pulumi takes at its word.
+# An unset variable or secret reaches the step as an empty string, and Pulumi would use the empty string.
 for name in PULUMI_ACCESS_TOKEN PULUMI_BACKEND_URL PULUMI_CONFIG_PASSPHRASE; do
   if [ -z "${!name:-}" ]; then unset "$name"; fi
 done
