@@ -31,30 +31,30 @@ import json, sys
 from pathlib import Path
 from pyspark.sql import functions as F
 from tests.history.test_store import NOW, look
-from topicwarden.audit.history.access import History
-from topicwarden.audit.history.keys import FOLDER
-from topicwarden.audit.history.store import Store, Unreadable
-from topicwarden.audit.spark import spark_session
-from topicwarden.problem import Refusal
-from topicwarden.project import Project
+from topicwarden.audit.history.audit_history import AuditHistory
+from topicwarden.audit.history.key_store import FOLDER
+from topicwarden.audit.history.store import HistoryStore, Unreadable
+from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
 
 def remembered(spark, where):
-    history, found = History(spark, where), {}
+    history, found = AuditHistory(spark, where), {}
     try:
         history.require_shared()
         found["refused"] = ""
     except Refusal as refusal:
         found["refused"] = str(refusal)
-    history.remember([look()], NOW)
+    history.save([look()], NOW)
     found["notes"] = history.notes
-    found["looks"] = list(History(spark, where).looks("c"))
+    found["looks"] = list(AuditHistory(spark, where).last_states("c"))
     try:
         rows = spark.range(0, 1_000, 1, 4).withColumn("keyed", F.col("id") % 3 == 0)
-        Store(spark, where).write(FOLDER, "0000000000001-a", rows, apart_by="keyed")
+        HistoryStore(spark, where).write(FOLDER, "0000000000001-a", rows, partition_by="keyed")
         found["keys"] = ""
     except Unreadable as error:
         found["keys"] = str(error)
-    found["parts"] = len(Store(spark, where).parts(FOLDER))
+    found["parts"] = len(HistoryStore(spark, where).parts(FOLDER))
     return found
 
 with spark_session(Project(Path(sys.argv[1])), "local-cluster[2,1,1024]") as spark:
@@ -92,7 +92,7 @@ def found(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Found:
 
 def test_disks_of_their_own_are_refused_and_nothing_is_marked_complete(found: Found) -> None:
     own = found.answers[OWN]
-    assert "do not write to the disk that this process reads" in own["refused"]
+    assert "do not write to the disk that the driver reads" in own["refused"]
     assert "--history none" in own["refused"]
     (note,) = own["notes"]
     assert "cannot be written: 1 rows were written to" in note
@@ -130,7 +130,7 @@ def test_a_part_that_cannot_be_read_back_is_not_complete(project: Project, tmp_p
 def test_an_audit_refuses_before_it_scans(
     project: Project, servers: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(HistoryStore, "shared", lambda _: False)
+    monkeypatch.setattr(HistoryStore, "is_shared", lambda _: False)
     monkeypatch.setattr(run, "gather", lambda *_: pytest.fail("it was scanned"))
     with (
         auditing(project, "dev", options=AuditOptions(str(tmp_path / "history"))) as look,

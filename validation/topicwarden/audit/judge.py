@@ -12,7 +12,7 @@ from topicwarden.audit.checks import (
     OF_INTERNAL_TOPICS,
     READS_RECORDS,
 )
-from topicwarden.audit.collect.internal_topics import may_be_connects
+from topicwarden.audit.collect.internal_topics import fits_connect_name
 from topicwarden.audit.compare_audits import Judged
 from topicwarden.audit.subject import AuditedTopic, CheckResult
 from topicwarden.model.finding import Finding, FindingLocation
@@ -41,12 +41,12 @@ def _hidden(subject: AuditedTopic) -> frozenset[str]:
     """Return the checks of which only the topic's configuration tells whether they apply, if it may not be seen."""
     if subject.live is None or subject.settings_known or _internal(subject):
         return frozenset()
-    return NEEDS_SETTINGS | (NEEDS_PAST if subject.past.look else frozenset())
+    return NEEDS_SETTINGS | (NEEDS_PAST if subject.past.state else frozenset())
 
 
 def _unrecognised(subject: AuditedTopic) -> frozenset[str]:
     """Return the checks of internal topics, if only records that may not be read tell whether the topic is one."""
-    if subject.live is None or subject.readable or subject.internal or not may_be_connects(subject.live.topic.name):
+    if subject.live is None or subject.readable or subject.internal or not fits_connect_name(subject.live.topic.name):
         return frozenset()
     return OF_INTERNAL_TOPICS
 
