@@ -21,6 +21,7 @@ from topicwarden.audit.history.key_totals import KeyTotals
 from topicwarden.audit.history.store import HistoryPart, HistoryStore
 from topicwarden.audit.history.stored_partitions import StoredPartition, merged_name
 from topicwarden.audit.scan.aggregate import GROUP, RangeTotals, add_up, merge_groups
+from topicwarden.audit.scan.counts import METRICS
 from topicwarden.audit.scan.literal_rows import literal
 from topicwarden.audit.scan.partition_reads import BANDS_AT_MOST, BLOCK
 
@@ -28,7 +29,7 @@ FOLDER = "keys"
 MOST_LOOKED_UP = 1_000_000
 """The number of keys that are looked up at a time, because these keys are kept in memory."""
 
-_BY_BORDER = ("rolled", "cleanable", "cleanable_bytes", "expired", "expired_behind_future")
+_BY_BORDER = tuple(name for name, metric in METRICS.items() if metric.by_border)
 """Counts by the borders of one audit; for records of earlier audits, ``Checkpoint`` has these counts."""
 
 _COUNTED_AGAIN = ("records", "largest_record", "first_offset")
@@ -38,11 +39,12 @@ _KNOWN_KEY = "topic_id string, partition int, bucket long, records long, largest
 _READ_KEY = f"{_KNOWN_KEY}, rolled long, cleanable long, last_offset long, last_tombstone long, fits int"
 """The columns of known keys and of keys that were read, in the order of ``reader/KeyColumns.java``."""
 
-_COLUMNS = (
-    "topic_id string, partition int, note string, bucket long, records long, rolled long, cleanable long, "
-    "largest_record int, first_offset long, last_offset long, last_tombstone long, fits int, payload_bytes long, "
-    "null_keys long, first_null_key long, tombstones long, empty_values long, first_empty_value long, "
-    "cleanable_bytes long, expired long, expired_behind_future long, first_timestamp long, last_timestamp long"
+_COLUMNS = ", ".join(
+    (
+        "topic_id string, partition int, note string, bucket long",
+        "first_offset long, last_offset long, last_tombstone long, fits int",
+        *(f"{name} {metric.column}" for name, metric in METRICS.items() if metric.column),
+    )
 )
 
 
