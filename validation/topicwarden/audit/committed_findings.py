@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from topicwarden.audit.checks import CHECKS, OF_ALL_PARTITIONS, READS_CONTENTS
+from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.contents.contracts import Contracts, build_contracts
 from topicwarden.audit.keys.key_placement import KeyPlacement
@@ -139,9 +139,9 @@ def _subject(
 def _concerned(subject: AuditedTopic) -> set[int]:
     """The partitions whose contents are judged to be anything but in order."""
     found: set[int] = set()
-    for check_id in READS_CONTENTS:
-        check = CHECKS[check_id]
-        for judgement in check.judge(subject) if check.applies(subject) else ():
+    for check in CHECKS.values():
+        judges = check.TRAITS.judges_committed_records and check.applies(subject)
+        for judgement in check.judge(subject) if judges else ():
             if judgement.verdict is not Verdict.PASS:
-                found.update(subject.counts if check_id in OF_ALL_PARTITIONS else judgement.partitions)
+                found.update(subject.counts if check.TRAITS.compares_partitions else judgement.partitions)
     return found

@@ -11,7 +11,7 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.expressions import activation
 from topicwarden.policies.policy import Policy, RuleBlock, StackPolicy
 from topicwarden.policies.rule import RuleViolation
-from topicwarden.policies.rules import BY_SHAPE, RULES, STACK_RULES
+from topicwarden.policies.rules import RULES, STACK_RULES
 from topicwarden.policies.topic_view import view
 from topicwarden.policies.waivers import PlacedWaiver
 from topicwarden.specs.broker_settings import BrokerSettings
@@ -79,7 +79,7 @@ class _Basis:
     def __init__(self, ruling: StackPolicy) -> None:
         self.ruling = ruling
         held = {name: blocks for name, blocks in ruling.rules.items() if name in RULES}
-        by_shape = {name for name, blocks in held.items() if name in BY_SHAPE and blocks[0].matches is None}
+        by_shape = {name for name, blocks in held.items() if RULES[name].SHAPE_ONLY and blocks[0].matches is None}
         self._by_shape = [(name, blocks) for name, blocks in held.items() if name in by_shape]
         self._single = [(name, blocks) for name, blocks in held.items() if name not in by_shape]
         self._shapes: dict[Any, tuple[tuple[str, Level, RuleViolation], ...]] = {}

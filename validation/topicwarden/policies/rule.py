@@ -73,9 +73,12 @@ class Rule(Protocol):
     """A module of ``rules/``: its docstring is its documentation, its name in the table its id.
 
     ``ALWAYS`` are the settings that hold where no policy file speaks of the rule; None: it is off then.
+    ``SHAPE_ONLY`` is true if ``judge`` uses only a topic's partitions, replicas, config and contents. Topics that are
+    equal in these are then judged once.
     """
 
     ALWAYS: Any
+    SHAPE_ONLY: bool
 
     @property
     def Settings(self) -> type[Any]: ...  # noqa: N802

@@ -20,8 +20,10 @@ Source: ``Cleaner.doClean``, ``Cleaner.shouldRetainRecord``.
 from collections.abc import Iterable
 
 from topicwarden.audit.checks.common.persistence import cleaned_away, first_pair, same_leader
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits(reads_records=True, needs_previous_audit=True)
 
 
 def applies(subject: AuditedTopic) -> bool:

@@ -30,11 +30,12 @@ Source: KIP-211; ``SubscriptionState``, ``OffsetResetStrategy``; KIP-534 for tom
 from collections.abc import Callable, Iterable, Mapping
 
 from topicwarden.audit.collect.cluster_context import SOON, GroupFollowing
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.kafka.consumer_groups import ConsumerGroup
 from topicwarden.kafka.snapshot import PartitionExtent
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits()
 _MOST_GROUPS = 8
 _REMEDY = "start it again, or delete it if nobody needs it (`kafka-consumer-groups --delete`)"
 

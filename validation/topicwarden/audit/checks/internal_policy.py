@@ -25,9 +25,10 @@ Source: KAFKA-9216, ``TopicAdmin.verifyTopicCleanupPolicyOnlyCompact``, ``GroupC
 from collections.abc import Iterable
 
 from topicwarden.audit.collect.internal_topics import InternalRole, InternalTopic
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits(judges_internal_topics=True)
 CHECK = "internal-policy"
 _WAS_COMPACT = {"was_compact": 1}
 _UNLIMITED = ("retention.ms", "retention.bytes")

@@ -19,9 +19,10 @@ Source: KIP-115, KIP-733; ``AutoTopicCreationManager``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits(judges_internal_topics=True)
 _ENOUGH = 3
 
 

@@ -22,8 +22,10 @@ from collections.abc import Iterable
 
 from topicwarden.audit.checks.key_partition import scores_of, told
 from topicwarden.audit.keys.key_placement import PlacementKind
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits(reads_records=True, needs_settings=True)
 
 
 def applies(subject: AuditedTopic) -> bool:

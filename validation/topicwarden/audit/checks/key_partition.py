@@ -27,9 +27,10 @@ from collections.abc import Iterable
 
 from topicwarden.audit.keys.key_placement import KeyPlacement, PlacementKind
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS_BY_NAME, DECLARED_ALGORITHMS
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits(reads_records=True)
 _REMEDY = "give all producers one partitioner, and write the topic anew: keys do not move"
 
 

@@ -15,9 +15,10 @@ Source: KIP-32, ``LogValidator``.
 from collections.abc import Iterable
 
 from topicwarden.audit.checks.common.content_faults import unless_at_most
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits(reads_records=True, judges_committed_records=True)
 _SETTING = "message.timestamp.type"
 _PATH = ("contents", "timestamps", "type")
 

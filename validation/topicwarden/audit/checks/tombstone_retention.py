@@ -21,9 +21,10 @@ from collections.abc import Iterable
 from topicwarden.audit.checks.common.persistence import cleaned_away, extent, replicas, same_leader
 from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.audit.history.topic_state import RememberedRecord
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits(reads_records=True, needs_previous_audit=True)
 CHECK = "tombstone-retention"
 RESTS_ON = ("cleanup.policy", "delete.retention.ms")
 

@@ -14,8 +14,10 @@ Source: ``DefaultAutoTopicCreationManager.createTopics``; ``internal-policy`` fo
 from collections.abc import Iterable
 
 from topicwarden.audit.collect.internal_topics import fits_connect_name
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits()
 
 
 def applies(subject: AuditedTopic) -> bool:
