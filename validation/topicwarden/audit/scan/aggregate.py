@@ -30,7 +30,7 @@ Counted = dict[str, int]
 
 @dataclass(frozen=True)
 class RangeTotals:
-    """The totals that one task reports for the part with the number ``part``.
+    """The totals that one task reports for the partition with the number ``part`` in the scan.
 
     ``read``: the records that this audit read. ``bands``: the counts of each age band. ``keys``: the counts of the
     keys. ``before``: what earlier audits had counted for the same keys. ``notes``: the reader's notes on the records.
