@@ -41,7 +41,7 @@ def topic_state(
     live, cluster = subject.live, subject.snapshot.cluster_id
     if live is None or cluster is None:
         return None
-    now, past = subject.snapshot.taken_at, subject.past.look
+    now, past = subject.snapshot.taken_at, subject.past.state
     settings = dict(live.topic.config)
     return TopicState(
         cluster_id=cluster,
@@ -132,7 +132,7 @@ def _why_gone(subject: AuditedTopic, finding: OpenFinding) -> str:
 
 def _partitions(subject: AuditedTopic, known: Mapping[int, KnownPartition]) -> Iterator[PartitionState]:
     assert subject.live
-    past, live = subject.past.look, subject.live
+    past, live = subject.past.state, subject.live
     config = live.topic.config
     unchanged = past is not None and all(past.settings.get(name) == config.get(name) for name in SHAPING)
     for state in live.replicas:

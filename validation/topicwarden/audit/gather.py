@@ -17,18 +17,18 @@ from topicwarden.audit.committed_findings import DeclaredContents, ScanResult, c
 from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.history import remembered_records
 from topicwarden.audit.history.audit_history import AuditHistory
-from topicwarden.audit.history.incremental_scan import IncrementalScan, held_parts, scan_since
-from topicwarden.audit.history.scan_plan import HistoryState, ScanStep, plan
+from topicwarden.audit.history.incremental_scan import IncrementalScan, scan_since, stored_part_names
+from topicwarden.audit.history.scan_plan import HistoryState, ScanStep, plan_scan
 from topicwarden.audit.history.topic_state import KnownPartition, KnownTombstone, RememberedRecord, TopicState
 from topicwarden.audit.keys.key_placement import KeyPlacement
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.full_scan import scan
-from topicwarden.audit.scan.internal_limits import heads
-from topicwarden.audit.scan.partition_reads import Grave, slices
-from topicwarden.audit.scan.progress import Progress, watched
+from topicwarden.audit.scan.internal_limits import limit_internal_topics
+from topicwarden.audit.scan.partition_reads import DeletedKey, partition_reads
+from topicwarden.audit.scan.progress import Progress, report_progress
 from topicwarden.audit.scan.superseded_pairs import MOST_PARTITIONS, superseded_pairs
-from topicwarden.audit.scan.timestamp_borders import settled_stamps
+from topicwarden.audit.scan.timestamp_borders import resolve_timestamp_borders
 from topicwarden.audit.subject import ReadRecords
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
@@ -47,10 +47,10 @@ class AuditEvidence:
     """
 
     snapshot: Snapshot
-    horizons: Mapping[PartitionOf, Horizon]
-    counts: Mapping[PartitionOf, PartitionCounts]
-    committed: Mapping[PartitionOf, PartitionCounts]
-    pairs: Mapping[PartitionOf, tuple[SupersededPair, ...]]
+    horizons: Mapping[TopicPartition, Horizon]
+    counts: Mapping[TopicPartition, PartitionCounts]
+    committed: Mapping[TopicPartition, PartitionCounts]
+    pairs: Mapping[TopicPartition, tuple[SupersededPair, ...]]
     placements: Mapping[str, KeyPlacement]
     scan_seconds: float
     previous_states: Mapping[str, TopicState]
@@ -102,7 +102,7 @@ def gather(spark: SparkSession, request: AuditRequest, progress: Progress, histo
                     buried=tombstones,
                     rate=request.bounds.rate,
                 )
-                known = {step.slice.place: step.known for step in steps if step.known is not None}
+                known = {step.read.topic_partition: step.known for step in steps if step.known is not None}
                 outcome = IncrementalScan(counts, known, sum(each.records for each in counts.values()))
         scan_seconds = time.monotonic() - scan_started
         with open_cluster(request.connection) as cluster:

@@ -40,7 +40,7 @@ def _perhaps_applicable(subject: AuditedTopic) -> frozenset[str]:
     return frozenset(
         check_id
         for check_id, check in CHECKS.items()
-        if check.TRAITS.needs_settings or (check.TRAITS.needs_previous_audit and subject.past.look)
+        if check.TRAITS.needs_settings or (check.TRAITS.needs_previous_audit and subject.past.state)
     )
 
 

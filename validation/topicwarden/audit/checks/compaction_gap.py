@@ -27,7 +27,7 @@ TRAITS = Traits(reads_records=True, needs_previous_audit=True)
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.compacted and subject.past.look is not None
+    return subject.compacted and subject.past.state is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:

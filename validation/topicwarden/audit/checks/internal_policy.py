@@ -72,7 +72,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
             proven=internal.role is not InternalRole.CHANGELOG or changed,
             tracked_facts={0: _WAS_COMPACT} if changed else {},
         )
-    for setting in _UNLIMITED if needs.keeps else ():
+    for setting in _UNLIMITED if needs.keeps_every_record else ():
         limit = live.topic.number(setting)
         if limit is not None and limit >= 0:
             yield _result(

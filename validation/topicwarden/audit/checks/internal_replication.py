@@ -65,7 +65,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
 
 def _in_sync(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.internal and subject.live
-    least, setting = subject.number("min.insync.replicas"), subject.internal.needs.in_sync
+    least, setting = subject.number("min.insync.replicas"), subject.internal.policy.min_isr_setting
     copies = subject.live.topic.replication_factor
     if least is None:
         return

@@ -40,8 +40,8 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     if placement.study is None or not placement.study.several:
         yield CheckResult(Verdict.PASS, conclusion_text(placement), evidence=evidence)
         return
-    several = placement.study.several
-    places = placement.study.several_at
+    several = placement.study.scattered_keys
+    places = placement.study.scattered_examples
     example = " and ".join(f"offset {offset} of partition {partition}" for partition, offset in places[0])
     grown = placement.kind is PlacementKind.GROWN
     yield CheckResult(

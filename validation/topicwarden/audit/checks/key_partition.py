@@ -26,7 +26,7 @@ librdkafka, ``NewHashPartitioner`` of Sarama.
 from collections.abc import Iterable
 
 from topicwarden.audit.keys.key_placement import KeyPlacement, PlacementKind
-from topicwarden.audit.scan.partitioner_bits import BY_NAME, DECLARED
+from topicwarden.audit.scan.partitioner_bits import ALGORITHMS_BY_NAME, DECLARED_ALGORITHMS
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
@@ -54,7 +54,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     grown = placement.kind is PlacementKind.GROWN and placement.algorithms == (name,)
     if not misplaced or (not never and grown):
         return
-    partition, first = max(study.misplaced.items(), key=lambda item: (item[1].never, item[1].keys))
+    partition, first = max(study.misplaced.items(), key=lambda item: (item[1].unexplained, item[1].keys))
     yield CheckResult(
         Verdict.FAIL if never else Verdict.UNDECIDABLE,
         f"{misplaced:,} of {placement.keys:,} keys are not where {name} puts them, "
@@ -82,10 +82,10 @@ def conclusion_text(placement: KeyPlacement) -> str:
         case PlacementKind.ONE:
             return f"every key is where {' or '.join(placement.algorithms)} puts it"
         case PlacementKind.GROWN:
-            counts = ", then ".join(map(str, placement.counts))
+            counts = ", then ".join(map(str, placement.partition_counts))
             return f"one partitioner, {names}, over {counts} partitions: partitions were added since"
         case PlacementKind.MIXED:
-            producers = "; ".join(f"{name}: {BY_NAME[name].producers}" for name in placement.algorithms)
+            producers = "; ".join(f"{name}: {ALGORITHMS_BY_NAME[name].producers}" for name in placement.algorithms)
             return f"two kinds of producer, {names} (today's keys: {shares}) ({producers})"
         case PlacementKind.OWN:
             return "no known partitioner explains the keys, but each is in one partition: the partitioner is custom"
@@ -101,7 +101,7 @@ def _declared_partitioner(subject: AuditedTopic) -> tuple[tuple[str, ...], str]:
         return ("contents", "key", "partition_function"), contents.partition_function
     if contents.partition_expression:
         return ("contents", "key", "partition_expression"), "the declared expression"
-    return ("contents", "key", "partitioner"), DECLARED[contents.partitioner or "murmur2"]
+    return ("contents", "key", "partitioner"), DECLARED_ALGORITHMS[contents.partitioner or "murmur2"]
 
 
 def score_evidence(placement: KeyPlacement) -> dict[str, float]:

@@ -24,7 +24,7 @@ TRAITS = Traits(reads_records=True, needs_previous_audit=True)
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.compacted and subject.past.look is not None and bool(subject.past.look.tombstones)
+    return subject.compacted and subject.past.state is not None and bool(subject.past.state.tombstones)
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:

@@ -34,7 +34,7 @@ RELEVANT_SETTINGS = ("cleanup.policy", "delete.retention.ms")
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.compacted and subject.past.look is not None
+    return subject.compacted and subject.past.state is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:

@@ -14,7 +14,7 @@ recognised.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.collect.internal_topics import may_be_connects
+from topicwarden.audit.collect.internal_topics import fits_connect_name
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
@@ -30,9 +30,9 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     if subject.declared is not None:
         return
     if subject.internal is not None:
-        yield CheckResult(Verdict.PASS, f"needs no declaration: {subject.internal.said}")
+        yield CheckResult(Verdict.PASS, f"needs no declaration: {subject.internal.description}")
         return
-    if not subject.readable and may_be_connects(subject.live.topic.name):
+    if not subject.readable and fits_connect_name(subject.live.topic.name):
         yield CheckResult(
             Verdict.UNDECIDABLE,
             "is on the cluster, but not declared; its name fits Kafka Connect, but this user may not read the records "

@@ -113,7 +113,7 @@ def unrolled_segment_reason(subject: AuditedTopic, partition: int, persisted_ms:
 
     A first audit never has a reason, because it does not know the earlier settings. The next audit settles the case.
     """
-    if subject.past.look is None:
+    if subject.past.state is None:
         return None
     if subject.past.shaped_from(partition) is not None and not rolled_under_known_settings(subject, partition):
         return (
