@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.audit.checks.cases import COMPACT, extent, with_logs
-from tests.audit.subjects import NOW, subject
+from tests.support.subjects import NOW, subject
+from tests.unit.checks.cases import COMPACT, extent, with_logs
 from topicwarden.audit.checks.common.persistence import first_segment_rolled
 
 STOOD_MS = 100_000

@@ -21,9 +21,6 @@ from tests.unit.checks.cases import (
     with_counts,
     with_logs,
 )
-from tests.audit.subjects import HORIZON, subject
-from tests.audit.test_two_looks import COMPACT as COMPACTED
-from tests.audit.test_two_looks import DEAD, DIRTY, MINUTE, Log, one_key, seen_empty
 from topicwarden.audit.compare_audits import topic_state
 from topicwarden.audit.history.topic_state import KnownTombstone, PreviousAudit, RememberedRecord
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
@@ -162,7 +159,7 @@ def another_tombstone() -> AuditedTopic:
 
 def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = COMPACT) -> AuditedTopic:
     """A key whose last record is at ``offset``; the last audit saw key 5 deleted at offset 50 of ``partition``."""
-    of = subject(PartitionCounts(records=1, risen=((key, offset),)), live=live)
+    of = subject(PartitionCounts(records=1, resurrected=((key, offset),)), live=live)
     return replace(of, past=PreviousAudit(topic_state(of, {}, [KnownTombstone(partition, 50, 5)], {})))
 
 

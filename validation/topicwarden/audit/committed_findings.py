@@ -40,7 +40,7 @@ class DeclaredContents:
 
     def contracts(self, topics: Iterable[LiveTopic], now: int) -> Contracts:
         """Return the contracts that the scan of ``topics`` judges records by; ``now`` is in milliseconds."""
-        return contracts(topics, self.declarations, self.root, self.registry, now)
+        return build_contracts(topics, self.declarations, self.root, self.registry, now)
 
     def contents(self, topic: str) -> Contents:
         """Return the declared contents of a topic; empty if the topic is not declared."""
@@ -55,9 +55,9 @@ class ScanResult:
     snapshot: Snapshot
     topics: tuple[LiveTopic, ...]
     reads: tuple[PartitionRead, ...]
-    counts: Mapping[PartitionOf, PartitionCounts]
+    counts: Mapping[TopicPartition, PartitionCounts]
 
-    def last_stable(self, place: PartitionOf) -> int:
+    def last_stable(self, place: TopicPartition) -> int:
         """Return the last stable offset of a partition."""
         return self.snapshot.topics[place[0]].extents[place[1]].last_stable
 
@@ -65,9 +65,9 @@ class ScanResult:
     def stable_reads(self) -> list[PartitionRead]:
         """Return the counted partition reads, each cut off at the last stable offset."""
         return [
-            replace(read, range=replace(read.range, end=min(read.range.end, self.last_stable(read.place))))
+            replace(read, range=replace(read.range, end=min(read.range.end, self.last_stable(read.topic_partition))))
             for read in self.reads
-            if read.place in self.counts
+            if read.topic_partition in self.counts
         ]
 
 
@@ -79,7 +79,7 @@ def count_committed(
     declared: DeclaredContents,
     *,
     rate: int | None = None,
-) -> tuple[dict[PartitionOf, PartitionCounts], dict[str, KeyPlacement]]:
+) -> tuple[dict[TopicPartition, PartitionCounts], dict[str, KeyPlacement]]:
     """Return the counts of committed records by partition, and the key placement of each topic with counted keys.
 
     Only partitions that fail a check of contents and may contain uncommitted records are read again. ``rate`` is the
@@ -101,32 +101,32 @@ def count_committed(
         for live in scan_result.topics
         if live.topic.name in rules.by_key
     ]
-    key_placements = placements(spark, connection, keys, declared.root, declared.partition_functions)
-    uncertain = _uncertain_partitions(scan_result, declared, key_placements)
-    again = [read for read in stable if read.place in uncertain]
+    placements = key_placements(spark, connection, keys, declared.root, declared.partition_functions)
+    uncertain = _uncertain_partitions(scan_result, declared, placements)
+    again = [read for read in stable if read.topic_partition in uncertain]
     now = scan_result.snapshot.taken_at
     committed = committed_counts(spark, connection, again, counts, contracts=rules, now=now, rate=rate)
-    return {**counts, **committed}, key_placements
+    return {**counts, **committed}, placements
 
 
 def _uncertain_partitions(
-    scan_result: ScanResult, declared: DeclaredContents, key_placements: Mapping[str, KeyPlacement]
-) -> frozenset[PartitionOf]:
+    scan_result: ScanResult, declared: DeclaredContents, placements: Mapping[str, KeyPlacement]
+) -> frozenset[TopicPartition]:
     """Return the partitions that fail a check of contents and may contain uncommitted records."""
     candidates: dict[str, set[int]] = {}
     for read in scan_result.reads:
-        counts = scan_result.counts.get(read.place)
-        if counts and may_hold_uncommitted(counts, read.range.end, scan_result.last_stable(read.place)):
+        counts = scan_result.counts.get(read.topic_partition)
+        if counts and may_hold_uncommitted(counts, read.range.end, scan_result.last_stable(read.topic_partition)):
             candidates.setdefault(read.range.topic, set()).add(read.range.partition)
     return frozenset(
         (name, partition)
         for name, partitions in candidates.items()
-        for partition in partitions & _failing_partitions(_subject(name, scan_result, declared, key_placements))
+        for partition in partitions & _failing_partitions(_subject(name, scan_result, declared, placements))
     )
 
 
 def _subject(
-    name: str, scan_result: ScanResult, declared: DeclaredContents, key_placements: Mapping[str, KeyPlacement]
+    name: str, scan_result: ScanResult, declared: DeclaredContents, placements: Mapping[str, KeyPlacement]
 ) -> AuditedTopic:
     """Return the topic for checks of contents, as if every record were committed."""
     live, declaration = scan_result.snapshot.topics[name], declared.declarations.get(name)
@@ -138,7 +138,7 @@ def _subject(
         horizons={},
         counts=counts,
         committed=counts,
-        placement=key_placements.get(name),
+        placement=placements.get(name),
     )
 
 

@@ -54,19 +54,19 @@ def topic_state(
             for name, value in settings.items()
         },
         partitions=tuple(_partitions(subject, known)),
-        suspicions=tuple(_open_findings(subject, results)),
-        witnesses=tuple(_remembered_records(subject)),
+        open_findings=tuple(_open_findings(subject, results)),
+        remembered_records=tuple(_remembered_records(subject)),
         tombstones=tuple(_tombstones(subject, tombstones)),
     )
 
 
 def settled_findings(subject: AuditedTopic, results: ResultsByCheck) -> Iterator[SettledFinding]:
     """Yield the outcome of each ``suspect`` and ``fail`` that the previous audit left open."""
-    past = subject.past.look
+    past = subject.past.state
     if past is None or subject.live is None:
         return
     groups: dict[tuple[str, Verdict, Verdict, str, int], list[int]] = {}
-    for finding in past.suspicions:
+    for finding in past.open_findings:
         was = Verdict(finding.verdict)
         if was in (Verdict.SUSPECT, Verdict.FAIL):
             now, why = _outcome(subject, finding, results.get(finding.check, ()))
@@ -177,12 +177,12 @@ def _open_findings(subject: AuditedTopic, results: ResultsByCheck) -> Iterator[O
 def _remembered_records(subject: AuditedTopic) -> Iterator[RememberedRecord]:
     """Yield the records of each partition that the next audit looks for.
 
-    These are: the first superseded pair; pairs after it, some of which a cleaning must remove; and one tombstone.
+    These are the first superseded pair, pairs after it from which a cleaning must remove records, and one tombstone.
     Records that the previous audit remembered, and that are still present, come first.
     """
-    remembered_partitions = {record.partition for record in subject.past.standing}
+    remembered_partitions = {record.partition for record in subject.past.still_present}
     for partition in sorted({*subject.pairs, *subject.counts, *remembered_partitions}):
-        remembered = [record for record in subject.past.standing if record.partition == partition]
+        remembered = [record for record in subject.past.still_present if record.partition == partition]
         remembered_pairs = [
             SupersededPair(record.offset, record.superseded_by, record.key)
             for record in remembered
@@ -220,7 +220,7 @@ def _probes(pairs: list[SupersededPair]) -> list[SupersededPair]:
 
 def _tombstones(subject: AuditedTopic, new: Iterable[KnownTombstone]) -> Iterator[KnownTombstone]:
     """Yield the remembered and the new tombstones; per partition, those with the smallest key hashes."""
-    past = subject.past.look.tombstones if subject.past.look else ()
+    past = subject.past.state.tombstones if subject.past.state else ()
     latest = {
         (tombstone.partition, tombstone.key): tombstone
         for tombstone in sorted((*past, *new), key=lambda tombstone: tombstone.offset)

@@ -11,8 +11,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from topicwarden.audit import compare_audits
-from topicwarden.audit.collect.cluster_context import ClusterContext, surroundings
-from topicwarden.audit.collect.horizon import Horizon, PartitionOf, horizons
+from topicwarden.audit.collect.cluster_context import ClusterContext, read_cluster_context
+from topicwarden.audit.collect.horizon import Horizon, TopicPartition, horizons
 from topicwarden.audit.committed_findings import DeclaredContents, ScanResult, count_committed
 from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.history import remembered_records
@@ -54,10 +54,10 @@ class AuditEvidence:
     placements: Mapping[str, KeyPlacement]
     scan_seconds: float
     previous_states: Mapping[str, TopicState]
-    still_present: Mapping[PartitionOf, frozenset[RememberedRecord]]
-    tombstones: Mapping[PartitionOf, tuple[KnownTombstone, ...]]
-    known_partitions: Mapping[PartitionOf, KnownPartition]
-    read_ranges: Mapping[PartitionOf, ReadRecords]
+    still_present: Mapping[TopicPartition, frozenset[RememberedRecord]]
+    tombstones: Mapping[TopicPartition, tuple[KnownTombstone, ...]]
+    known_partitions: Mapping[TopicPartition, KnownPartition]
+    read_ranges: Mapping[TopicPartition, ReadRecords]
     coverage: float
     records_read: int
     context: ClusterContext
@@ -72,24 +72,24 @@ def gather(spark: SparkSession, request: AuditRequest, progress: Progress, histo
     with open_cluster(request.connection) as cluster:
         snapshot = cluster.snapshot(expected=[declared.topic.name for declared in request.declarations])
         selected = {name: topic for name, topic in snapshot.topics.items() if request.selects(name)}
-        context = surroundings(cluster, snapshot, selected)
+        context = read_cluster_context(cluster, snapshot, selected)
         readable = [topic for name, topic in selected.items() if name not in context.unreadable]
         partition_horizons = horizons(cluster, snapshot, readable)
-    previous_states = history.looks(snapshot.cluster_id)
+    previous_states = history.last_states(snapshot.cluster_id)
     comparable = {
         topic.topic.name: state for topic in readable if (state := _same_topic(topic, previous_states)) is not None
     }
-    all_reads = heads(slices(readable, partition_horizons), selected)
-    reads, scan_started = request.bounds.applied(all_reads), time.monotonic()
+    all_reads = limit_internal_topics(partition_reads(readable, partition_horizons), selected)
+    reads, scan_started = request.bounds.apply(all_reads), time.monotonic()
     declarations = {declaration.topic.name: declaration for declaration in request.declarations}
     declared = DeclaredContents(declarations, request.root, request.registry, request.partition_functions)
     rules = declared.contracts(readable, snapshot.taken_at)
     try:
-        still_present = remembered_records.standing(spark, request.connection, _remembered_records(comparable))
-        stored_parts = held_parts(history.store) if history.store else frozenset()
-        steps = plan(all_reads, snapshot, rules, HistoryState(comparable, still_present, stored_parts))
-        planned_reads = [step.slice for step in steps] if request.since is ReadScope.LAST else reads
-        with watched(spark, progress, sum(read.range.size for read in planned_reads)):
+        still_present = remembered_records.still_present(spark, request.connection, _remembered_records(comparable))
+        stored_parts = stored_part_names(history.store) if history.store else frozenset()
+        steps = plan_scan(all_reads, snapshot, rules, HistoryState(comparable, still_present, stored_parts))
+        planned_reads = [step.read for step in steps] if request.since is ReadScope.LAST else reads
+        with report_progress(spark, progress, sum(read.range.size for read in planned_reads)):
             tombstones = _known_tombstones(comparable)
             outcome = _scan_since_last(spark, request, snapshot, steps, rules, tombstones=tombstones, history=history)
             if outcome is None:
@@ -99,20 +99,20 @@ def gather(spark: SparkSession, request: AuditRequest, progress: Progress, histo
                     reads,
                     snapshot.taken_at,
                     rules,
-                    buried=tombstones,
+                    deleted_keys=tombstones,
                     rate=request.bounds.rate,
                 )
                 known = {step.read.topic_partition: step.known for step in steps if step.known is not None}
                 outcome = IncrementalScan(counts, known, sum(each.records for each in counts.values()))
         scan_seconds = time.monotonic() - scan_started
         with open_cluster(request.connection) as cluster:
-            log_starts = cluster.log_starts([read.place for read in reads])
+            log_starts = cluster.log_starts([read.topic_partition for read in reads])
         pairs = superseded_pairs(spark, request.connection, reads, outcome.counts)
         partition_horizons |= outcome.horizons
-        settled_horizons, settled_counts = settled_stamps(
+        settled_horizons, settled_counts = resolve_timestamp_borders(
             spark,
             request.connection,
-            [replace(read, horizon=partition_horizons[read.place]) for read in reads],
+            [replace(read, horizon=partition_horizons[read.topic_partition]) for read in reads],
             outcome.counts,
             now=snapshot.taken_at,
             rate=request.bounds.rate,
@@ -123,7 +123,7 @@ def gather(spark: SparkSession, request: AuditRequest, progress: Progress, histo
         committed, placements = count_committed(
             spark, request.connection, scan_result, rules, declared, rate=request.bounds.rate
         )
-        new_tombstones = remembered_records.committed(
+        new_tombstones = remembered_records.committed_tombstones(
             spark, request.connection, _new_tombstones(snapshot, counts, comparable)
         )
     except (PySparkException, Py4JJavaError) as error:
@@ -145,7 +145,9 @@ def gather(spark: SparkSession, request: AuditRequest, progress: Progress, histo
         tombstones=new_tombstones,
         known_partitions=outcome.known,
         read_ranges={
-            read.place: ReadRecords(read.range.start, read.range.end, log_starts.get(read.place, read.range.start))
+            read.topic_partition: ReadRecords(
+                read.range.start, read.range.end, log_starts.get(read.topic_partition, read.range.start)
+            )
             for read in reads
         },
         coverage=sum(read.range.size for read in reads) / total if total else 1.0,
@@ -161,7 +163,7 @@ def _scan_since_last(
     steps: list[ScanStep],
     rules: Contracts,
     *,
-    tombstones: list[Grave],
+    tombstones: list[DeletedKey],
     history: AuditHistory,
 ) -> IncrementalScan | None:
     """Return the scan of new records, combined with the remembered counts.
@@ -179,12 +181,12 @@ def _scan_since_last(
         steps,
         snapshot,
         rules,
-        buried=tombstones,
+        deleted_keys=tombstones,
         store=history.store,
         rate=request.bounds.rate,
     )
     if outcome is None:
-        history.doubt("cannot be used for --since last: all records were read")
+        history.add_note("cannot be used for --since last: all records were read")
     return outcome
 
 
@@ -194,7 +196,7 @@ def _same_topic(topic: LiveTopic, states: Mapping[str, TopicState]) -> TopicStat
     return state if state is not None and state.topic_id == topic.id else None
 
 
-def _known_tombstones(states: Mapping[str, TopicState]) -> list[Grave]:
+def _known_tombstones(states: Mapping[str, TopicState]) -> list[DeletedKey]:
     return [
         (name, tombstone.partition, tombstone.key, tombstone.offset)
         for name, state in states.items()
@@ -202,17 +204,17 @@ def _known_tombstones(states: Mapping[str, TopicState]) -> list[Grave]:
     ]
 
 
-def _remembered_records(states: Mapping[str, TopicState]) -> dict[PartitionOf, list[RememberedRecord]]:
-    by_partition: dict[PartitionOf, list[RememberedRecord]] = {}
+def _remembered_records(states: Mapping[str, TopicState]) -> dict[TopicPartition, list[RememberedRecord]]:
+    by_partition: dict[TopicPartition, list[RememberedRecord]] = {}
     for name, state in states.items():
-        for record in state.witnesses:
+        for record in state.remembered_records:
             by_partition.setdefault((name, record.partition), []).append(record)
     return by_partition
 
 
 def _new_tombstones(
-    snapshot: Snapshot, counts: Mapping[PartitionOf, PartitionCounts], states: Mapping[str, TopicState]
-) -> dict[PartitionOf, list[KnownTombstone]]:
+    snapshot: Snapshot, counts: Mapping[TopicPartition, PartitionCounts], states: Mapping[str, TopicState]
+) -> dict[TopicPartition, list[KnownTombstone]]:
     """Return tombstones of compacted topics that are not remembered yet, for a bounded number of partitions."""
     known = {(name, partition, offset) for name, partition, _, offset in _known_tombstones(states)}
     found = {

@@ -72,7 +72,7 @@ def audit(spark: SparkSession, request: AuditRequest, progress: Progress) -> Aud
         remembered_records=max(0, records - evidence.records_read),
     )
     with ThreadPoolExecutor(1) as executor:  # both tasks wait for Spark and files
-        saving = executor.submit(history.remember, [state for state in states if state is not None], started)
+        saving = executor.submit(history.save, [state for state in states if state is not None], started)
         past_audits = trend(spark, history, report, request.patterns)
         saving.result()
     return report.model_copy(update={"trend": past_audits, "notes": sorted(history.notes)})
@@ -93,7 +93,7 @@ def _subject(name: str, declared: Declaration | None, live: LiveTopic | None, ev
         read_ranges={p: evidence.read_ranges[name, p] for p in partitions if (name, p) in evidence.read_ranges},
         coverage=evidence.coverage,
         internal=evidence.context.internal.get(name),
-        consumer_groups=evidence.context.following.get(name),
+        consumer_groups=evidence.context.consumer_groups.get(name),
         readable=name not in evidence.context.unreadable,
     )
 
@@ -105,7 +105,7 @@ def _past(name: str, live: LiveTopic | None, evidence: AuditEvidence) -> Previou
     if state.topic_id != live.id:
         return PreviousAudit(recreated_from=state.topic_id)
     present = (evidence.still_present.get((name, partition), frozenset()) for partition in range(live.topic.partitions))
-    return PreviousAudit(state, standing=frozenset().union(*present))
+    return PreviousAudit(state, still_present=frozenset().union(*present))
 
 
 def _now_ms() -> int:

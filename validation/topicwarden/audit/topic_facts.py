@@ -73,7 +73,7 @@ def _partitioner(subject: AuditedTopic) -> PartitionerFacts | None:
     return PartitionerFacts(
         conclusion=placement.kind.value,
         algorithms=list(placement.algorithms),
-        counts=list(placement.counts),
+        counts=list(placement.partition_counts),
         keys=placement.keys,
         scores={name: round(share, 4) for name, share in placement.scores.items()},
     )

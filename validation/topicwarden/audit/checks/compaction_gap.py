@@ -31,7 +31,9 @@ def applies(subject: AuditedTopic) -> bool:
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    for partition in sorted({record.partition for record in subject.past.standing if record.superseded_by is not None}):
+    for partition in sorted(
+        {record.partition for record in subject.past.still_present if record.superseded_by is not None}
+    ):
         pair = first_superseded_pair(subject, partition)
         if pair is None or not same_leader(subject, partition):
             continue

@@ -154,7 +154,7 @@ def _expiring(subject: AuditedTopic, groups: GroupFollowing, partition: int, com
     log = subject.live.extents[partition]
     if committed < log.start or committed >= log.end:
         return 0
-    border = groups.expiring.get(partition, committed)
+    border = groups.expiring_before.get(partition, committed)
     retention_bytes = subject.number("retention.bytes")
     if "delete" in (subject.live.topic.cleanup_policies or ()) and retention_bytes is not None and retention_bytes >= 0:
         full = log.log_bytes is not None and log.log_bytes >= retention_bytes
@@ -182,7 +182,9 @@ def _old(subject: AuditedTopic, groups: GroupFollowing, partition: int, committe
     """
     assert subject.live
     log = subject.live.extents[partition]
-    return 0 if committed < log.start else min(groups.forgotten.get(partition, committed), log.end) - committed
+    if committed < log.start:
+        return 0
+    return min(groups.tombstones_removable_before.get(partition, committed), log.end) - committed
 
 
 def _lost(group: ConsumerGroup, counts: OffsetCounts, logs: Mapping[int, PartitionExtent]) -> CheckResult:

@@ -42,8 +42,8 @@ def applies(subject: AuditedTopic) -> bool:
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     internal, live = subject.internal, subject.live
     assert internal and live
-    needs = internal.needs
-    if needs.single and live.topic.partitions != 1:
+    policy = internal.policy
+    if policy.single_partition and live.topic.partitions != 1:
         yield _result(
             internal,
             f"has {live.topic.partitions} partitions, but Kafka Connect requires exactly 1 for its configurations",
@@ -59,20 +59,20 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         )
         return
     policies = live.topic.cleanup_policies
-    if policies not in needs.policies:
+    if policies not in policy.policies:
         changed = _was_compact(subject) and internal.role is InternalRole.CHANGELOG
-        required = " or ".join(",".join(sorted(alternative)) for alternative in needs.policies)
+        required = " or ".join(",".join(sorted(alternative)) for alternative in policy.policies)
         reported = ",".join(sorted(policies or ())) or "empty"
         yield _result(
             internal,
-            f"cleanup.policy is {reported}, but {needs.holds} needs {required}",
+            f"cleanup.policy is {reported}, but {policy.contents} needs {required}",
             ("config", "cleanup.policy"),
             f"set cleanup.policy={required.partition(' or ')[0]} now, before more records are lost",
             {"cleanup.policy": reported, "needs": required},
             proven=internal.role is not InternalRole.CHANGELOG or changed,
             tracked_facts={0: _WAS_COMPACT} if changed else {},
         )
-    for setting in _UNLIMITED if needs.keeps_every_record else ():
+    for setting in _UNLIMITED if policy.keeps_every_record else ():
         limit = live.topic.number(setting)
         if limit is not None and limit >= 0:
             yield _result(
@@ -86,7 +86,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
 
 def _was_compact(subject: AuditedTopic) -> bool:
     """Return whether an audit saw the policy ``compact`` alone, and every audit since has remembered that."""
-    before = subject.past.look.settings.get("cleanup.policy") if subject.past.look else None
+    before = subject.past.state.settings.get("cleanup.policy") if subject.past.state else None
     return before == "compact" or subject.persisted_ms(CHECK, 0, _WAS_COMPACT, ()) is not None
 
 
@@ -104,7 +104,7 @@ def _result(
         Verdict.FAIL if internal.certain and proven else Verdict.UNDECIDABLE,
         message,
         path=path,
-        because=(internal.said,),
+        because=(internal.description,),
         remedy=remedy if internal.certain else f"if the topic has the role that its name suggests, {remedy}",
         evidence=evidence,
         tracked_facts=tracked_facts or {},

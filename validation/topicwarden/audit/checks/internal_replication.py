@@ -32,7 +32,7 @@ def applies(subject: AuditedTopic) -> bool:
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.internal and subject.live
-    brokers, setting = len(subject.snapshot.racks), subject.internal.needs.copies
+    brokers, setting = len(subject.snapshot.racks), subject.internal.policy.replication_factor_setting
     broker_value = subject.snapshot.broker_number(setting, 1)
     if broker_value is None:
         yield CheckResult(
@@ -55,7 +55,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
             because=(
                 f"the brokers' {setting} is {'not known' if broker_value is None else broker_value}, "
                 f"and there are {brokers} brokers",
-                f"the data may be lost with one broker: {subject.internal.said}",
+                f"the data may be lost with one broker: {subject.internal.description}",
             ),
             remedy="reassign its partitions to more brokers",
             evidence={"least": least, "wanted": expected, setting: broker_value, "brokers": brokers},
@@ -83,7 +83,7 @@ def _in_sync(subject: AuditedTopic) -> Iterable[CheckResult]:
         Verdict.UNDECIDABLE,
         message,
         path=("config", "min.insync.replicas"),
-        because=(subject.internal.said,),
+        because=(subject.internal.description,),
         remedy=f"set min.insync.replicas={max(expected, 1) if least < expected else copies - 1}",
         evidence={"min.insync.replicas": least, "replication_factor": copies},
     )

@@ -37,7 +37,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     if placement is None or placement.kind is PlacementKind.NONE or placement.partitions == 1:
         return
     evidence = {"keys": placement.keys, **score_evidence(placement)}
-    if placement.study is None or not placement.study.several:
+    if placement.study is None or not placement.study.scattered_keys:
         yield CheckResult(Verdict.PASS, conclusion_text(placement), evidence=evidence)
         return
     several = placement.study.scattered_keys

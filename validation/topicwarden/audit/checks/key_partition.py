@@ -50,7 +50,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         )
         return
     misplaced = sum(keys.keys for keys in study.misplaced.values())
-    never = sum(keys.never for keys in study.misplaced.values())
+    never = sum(keys.unexplained for keys in study.misplaced.values())
     grown = placement.kind is PlacementKind.GROWN and placement.algorithms == (name,)
     if not misplaced or (not never and grown):
         return

@@ -28,12 +28,12 @@ def applies(subject: AuditedTopic) -> bool:
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.past.look
-    tombstones = {(tombstone.partition, tombstone.key): tombstone.offset for tombstone in subject.past.look.tombstones}
+    assert subject.past.state
+    tombstones = {(tombstone.partition, tombstone.key): tombstone.offset for tombstone in subject.past.state.tombstones}
     for partition, counts in sorted(subject.counts.items()):
         resurrected = [
             (tombstones[partition, key], offset)
-            for key, offset in counts.risen
+            for key, offset in counts.resurrected
             if offset < tombstones.get((partition, key), 0)
         ]
         if resurrected:

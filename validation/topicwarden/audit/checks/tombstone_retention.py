@@ -38,7 +38,7 @@ def applies(subject: AuditedTopic) -> bool:
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    for tombstone in sorted(subject.past.standing, key=lambda record: (record.partition, record.offset)):
+    for tombstone in sorted(subject.past.still_present, key=lambda record: (record.partition, record.offset)):
         if tombstone.superseded_by is None and same_leader(subject, tombstone.partition):
             yield from _judge_tombstone(subject, tombstone)
 
@@ -51,7 +51,7 @@ def _judge_tombstone(subject: AuditedTopic, tombstone: RememberedRecord) -> Iter
     """
     partition = tombstone.partition
     log, state = extent(subject, partition), replicas(subject, partition)
-    previous = subject.past.look.suspicion(CHECK, partition) if subject.past.look else None
+    previous = subject.past.state.open_finding(CHECK, partition) if subject.past.state else None
     if log is None or state is None or state.leader_epoch is None:
         return
     passed = {"offset": tombstone.offset, "epoch": state.leader_epoch}

@@ -25,7 +25,7 @@ def reasons(subject: AuditedTopic, partitions: list[int]) -> Iterable[str]:
             f"{roll_time(subject.live.topic):,} ms after its first record, and an idle partition never rolls"
         )
     if blocked := sum(c.superseded_rolled - c.superseded_cleanable for c in counts.values()):
-        causes = sorted({cause for partition in partitions if (cause := subject.horizons[partition].held_by)})
+        causes = sorted({cause for partition in partitions if (cause := subject.horizons[partition].blocked_by)})
         yield f"{blocked:,}{_which(subject, partitions, _blocked)}: held back by {' and '.join(causes)}"
     if subject.snapshot.broker_config.get("log.cleaner.enable") == "false":
         yield "log.cleaner.enable is false on the brokers: the cleaner does not run"

@@ -156,7 +156,7 @@ def first_superseded_pair(subject: AuditedTopic, partition: int) -> SupersededPa
     """Return the superseded pair to judge: the remembered pair if it is still present, else the first pair."""
     remembered = [
         SupersededPair(record.offset, record.superseded_by, record.key)
-        for record in subject.past.standing
+        for record in subject.past.still_present
         if record.partition == partition and record.superseded_by is not None
     ]
     counts = subject.counts.get(partition)
@@ -171,13 +171,13 @@ def removed_by_cleaner(subject: AuditedTopic, partition: int) -> tuple[Remembere
     Only the cleaner removes single records. So the cleaner has run since the previous audit, at least up to these
     records.
     """
-    state, before, log = subject.past.look, subject.past.partition(partition), extent(subject, partition)
+    state, before, log = subject.past.state, subject.past.partition(partition), extent(subject, partition)
     if state is None or before is None or log is None or log.end < before.end:
         return ()
     return tuple(
         record
-        for record in state.witnesses
-        if record.partition == partition and record.offset >= log.start and record not in subject.past.standing
+        for record in state.remembered_records
+        if record.partition == partition and record.offset >= log.start and record not in subject.past.still_present
     )
 
 
