@@ -42,6 +42,7 @@ from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits(reads_records=True, needs_settings=True, needs_every_record=True)
+
 CHECK = "compaction-ratio"
 RELEVANT_SETTINGS = ("cleanup.policy", "min.cleanable.dirty.ratio", "min.compaction.lag.ms", "segment.ms")
 

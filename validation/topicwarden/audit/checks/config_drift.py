@@ -23,6 +23,7 @@ from topicwarden.model.verdict import Verdict
 from topicwarden.specs.configs import definition
 
 TRAITS = Traits()
+
 _SOURCES = {
     SET_ON_TOPIC: "set on the topic",
     "DYNAMIC_BROKER_CONFIG": "set dynamically on the broker",

@@ -36,6 +36,7 @@ from topicwarden.kafka.snapshot import PartitionExtent
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits()
+
 _MAX_GROUPS = 8
 _REMEDY = "start the group again, or delete it if it is not needed (`kafka-consumer-groups --delete`)"
 
@@ -70,7 +71,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     yield from _result_for_groups(
         Verdict.UNDECIDABLE,
         unassigned,
-        "unread and gone, by groups without a known member that reads them now",
+        "are unread and gone, for groups without a known member that reads them now",
         ("the log starts after the committed offsets of these groups",),
         _REMEDY,
     )
@@ -79,14 +80,14 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         _count_by_group(
             groups, subject, lambda partition, committed: committed - groups.ends.get(partition, committed)
         ),
-        "committed after the log end",
+        "are committed after the log end",
         ("the topic was truncated, or deleted and created again; auto.offset.reset decides where the groups continue",),
         "reset the groups' offsets",
     )
     yield from _result_for_groups(
         Verdict.SUSPECT,
         _count_by_group(groups, subject, lambda partition, committed: _expiring(subject, groups, partition, committed)),
-        "unread, which will be deleted soon",
+        "are unread and will be deleted soon",
         (
             f"retention.ms is {config.get('retention.ms', 'not known')}, retention.bytes "
             f"{config.get('retention.bytes', 'not known')}; at most a tenth of it is left",
@@ -98,7 +99,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         _count_by_group(
             groups, subject, lambda partition, committed: _missed_deletions(subject, groups, partition, committed)
         ),
-        "unread, which are older than delete.retention.ms: the groups may miss deletions among them",
+        "are unread and older than delete.retention.ms: the groups may miss deletions among them",
         (
             f"delete.retention.ms is {config.get('delete.retention.ms', 'not known')}: tombstones may be gone",
             "records of these partitions have been compacted away",

@@ -26,6 +26,7 @@ from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits()
+
 CHECK = "hung-transaction"
 SETTING = "transaction.max.timeout.ms"
 _DEFAULT_MS = 900_000

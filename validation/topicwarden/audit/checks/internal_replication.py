@@ -23,6 +23,7 @@ from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits(judges_internal_topics=True)
+
 _RECOMMENDED_REPLICAS = 3
 
 

@@ -25,6 +25,7 @@ from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits()
+
 _MAX_RATIO = 10
 _SEGMENT_BYTES = 100 << 20
 """Kafka's default of ``offsets.topic.segment.bytes``."""

@@ -14,7 +14,7 @@ that a consumer reading committed sees.
 | ``fnv1a``, ``sarama`` | ``abs(int32(fnv1a(key))) % n`` | Sarama's default, librdkafka's ``fnv1a_random`` |
 
 Example: ``1,226 of 1,500 keys are not where murmur2 puts them, one at offset 0 of partition 5``, because ``635 of them
-are where murmur2 puts them for no count up to 6`` and ``every key is where crc32 puts it``.
+do not fit murmur2 for any number of partitions up to 6`` and ``every key is where crc32 puts it``.
 
 Remedy: use the same partitioner in all producers of the topic; for librdkafka, ``partitioner=murmur2_random``. Joins
 are wrong until the topic is written again: keys do not move.
@@ -31,6 +31,7 @@ from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits(reads_records=True)
+
 _REMEDY = "use the same partitioner in all producers, and write the topic again: keys do not move"
 
 
@@ -63,9 +64,9 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         partitions=tuple(sorted(study.misplaced)),
         because=(
             (
-                f"{never:,} of them are where {name} puts them for no count up to {placement.partitions}"
+                f"{never:,} of them do not fit {name} for any number of partitions up to {placement.partitions}"
                 if never
-                else f"each is right for some smaller count than {placement.partitions}"
+                else f"each fits {name} for a smaller number of partitions than {placement.partitions}"
             ),
             conclusion_text(placement),
         ),

@@ -37,6 +37,7 @@ from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits(needs_settings=True)
+
 CHECK = "retention-size"
 RELEVANT_SETTINGS = ("cleanup.policy", "retention.bytes", "segment.bytes")
 _LARGEST_SEGMENT = 2**31 - 1

@@ -19,6 +19,7 @@ from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits(reads_records=True, judges_committed_records=True)
+
 _SETTING = "message.timestamp.type"
 _PATH = ("contents", "timestamps", "type")
 

@@ -29,6 +29,7 @@ from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits(reads_records=True, needs_previous_audit=True)
+
 CHECK = "tombstone-retention"
 RELEVANT_SETTINGS = ("cleanup.policy", "delete.retention.ms")
 
