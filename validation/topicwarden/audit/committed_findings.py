@@ -57,9 +57,10 @@ class ScanResult:
     reads: tuple[PartitionRead, ...]
     counts: Mapping[TopicPartition, PartitionCounts]
 
-    def last_stable(self, place: TopicPartition) -> int:
+    def last_stable(self, partition: TopicPartition) -> int:
         """Return the last stable offset of a partition."""
-        return self.snapshot.topics[place[0]].extents[place[1]].last_stable
+        topic, number = partition
+        return self.snapshot.topics[topic].extents[number].last_stable
 
     @property
     def stable_reads(self) -> list[PartitionRead]:
@@ -75,7 +76,7 @@ def count_committed(
     spark: SparkSession,
     connection: Connection,
     scan_result: ScanResult,
-    rules: Contracts,
+    contracts: Contracts,
     declared: DeclaredContents,
     *,
     rate: int | None = None,
@@ -99,13 +100,13 @@ def count_committed(
             ),
         )
         for live in scan_result.topics
-        if live.topic.name in rules.by_key
+        if live.topic.name in contracts.by_key
     ]
     placements = key_placements(spark, connection, keys, declared.root, declared.partition_functions)
     uncertain = _uncertain_partitions(scan_result, declared, placements)
     again = [read for read in stable if read.topic_partition in uncertain]
     now = scan_result.snapshot.taken_at
-    committed = committed_counts(spark, connection, again, counts, contracts=rules, now=now, rate=rate)
+    committed = committed_counts(spark, connection, again, counts, contracts=contracts, now=now, rate=rate)
     return {**counts, **committed}, placements
 
 

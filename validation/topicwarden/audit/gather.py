@@ -83,22 +83,24 @@ def gather(spark: SparkSession, request: AuditRequest, progress: Progress, histo
     reads, scan_started = request.bounds.apply(all_reads), time.monotonic()
     declarations = {declaration.topic.name: declaration for declaration in request.declarations}
     declared = DeclaredContents(declarations, request.root, request.registry, request.partition_functions)
-    rules = declared.contracts(readable, snapshot.taken_at)
+    contracts = declared.contracts(readable, snapshot.taken_at)
     try:
         still_present = remembered_records.still_present(spark, request.connection, _remembered_records(comparable))
         stored_parts = stored_part_names(history.store) if history.store else frozenset()
-        steps = plan_scan(all_reads, snapshot, rules, HistoryState(comparable, still_present, stored_parts))
+        steps = plan_scan(all_reads, snapshot, contracts, HistoryState(comparable, still_present, stored_parts))
         planned_reads = [step.read for step in steps] if request.since is ReadScope.LAST else reads
         with report_progress(spark, progress, sum(read.range.size for read in planned_reads)):
             tombstones = _known_tombstones(comparable)
-            outcome = _scan_since_last(spark, request, snapshot, steps, rules, tombstones=tombstones, history=history)
+            outcome = _scan_since_last(
+                spark, request, snapshot, steps, contracts, tombstones=tombstones, history=history
+            )
             if outcome is None:
                 counts = scan(
                     spark,
                     request.connection,
                     reads,
                     snapshot.taken_at,
-                    rules,
+                    contracts,
                     deleted_keys=tombstones,
                     rate=request.bounds.rate,
                 )
@@ -121,7 +123,7 @@ def gather(spark: SparkSession, request: AuditRequest, progress: Progress, histo
         counts = {**outcome.counts, **settled_counts}
         scan_result = ScanResult(snapshot, tuple(readable), tuple(reads), counts)
         committed, placements = count_committed(
-            spark, request.connection, scan_result, rules, declared, rate=request.bounds.rate
+            spark, request.connection, scan_result, contracts, declared, rate=request.bounds.rate
         )
         new_tombstones = remembered_records.committed_tombstones(
             spark, request.connection, _new_tombstones(snapshot, counts, comparable)
@@ -161,7 +163,7 @@ def _scan_since_last(
     request: AuditRequest,
     snapshot: Snapshot,
     steps: list[ScanStep],
-    rules: Contracts,
+    contracts: Contracts,
     *,
     tombstones: list[DeletedKey],
     history: AuditHistory,
@@ -180,7 +182,7 @@ def _scan_since_last(
         request.connection,
         steps,
         snapshot,
-        rules,
+        contracts,
         deleted_keys=tombstones,
         store=history.store,
         rate=request.bounds.rate,
@@ -226,7 +228,7 @@ def _new_tombstones(
         for (name, partition), partition_counts in counts.items()
         if partition_counts.deleted and snapshot.topics[name].topic.compacted
     }
-    return dict([(place, tombstones) for place, tombstones in found.items() if tombstones][:MOST_PARTITIONS])
+    return dict([(partition, tombstones) for partition, tombstones in found.items() if tombstones][:MOST_PARTITIONS])
 
 
 def _root_cause(error: Exception) -> str:

@@ -21,7 +21,7 @@ def reasons(subject: AuditedTopic, partitions: list[int]) -> Iterable[str]:
     if not_rolled := sum(c.superseded - c.superseded_rolled for c in counts.values()):
         yield (
             f"{not_rolled:,}{_which(subject, partitions, _not_rolled)}: the segment of the superseding record may "
-            "not have rolled; it rolls only on an append more than "
+            "not have rolled yet; it rolls only on an append more than "
             f"{roll_time(subject.live.topic):,} ms after its first record, and an idle partition never rolls"
         )
     if blocked := sum(c.superseded_rolled - c.superseded_cleanable for c in counts.values()):
