@@ -119,7 +119,7 @@ def test_no_fail_rests_on_records_that_may_all_be_aborted(bounded: AuditReport) 
 def test_the_partitioner_is_told_from_committed_keys(report: AuditReport) -> None:
     assert finding(report, PLACED, "key-partition").verdict is Verdict.PASS
     told = finding(report, PLACED, "key-in-several-partitions")
-    assert (told.verdict, told.message) == (Verdict.PASS, "every key lies where murmur2 puts it")
+    assert (told.verdict, told.message) == (Verdict.PASS, "every key is where murmur2 puts it")
     assert (told.evidence["keys"], told.evidence["score_murmur2"]) == (PLACED_KEYS, 1.0)
 
 
