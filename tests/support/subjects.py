@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from topicwarden.audit.collect.horizon import Horizon
-from topicwarden.audit.collect.internal_topics import recognised
+from topicwarden.audit.collect.internal_topics import recognise_internal_topics
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.consumer_groups import ConsumerGroup
@@ -25,7 +25,7 @@ HORIZON = Horizon(
     start=0,
     rolled=0,
     cleanable=0,
-    held_by=None,
+    blocked_by=None,
     overdue=0,
     unexpired=None,
     expired_time=None,
@@ -73,7 +73,7 @@ def internal(
     of = subject(live={**compact, **(settings or {})}, replicas=PartitionReplicas(0, replicas[0], replicas, replicas))
     assert of.live
     topic = replace(of.live.topic, name=name, replication_factor=len(replicas))
-    role = recognised([name], groups, {}).get(name)
+    role = recognise_internal_topics([name], groups, {}).get(name)
     return replace(of, declared=None, live=replace(of.live, topic=topic), internal=role)
 
 

@@ -82,10 +82,10 @@ class Meanwhile(ReadLimits):
 
     servers: tuple[str, ...] = ()
 
-    def applied(self, parts: Iterable[PartitionRead]) -> list[PartitionRead]:
+    def apply(self, parts: Iterable[PartitionRead]) -> list[PartitionRead]:
         with connected(self.servers) as admin:
             admin.delete_records({TopicPartition(TOPIC, 0): 1_234, TopicPartition(TOPIC, 1): 7})
-        return super().applied(parts)
+        return super().apply(parts)
 
 
 def test_what_retention_takes_while_it_reads_is_accounted_for_to_the_offset(

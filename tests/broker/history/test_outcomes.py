@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from tests.support import reports
 from topicwarden.audit.history.audit_history import AuditHistory
-from topicwarden.audit.history.outcomes import MOST, trend, worst_verdicts
+from topicwarden.audit.history.outcomes import MOST_AUDITS, trend, worst_verdicts
 from topicwarden.audit.history.store import VERSION
 from topicwarden.model.finding import AuditReport, Finding, PastAudit
 from topicwarden.model.verdict import Verdict
@@ -61,8 +61,8 @@ def test_two_audits_at_once_are_both_told_of(spark: SparkSession, history: str) 
 
 
 def test_few_files_are_kept_and_bounded(spark: SparkSession, history: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MOST > 5
-    monkeypatch.setattr("topicwarden.audit.history.outcomes.MOST", 3)
+    assert MOST_AUDITS > 5
+    monkeypatch.setattr("topicwarden.audit.history.outcomes.MOST_AUDITS", 3)
     past = [trend(spark, AuditHistory(spark, history), ended(at, Verdict.PASS), ()) for at in range(1, 7)][-1]
     assert [each.started for each in past] == [3, 4, 5]
     assert len(list(Path(history).glob("v3/outcomes/*/*/_complete"))) == 3

@@ -57,7 +57,7 @@ def found(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Found:
 
 def test_disks_of_their_own_are_refused_and_nothing_is_marked_complete(found: Found) -> None:
     own = found.answers[OWN]
-    assert "do not write to the disk that this process reads" in own["refused"]
+    assert "do not write to the disk that the driver reads" in own["refused"]
     assert "--history none" in own["refused"]
     (note,) = own["notes"]
     assert "cannot be written: 1 rows were written to" in note
@@ -95,7 +95,7 @@ def test_a_part_that_cannot_be_read_back_is_not_complete(project: Project, tmp_p
 def test_an_audit_refuses_before_it_scans(
     project: Project, servers: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(HistoryStore, "shared", lambda _: False)
+    monkeypatch.setattr(HistoryStore, "is_shared", lambda _: False)
     monkeypatch.setattr(run, "gather", lambda *_: pytest.fail("it was scanned"))
     with (
         auditing(project, "dev", options=AuditOptions(str(tmp_path / "history"))) as look,

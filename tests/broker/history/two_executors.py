@@ -27,12 +27,12 @@ def remembered(spark: SparkSession, address: str) -> dict[str, Any]:
         found["refused"] = ""
     except Refusal as refusal:
         found["refused"] = str(refusal)
-    history.remember([look()], NOW)
+    history.save([look()], NOW)
     found["notes"] = history.notes
-    found["looks"] = list(AuditHistory(spark, address).looks("c"))
+    found["looks"] = list(AuditHistory(spark, address).last_states("c"))
     try:
         rows = spark.range(0, 1_000, 1, 4).withColumn("keyed", F.col("id") % 3 == 0)
-        HistoryStore(spark, address).write(FOLDER, "0000000000001-a", rows, apart_by="keyed")
+        HistoryStore(spark, address).write(FOLDER, "0000000000001-a", rows, partition_by="keyed")
         found["keys"] = ""
     except Unreadable as error:
         found["keys"] = str(error)

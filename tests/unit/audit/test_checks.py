@@ -131,7 +131,7 @@ def test_the_dirty_ratio_counts_bytes_and_not_records() -> None:
 
 def test_an_open_transaction_holds_duplicates_back_lawfully() -> None:
     counts = replace(REPEATED, superseded_rolled=10, superseded_cleanable=0, cleanable=1)
-    horizon = replace(HORIZON, rolled=11, cleanable=1, held_by="an open transaction")
+    horizon = replace(HORIZON, rolled=11, cleanable=1, blocked_by="an open transaction")
     (judgement,) = judged("compaction-ratio", subject(counts, horizon, live=COMPACT, pairs=PAIRS))
     assert judgement.verdict is Verdict.PASS
     assert judgement.because == ("10 (offsets 0-9): held back by an open transaction",)
@@ -191,10 +191,13 @@ def test_records_of_another_type_of_timestamp_are_lawful_before_a_change_of_conf
     stamped = {"CreateTime": TimestampTypeCount(5, 4), "LogAppendTime": TimestampTypeCount(5, 9)}
     create, append = ({"message.timestamp.type": name} for name in stamped)
     assert (
-        judged("timestamp-type", subject(PartitionCounts(records=10, stamped=stamped), live=append, contents=contents))
+        judged(
+            "timestamp-type",
+            subject(PartitionCounts(records=10, timestamp_types=stamped), live=append, contents=contents),
+        )
         == []
     )
-    old = PartitionCounts(records=5, stamped={"CreateTime": TimestampTypeCount(5, 4)})
+    old = PartitionCounts(records=5, timestamp_types={"CreateTime": TimestampTypeCount(5, 4)})
     assert judged("timestamp-type", subject(old, live=append, contents=contents)) == []
     assert verdicts(judged("timestamp-type", subject(old, live=create, contents=contents))) == [Verdict.FAIL]
 

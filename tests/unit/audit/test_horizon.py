@@ -86,20 +86,20 @@ def test_compaction_lag_shortens_the_roll_of_a_compacted_topic_only() -> None:
 def test_an_open_transaction_holds_back_the_cleaner(stable: int, cleanable: int, by: str | None) -> None:
     log = Log(NOW - 9_000, NOW - 8_000, NOW - 7_000, NOW)
     found = horizon(log, stable, cleanup_policy="compact")
-    assert (found.cleanable, found.held_by) == (cleanable, by)
+    assert (found.cleanable, found.blocked_by) == (cleanable, by)
 
 
 def test_an_open_transaction_holds_back_the_segment_that_it_begins_in() -> None:
     """Found on a broker: the last stable offset was 38, and the cleaner went up to 28, where that segment began."""
     log = Log(NOW - 90_000, NOW - 9_000, NOW - 8_000, NOW - 7_000, NOW)
     found = horizon(log, 3, cleanup_policy="compact", segment_ms="5000")
-    assert (found.rolled, found.cleanable, found.held_by) == (4, 1, "an open transaction")
+    assert (found.rolled, found.cleanable, found.blocked_by) == (4, 1, "an open transaction")
 
 
 def test_min_compaction_lag_holds_back_the_cleaner() -> None:
     log = Log(NOW - 90_000, NOW - 30_000, NOW)
     found = horizon(log, cleanup_policy="compact", min_compaction_lag_ms="60000")
-    assert (found.rolled, found.cleanable, found.held_by) == (2, 1, "min.compaction.lag.ms")
+    assert (found.rolled, found.cleanable, found.blocked_by) == (2, 1, "min.compaction.lag.ms")
 
 
 def test_overdue_needs_both_the_roll_and_the_brokers_look() -> None:

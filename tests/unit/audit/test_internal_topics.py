@@ -10,9 +10,9 @@ from tests.support.subjects import HORIZON, internal, subject, with_brokers
 from tests.unit.audit.test_repeated_audits import DEAD, DIRTY, Log, seen_empty
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.cluster_context import GroupFollowing
-from topicwarden.audit.collect.internal_topics import KAFKAS, InternalRole, recognised
+from topicwarden.audit.collect.internal_topics import KAFKA_TOPICS, InternalRole, recognise_internal_topics
 from topicwarden.audit.judge import judge
-from topicwarden.audit.scan.internal_limits import MOST_BYTES, MOST_OFFSETS, heads
+from topicwarden.audit.scan.internal_limits import MOST_BYTES, MOST_OFFSETS, limit_internal_topics
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.partition_reads import PartitionRead
 from topicwarden.audit.subject import AuditedTopic, CheckResult, ReadRecords
@@ -104,17 +104,17 @@ def test_a_committed_offset_of_a_topic_that_the_member_no_longer_reads_is_undeci
         ("shop-KTABLE-FK-JOIN-subscription-response-topic", [], InternalRole.REPARTITION, True),
         ("shop-v2-store-changelog", [], InternalRole.CHANGELOG, True),
         ("shopping-store-changelog", [], InternalRole.CHANGELOG, False),
-        *((name, [], role, True) for name, role in KAFKAS.items()),
+        *((name, [], role, True) for name, role in KAFKA_TOPICS.items()),
     ],
 )
 def test_recognition(name: str, keys: list[bytes], role: InternalRole | None, certain: bool) -> None:
     applications = [ConsumerGroup("shop", "Empty", 0, streams=True), ConsumerGroup("shopping", "Empty", 0)]
-    found = recognised([name], applications, {name: keys} if keys else {}).get(name)
+    found = recognise_internal_topics([name], applications, {name: keys} if keys else {}).get(name)
     assert (found and found.role, bool(found and found.certain)) == (role, certain)
 
 
 def test_every_topic_that_kafka_keeps_for_itself_has_a_role_but_the_one_that_no_broker_serves() -> None:
-    assert set(KAFKAS) == INTERNAL_TOPICS - {"__cluster_metadata"}
+    assert set(KAFKA_TOPICS) == INTERNAL_TOPICS - {"__cluster_metadata"}
 
 
 @pytest.mark.parametrize(
@@ -126,12 +126,12 @@ def test_of_an_endless_log_the_head_is_read_and_the_borders_lie_within(size: int
     assert of
     whole = PartitionRead(OffsetRange(0, GROUPS, 0, 7, 7 + 10**10), True, horizon)
     live = replace(of, extents={0: PartitionExtent(7, 7 + 10**10, 7 + 10**10, None, None, size)})
-    (head,) = heads([whole], {GROUPS: live})
+    (head,) = limit_internal_topics([whole], {GROUPS: live})
     assert head.range.end == 7 + offsets
     if head != whole:
         assert (head.horizon.rolled, head.horizon.cleanable, head.horizon.lagging) == (7 + offsets, 7 + offsets, 5)
     other = replace(live, topic=replace(live.topic, name="orders"))
-    assert heads([whole], {GROUPS: other}) == [whole]
+    assert limit_internal_topics([whole], {GROUPS: other}) == [whole]
 
 
 @pytest.mark.parametrize(

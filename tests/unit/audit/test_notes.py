@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.subjects import NOW, subject
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.scan.reader_notes import faults_of, last_gap_of
+from topicwarden.audit.scan.reader_notes import last_gap, merge_faults
 from topicwarden.model.topic import Contents
 from topicwarden.model.verdict import Verdict
 
@@ -32,7 +32,7 @@ def note(start: int, lowest: int, highest: int, late: tuple[int, ...] = (), **mo
 
 def message(*notes: str) -> str:
     contents = Contents(timestamp_max_late_ms=MAX_LATE)
-    counts = PartitionCounts(records=9, faults=faults_of(notes, MAX_LATE))
+    counts = PartitionCounts(records=9, faults=merge_faults(notes, MAX_LATE))
     (judgement,) = CHECKS["timestamp-late"].judge(subject(counts, contents=contents))
     assert judgement.verdict is Verdict.FAIL
     return judgement.message.partition(" stamped")[0]
@@ -48,11 +48,11 @@ def test_what_is_late_for_an_earlier_range_makes_the_number_a_lower_bound() -> N
 
 
 def test_a_gap_in_any_range_is_a_gap() -> None:
-    assert last_gap_of([note(0, 0, 0), note(100, 0, 0)]) is None
-    assert last_gap_of([note(0, 0, 0, last_gap=7), note(100, 0, 0)]) == 7
+    assert last_gap([note(0, 0, 0), note(100, 0, 0)]) is None
+    assert last_gap([note(0, 0, 0, last_gap=7), note(100, 0, 0)]) == 7
 
 
 def test_a_note_that_does_not_tell_of_gaps_may_have_some() -> None:
     told = json.loads(note(100, 0, 0))
     del told["last_gap"]
-    assert last_gap_of([json.dumps(told)]) == 100
+    assert last_gap([json.dumps(told)]) == 100

@@ -62,4 +62,6 @@ def test_an_expression_that_calls_java_is_not_run(tmp_path: Path) -> None:
 def test_a_module_that_cannot_be_imported_takes_only_its_own_judgement(tmp_path: Path, text: str, error: str) -> None:
     (tmp_path / "broken_partitioner.py").write_text(f"{text}\n", encoding="utf-8")
     message = _judged(tmp_path, Contents(partition_function="broken_partitioner:place"), "broken_partitioner:place")
-    assert message == f"the declared partitioner gave no answer: importing broken_partitioner ended with {error}"
+    assert (
+        message == f"the declared partitioner returned no result: the import of broken_partitioner failed with {error}"
+    )

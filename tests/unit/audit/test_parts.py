@@ -8,7 +8,7 @@ from topicwarden.audit.history.stored_partitions import MOST_PARTS, StoredPartit
 def grown(first: int, more: list[int]) -> StoredPartition:
     held = StoredPartition("id", 0, ("p",), (first,))
     for number, read in enumerate(more):
-        parts, records = held.then(f"p{number}", read)
+        parts, records = held.with_part(f"p{number}", read)
         held = StoredPartition("id", 0, parts, records)
     return held
 

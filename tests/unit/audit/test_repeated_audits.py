@@ -67,7 +67,7 @@ class Log:
         for offset, key in sorted(self.records.items()):
             at.setdefault(key, []).append(offset)
         pairs = tuple(SupersededPair(a, b, key) for key, held in at.items() for a, b in pairwise(held))
-        counts = replace(self.counts, deleted=self.deleted, risen=self.risen)
+        counts = replace(self.counts, deleted=self.deleted, resurrected=self.risen)
         of = subject(
             counts,
             self.horizon,
@@ -87,7 +87,8 @@ class Log:
             return PreviousAudit()
         if self.last.topic_id != self.topic_id:
             return PreviousAudit(recreated_from=self.last.topic_id)
-        return PreviousAudit(self.last, standing=frozenset(one for one in self.last.witnesses if self._stands(one)))
+        found = frozenset(one for one in self.last.remembered_records if self._stands(one))
+        return PreviousAudit(self.last, still_present=found)
 
     def _stands(self, one: RememberedRecord) -> bool:
         offsets = [one.offset, *([] if one.superseded_by is None else [one.superseded_by])]

@@ -43,7 +43,7 @@ def half_dirty(more: int = 0) -> Log:
 
 def cleanable(border: int) -> Log:
     log = one_key()
-    log.horizon = replace(log.horizon, cleanable=border, held_by="an open transaction")
+    log.horizon = replace(log.horizon, cleanable=border, blocked_by="an open transaction")
     return log
 
 
@@ -101,23 +101,24 @@ def witnesses(*offsets: tuple[int, int | None], standing: int) -> AuditedTopic:
     before = Log({}, COMPACTED)
     before.look()
     assert before.last
-    past = PreviousAudit(replace(before.last, witnesses=held), standing=frozenset(held[:standing]))
+    past = PreviousAudit(replace(before.last, remembered_records=held), still_present=frozenset(held[:standing]))
     return replace(before.subject(), past=past)
 
 
 def gone_elsewhere() -> AuditedTopic:
     """A pair of partition 0 still stands, and a record of partition 1 is gone."""
     of = witnesses((0, 1), standing=1)
-    assert of.past.look
-    held = (*of.past.look.witnesses, RememberedRecord(1, 6, 5, 7))
-    return replace(of, past=replace(of.past, look=replace(of.past.look, witnesses=held)))
+    assert of.past.state
+    held = (*of.past.state.remembered_records, RememberedRecord(1, 6, 5, 7))
+    return replace(of, past=replace(of.past, state=replace(of.past.state, remembered_records=held)))
 
 
 def standing_elsewhere() -> AuditedTopic:
     """The first pair of partition 0 is at offset 50; a pair of partition 1 and a tombstone still stand before it."""
     of = replace(one_key(), records={50: 5, 51: 5}).subject()
     return replace(
-        of, past=replace(of.past, standing=frozenset({RememberedRecord(1, 0, 5, 1), RememberedRecord(0, 3, 9, None)}))
+        of,
+        past=replace(of.past, still_present=frozenset({RememberedRecord(1, 0, 5, 1), RememberedRecord(0, 3, 9, None)})),
     )
 
 
@@ -153,12 +154,12 @@ def tombstone(
 def another_tombstone() -> AuditedTopic:
     """The one at offset 3 is gone; one at offset 20 stands, of which nothing else is remembered."""
     of = tombstone()
-    return replace(of, past=replace(of.past, standing=frozenset({RememberedRecord(0, 20, 8, None)})))
+    return replace(of, past=replace(of.past, still_present=frozenset({RememberedRecord(0, 20, 8, None)})))
 
 
 def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = COMPACT) -> AuditedTopic:
     """A key whose last record is at ``offset``; the last audit saw key 5 deleted at offset 50 of ``partition``."""
-    of = subject(PartitionCounts(records=1, risen=((key, offset),)), live=live)
+    of = subject(PartitionCounts(records=1, resurrected=((key, offset),)), live=live)
     return replace(of, past=PreviousAudit(look(of, {}, [KnownTombstone(partition, 50, 5)], {})))
 
 

@@ -27,7 +27,13 @@ def placed(
     """Nine keys, of which ``wrong`` lie where the declared partitioner does not put them, ``never`` for any count."""
     misplaced = {} if wrong is None else {2: MisplacedKey(wrong, never, 7)}
     study = PlacementStudy(
-        keys=9, fits=(), several=several, several_at=(((0, 1), (1, 2)),), sample=(), misplaced=misplaced, failed=failed
+        keys=9,
+        fits=(),
+        scattered_keys=several,
+        scattered_examples=(((0, 1), (1, 2)),),
+        sample=(),
+        misplaced=misplaced,
+        failed=failed,
     )
     return KeyPlacement(kind, partitions, 9, dict.fromkeys(algorithms, 0.5), algorithms, (4, partitions), study)
 
@@ -68,7 +74,8 @@ def stamped(create: int | None, append: int | None, in_force: str | None = "Crea
     """A topic declared ``LogAppendTime``, and the last offsets with each type of timestamp."""
     offsets = {"CreateTime": create, "LogAppendTime": append}
     counts = PartitionCounts(
-        records=9, stamped={name: TimestampTypeCount(4, last) for name, last in offsets.items() if last is not None}
+        records=9,
+        timestamp_types={name: TimestampTypeCount(4, last) for name, last in offsets.items() if last is not None},
     )
     live = {} if in_force is None else {"message.timestamp.type": in_force}
     return subject(counts, live=live, contents=Contents(timestamp_type="LogAppendTime"))

@@ -47,8 +47,8 @@ def on_brokers(*replicas: tuple[int, ...], expected: int = 3) -> AuditedTopic:
 
 def unseen(of: AuditedTopic) -> AuditedTopic:
     """The same topic, of which the last audit saw no partition."""
-    assert of.past.look
-    return replace(of, past=replace(of.past, look=replace(of.past.look, partitions=())))
+    assert of.past.state
+    return replace(of, past=replace(of.past, state=replace(of.past.state, partitions=())))
 
 
 HOUR = ({"log.retention.hours": "1"}, {"log.retention.hours": "1"}, {"log.retention.ms": "3600000"})

@@ -10,7 +10,7 @@ import pytest
 
 from topicwarden.audit.keys.key_placement import KeyPlacement, PlacementKind, PlacementStudy, SampledKey, conclude
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, BY_NAME
+from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, ALGORITHMS_BY_NAME
 
 KEYS = [f"key-{number}".encode() for number in range(600)]
 TODAY = 6
@@ -33,7 +33,7 @@ def concluded(place: Callable[[int, dict[str, int]], int], several: int = 0, key
     sample = [(number, hashes(key)) for number, key in enumerate(KEYS[:keys])]
     lying = [SampledKey(place(number, held), number, number, held) for number, held in sample]
     fits = [
-        sum(algorithm.of(key.hashes[algorithm.hash_column], TODAY) == key.partition for key in lying)
+        sum(algorithm.partition_for(key.hashes[algorithm.hash_column], TODAY) == key.partition for key in lying)
         for algorithm in ALGORITHMS
     ]
     return conclude(
@@ -44,14 +44,14 @@ def concluded(place: Callable[[int, dict[str, int]], int], several: int = 0, key
 
 
 def test_the_vector_of_the_documentation() -> None:
-    assert BY_NAME["crc32"].of(zlib.crc32(b"100:48069"), 12) == 6
-    assert BY_NAME["fnv1a"].of(fnv1a(b"100:48069"), 12) == 3
+    assert ALGORITHMS_BY_NAME["crc32"].partition_for(zlib.crc32(b"100:48069"), 12) == 6
+    assert ALGORITHMS_BY_NAME["fnv1a"].partition_for(fnv1a(b"100:48069"), 12) == 3
 
 
-@pytest.mark.parametrize("name", list(BY_NAME))
+@pytest.mark.parametrize("name", list(ALGORITHMS_BY_NAME))
 def test_one_algorithm_is_known_by_a_score_of_one(name: str) -> None:
-    one = BY_NAME[name]
-    told = concluded(lambda _, held: one.of(held[one.hash_column], TODAY))
+    one = ALGORITHMS_BY_NAME[name]
+    told = concluded(lambda _, held: one.partition_for(held[one.hash_column], TODAY))
     assert (told.kind, told.algorithms) == (PlacementKind.ONE, (name,))
     assert all(share < 0.9 for other, share in told.scores.items() if other != name)
 
@@ -59,7 +59,7 @@ def test_one_algorithm_is_known_by_a_score_of_one(name: str) -> None:
 @pytest.mark.parametrize("counts", [(4, 6), (2, 6), (2, 4, 6), (5, 6), (3, 6)])
 def test_partitions_that_were_added_are_told_in_their_order(counts: tuple[int, ...]) -> None:
     told = concluded(lambda number, held: held["crc32"] % counts[number * len(counts) // len(KEYS)])
-    assert (told.kind, told.algorithms, told.counts) == (PlacementKind.GROWN, ("crc32",), counts)
+    assert (told.kind, told.algorithms, told.partition_counts) == (PlacementKind.GROWN, ("crc32",), counts)
 
 
 def test_partitions_never_become_fewer() -> None:

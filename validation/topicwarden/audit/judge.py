@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from topicwarden.audit.checks import CHECKS
-from topicwarden.audit.collect.internal_topics import may_be_connects
+from topicwarden.audit.collect.internal_topics import fits_connect_name
 from topicwarden.audit.compare_audits import Judged
 from topicwarden.audit.subject import AuditedTopic, CheckResult
 from topicwarden.model.finding import Finding, FindingLocation
@@ -37,13 +37,13 @@ def _hidden(subject: AuditedTopic) -> frozenset[str]:
     return frozenset(
         check_id
         for check_id, check in CHECKS.items()
-        if check.TRAITS.needs_settings or (check.TRAITS.needs_previous_audit and subject.past.look)
+        if check.TRAITS.needs_settings or (check.TRAITS.needs_previous_audit and subject.past.state)
     )
 
 
 def _unrecognised(subject: AuditedTopic) -> frozenset[str]:
     """Return the checks of internal topics, if only records that may not be read tell whether the topic is one."""
-    if subject.live is None or subject.readable or subject.internal or not may_be_connects(subject.live.topic.name):
+    if subject.live is None or subject.readable or subject.internal or not fits_connect_name(subject.live.topic.name):
         return frozenset()
     return frozenset(check_id for check_id, check in CHECKS.items() if check.TRAITS.judges_internal_topics)
 

@@ -162,7 +162,7 @@ def _expiring(subject: AuditedTopic, following: GroupFollowing, number: int, at:
     log = subject.live.extents[number]
     if at < log.start or at >= log.end:
         return 0
-    border = following.expiring.get(number, at)
+    border = following.expiring_before.get(number, at)
     most = subject.number("retention.bytes")
     if "delete" in (subject.live.topic.cleanup_policies or ()) and most is not None and most >= 0:
         full = log.log_bytes is not None and log.log_bytes >= most
@@ -185,7 +185,7 @@ def _old(subject: AuditedTopic, following: GroupFollowing, number: int, at: int)
     """Return how many offsets from ``at`` on are older than ``delete.retention.ms``; 0 if the group has lost some."""
     assert subject.live
     log = subject.live.extents[number]
-    return 0 if at < log.start else min(following.forgotten.get(number, at), log.end) - at
+    return 0 if at < log.start else min(following.tombstones_removable_before.get(number, at), log.end) - at
 
 
 def _lost(group: ConsumerGroup, held: Counted, logs: Mapping[int, PartitionExtent]) -> CheckResult:

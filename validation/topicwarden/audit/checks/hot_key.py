@@ -78,4 +78,4 @@ def _spread(subject: AuditedTopic) -> bool:
     placement = subject.placement
     if placement is None or placement.partitions == 1 or placement.kind is PlacementKind.ONE:
         return False
-    return placement.study is None or placement.study.several > 0
+    return placement.study is None or placement.study.scattered_keys > 0

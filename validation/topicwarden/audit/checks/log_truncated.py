@@ -20,7 +20,7 @@ TRAITS = Traits()
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None and subject.past.look is not None
+    return subject.live is not None and subject.past.state is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:

@@ -30,11 +30,11 @@ RESTS_ON = ("cleanup.policy", "delete.retention.ms")
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.compacted and subject.past.look is not None
+    return subject.compacted and subject.past.state is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    for stone in sorted(subject.past.standing, key=lambda one: (one.partition, one.offset)):
+    for stone in sorted(subject.past.still_present, key=lambda one: (one.partition, one.offset)):
         if stone.superseded_by is None and same_leader(subject, stone.partition):
             yield from _judged(subject, stone)
 
@@ -42,7 +42,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
 def _judged(subject: AuditedTopic, stone: RememberedRecord) -> Iterable[CheckResult]:
     """From look to look: passed by the cleaner (T1), then ripe (where the log ended), then left by a cleaning."""
     partition, log, state = stone.partition, extent(subject, stone.partition), replicas(subject, stone.partition)
-    kept = subject.past.look.suspicion(CHECK, partition) if subject.past.look else None
+    kept = subject.past.state.open_finding(CHECK, partition) if subject.past.state else None
     if log is None or state is None or state.leader_epoch is None:
         return
     passed = {"offset": stone.offset, "epoch": state.leader_epoch}

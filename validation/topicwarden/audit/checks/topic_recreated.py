@@ -21,7 +21,7 @@ TRAITS = Traits()
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None and (subject.past.look is not None or subject.past.recreated_from is not None)
+    return subject.live is not None and (subject.past.state is not None or subject.past.recreated_from is not None)
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
