@@ -12,7 +12,7 @@ from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, Snapshot
 from topicwarden.plan.placement.replica_placement import ReplicaPlacement
 from topicwarden.plan.topic_change import TopicChange
 
-MOST_TAILS = 50
+MAX_TOPICS_READ = 50
 """Topics whose newest records are read for one plan."""
 
 FIRST = 0
@@ -27,7 +27,7 @@ class RequiredEvidence:
 
     times: frozenset[int] = frozenset()
     groups: bool = False
-    tail: bool = False
+    newest_records: bool = False
     batches: bool = False
     local: bool = False
 
@@ -35,7 +35,7 @@ class RequiredEvidence:
         return RequiredEvidence(
             self.times | other.times,
             self.groups or other.groups,
-            self.tail or other.tail,
+            self.newest_records or other.newest_records,
             self.batches or other.batches,
             self.local or other.local,
         )
@@ -59,7 +59,7 @@ class PlanEvidence:
     """Share groups of the cluster of which no broker told what they read, by name."""
     groups_complete: bool = True
     """Whether this user may see all consumer groups."""
-    tail: NewestRecords | None = None
+    newest_records: NewestRecords | None = None
     largest_batches: Mapping[int, int] = field(default_factory=dict)
     local_starts: Mapping[int, int] = field(default_factory=dict)
     """By partition: the first offset on the leader's own disk, where the brokers tell."""
@@ -88,7 +88,9 @@ def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, RequiredEvi
     local = [name for name in live if asked[name].local]
     tiers = cluster.local_starts([(name, partition) for name in local for partition in filled(live[name])])
     complete = snapshot.cluster_described and not any(group.hidden for group in groups)
-    tails = cluster.tails({name: live[name] for name in [name for name in live if asked[name].tail][:MOST_TAILS]})
+    newest_records = cluster.newest_records(
+        {name: live[name] for name in [name for name in live if asked[name].newest_records][:MAX_TOPICS_READ]}
+    )
     batches: dict[str, dict[int, int]] = {}
     sizes = cluster.largest_batches(snapshot, [name for name in live if asked[name].batches])
     for (name, partition), size in sizes.items():
@@ -100,7 +102,7 @@ def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, RequiredEvi
             groups=tuple(group for group in groups if name in group.topics) if asked[name].groups else (),
             share_groups=unknown if asked[name].groups else (),
             groups_complete=complete,
-            tail=tails.get(name),
+            newest_records=newest_records.get(name),
             largest_batches=batches.get(name, {}),
             local_starts={partition: at for (topic, partition), at in tiers.items() if topic == name},
         )

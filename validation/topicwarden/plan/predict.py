@@ -12,7 +12,7 @@ from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequences import CONSEQUENCES
 from topicwarden.plan.deployed_stack import DeployedStack
-from topicwarden.plan.placement.replica_placement import place, settled
+from topicwarden.plan.placement.replica_placement import place_replicas, with_replicas
 from topicwarden.plan.plan_evidence import PlanEvidence, gather, merged
 from topicwarden.plan.topic_change import TopicChange, changes
 from topicwarden.specs.resolve import Declaration
@@ -39,7 +39,7 @@ def predict(
         for change in found
     }
     evidence = gather(cluster, snapshot, {name: merged(needs.values()) for name, needs in needed.items()})
-    placement = place((change.declaration for change in found if change.declaration), snapshot)
+    placement = place_replicas((change.declaration for change in found if change.declaration), snapshot)
     created = tuple(change.name for change in found if change.action is Action.CREATE)
     return tuple(
         _plan(change, needed[change.name], replace(evidence[change.name], placement=placement, created=created))
@@ -57,11 +57,11 @@ def _without_reassignments(cluster: Cluster, snapshot: Snapshot, declarations: S
         return snapshot
     places = {(name, state.partition): state.replicas for name, state in _states(snapshot) if name in factors}
     kept = {
-        place: tuple(broker for broker in places[place] if broker in max(after, before, key=len))
-        for place, (before, after) in cluster.reassigned().items()
-        if place in places
+        partition: tuple(broker for broker in places[partition] if broker in max(after, before, key=len))
+        for partition, (before, after) in cluster.reassigned().items()
+        if partition in places
     }
-    return settled(snapshot, kept)
+    return with_replicas(snapshot, kept)
 
 
 def _states(snapshot: Snapshot) -> Iterator[tuple[str, PartitionReplicas]]:

@@ -46,8 +46,8 @@ def surroundings(cluster: Cluster, snapshot: Snapshot, topics: Mapping[str, Live
     The groups are asked for after the snapshot, so that what is committed is no older than where the logs began.
     """
     groups = cluster.groups(snapshot.topics)  # of all: an application tells by its group which changelogs are its own
-    tails = cluster.tails(held) if (held := candidates(topics)) else {}
-    internal = recognised(topics, groups, {name: tail.keys for name, tail in tails.items()})
+    newest_records = cluster.newest_records(held) if (held := candidates(topics)) else {}
+    internal = recognised(topics, groups, {name: newest.keys for name, newest in newest_records.items()})
     return ClusterContext(internal, _following(cluster, snapshot, topics, groups), cluster.unreadable(snapshot, topics))
 
 

@@ -30,7 +30,7 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.live is None or change.before is None or change.after is None or not change.after.compacted:
         return None
     if _becomes(change) or _earlier(change):
-        return RequiredEvidence(tail=True)
+        return RequiredEvidence(newest_records=True)
     return RequiredEvidence() if any(changed(change, name) for name in _MEANING) else None
 
 
@@ -50,18 +50,18 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
 
 
 def _removed(change: TopicChange, evidence: PlanEvidence, earlier: list[str]) -> Consequence:
-    live, tail = change.live, evidence.tail
+    live, newest = change.live, evidence.newest_records
     assert live and change.before and change.after
     total, hidden = records_of(live), unseen_partitions(live)
-    most = total - tail.kept if tail else total
+    most = total - newest.retained if newest else total
     loses = bool(most or hidden)
     names = ["cleanup.policy"] if _becomes(change) else earlier
     because = list(unseen(live))
-    if tail and tail.keyless and _becomes(change):
-        exact = "" if tail.whole else f" of the newest {tail.records:,}"
+    if newest and newest.keyless and _becomes(change):
+        exact = "" if newest.complete else f" of the newest {newest.records:,}"
         because.append(
-            f"{count(tail.keyless, 'record')}{exact} without a key: the first cleaning drops them, and producers that "
-            "send such are refused from now on"
+            f"{count(newest.keyless, 'record')}{exact} without a key: the first cleaning drops them, and producers "
+            "that send such are refused from now on"
         )
     elif _becomes(change):
         because.append("records without a key are dropped by the first cleaning, and refused from now on")
@@ -71,13 +71,13 @@ def _removed(change: TopicChange, evidence: PlanEvidence, earlier: list[str]) ->
         weight=weight_of(change, Allowance.COMPACT) if loses else Severity.NOTE,
         message=f"{_what(change, names)}: the log cleaner removes {at_most(most, 'record')} of {total:,}",
         because=because,
-        measured=_measured(tail.records if tail else None, bool(tail and tail.whole)),
+        measured=_measured(newest.records if newest else None, bool(newest and newest.complete)),
         remedy=remedy_of(change, Allowance.COMPACT, "leave the setting as it is") if loses else "",
         evidence={
             "records": most,
             "records in all": total,
-            "keyless": tail.keyless if tail else None,
-            "records_read": tail.records if tail else None,
+            "keyless": newest.keyless if newest else None,
+            "records_read": newest.records if newest else None,
             "partitions not seen": len(hidden),
         },
         place=change.at("config", names[0]),

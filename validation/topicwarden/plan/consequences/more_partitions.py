@@ -21,7 +21,7 @@ _DEFAULT = "murmur2"
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.live is None or change.after is None or change.after.partitions <= change.live.topic.partitions:
         return None
-    return RequiredEvidence(groups=True, tail=True)
+    return RequiredEvidence(groups=True, newest_records=True)
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
@@ -30,16 +30,16 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     contents = change.declaration.topic.contents
     declared = contents.partitioner
     own = contents.partition_expression or contents.partition_function
-    tail = evidence.tail
-    keys = sorted(tail.keys) if tail else []
-    if tail is not None and not keys and not contents.key_required:
+    newest = evidence.newest_records
+    keys = sorted(newest.keys) if newest else []
+    if newest is not None and not keys and not contents.key_required:
         yield Consequence(
             kind="more-partitions",
             weight=Severity.NOTE,
             message=f"from {before} to {after} partitions; no key moves, as "
-            + ("there is none" if tail.whole else f"none of the newest {count(tail.records, 'record')} has one"),
-            measured=_measured(tail.records, tail.whole) if tail.records else "the topic is empty",
-            evidence={"records_read": tail.records, "keys": 0},
+            + ("there is none" if newest.complete else f"none of the newest {count(newest.records, 'record')} has one"),
+            measured=_measured(newest.records, newest.complete) if newest.records else "the topic is empty",
+            evidence={"records_read": newest.records, "keys": 0},
             place=change.at("partitions"),
         )
         return
@@ -53,13 +53,13 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         + (declared or ("a partitioner of their own" if own else f"{_DEFAULT}, Java's, as the YAML declares none")),
         because=list(_broken(change, evidence)),
         measured=(
-            f"{moved:,} of {count(len(keys), 'distinct key')}; {_measured(tail.records, tail.whole)}"
-            if keys and tail and moved is not None
+            f"{moved:,} of {count(len(keys), 'distinct key')}; {_measured(newest.records, newest.complete)}"
+            if keys and newest and moved is not None
             else "arithmetic for evenly spread hashes: "
             + ("the declared partitioner is not run here" if own else "no key could be read")
         ),
         remedy="move to a new topic and let both be read for a while, where order by key or compaction counts",
-        evidence={"share": round(share, 4), "keys": len(keys) if tail else None, "moved": moved if tail else None},
+        evidence={"share": round(share, 4), "keys": len(keys) if newest else None, "moved": moved if newest else None},
         place=change.at("partitions"),
     )
 

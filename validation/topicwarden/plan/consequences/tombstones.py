@@ -23,17 +23,17 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
         return None
     if not lowered(SETTING, before.config.get(SETTING), after.config.get(SETTING)):
         return None
-    return RequiredEvidence(times=frozenset({_horizon(change, now)}), groups=True, tail=True)
+    return RequiredEvidence(times=frozenset({_horizon(change, now)}), groups=True, newest_records=True)
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
-    live, tail = change.live, evidence.tail
+    live, newest = change.live, evidence.newest_records
     assert live and change.before and change.after
     old = evidence.below(live, _horizon(change, evidence.now))
     going = {number: (extent.start, old[number]) for number, extent in filled(live).items()}
     behind = group_effects(evidence.groups, change.name, going)
     names = sorted({effect.group for effect in behind})
-    most = tail.tombstones if tail and tail.whole else records_of(live)
+    most = newest.tombstones if newest and newest.complete else records_of(live)
     hidden = unseen_partitions(live)
     loses = bool(most or hidden)
     yield Consequence(
@@ -52,7 +52,11 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             "a tombstone goes that long after the cleaning that first met it",
         ],
         measured="committed offsets against the offset that was written before the new time"
-        + ("; all records were read" if tail and tail.whole else "; not all records were read, any may be a tombstone"),
+        + (
+            "; all records were read"
+            if newest and newest.complete
+            else "; not all records were read, any may be a tombstone"
+        ),
         remedy=remedy_of(
             change,
             Allowance.COMPACT,
