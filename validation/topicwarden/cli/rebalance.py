@@ -13,7 +13,7 @@ from topicwarden.cli.declared_topics import declared
 from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.cli.interrupt import interruptible
 from topicwarden.deploy.refresh import refresh, stale
-from topicwarden.deploy.stack_state import exported
+from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.kafka.connection import Connection, connect_to
 from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_reassignment_session
 from topicwarden.kafka.throttle_admin import REPLICAS
@@ -72,7 +72,7 @@ def rebalance(stack: str, patterns: Sequence[str], wish: RebalanceOptions) -> in
 def _check_cluster(project: Project, stack: str, connection: Connection, movable: ReassignmentSession) -> None:
     """Refuse another cluster than the stack was deployed to; without Pulumi's state there is nothing to compare."""
     try:
-        deployed = exported(engine_of(project, stack))
+        deployed = read_stack_state(engine_of(project, stack))
     except Refusal:
         return
     if remark := check_cluster(stack, connection, deployed, movable.cluster.snapshot(deployed.topics)):
