@@ -1,4 +1,4 @@
-"""`pulumi preview --policy-pack policies`: the rules of policies/*.yaml on what is about to be deployed."""
+"""The policy pack of `pulumi preview --policy-pack policies`: checks the rules in policies/*.yaml before a deploy."""
 
 from pathlib import Path
 

@@ -152,7 +152,7 @@ def test_without_the_stack_nothing_is_written(shell: Made) -> None:
     (project.folder / "stacks" / "Pulumi.prod.yaml").write_text("config: {'topicwarden:cluster': sandbox}\n")
     done = project.topicwarden("import", "--stack", "prod")
     assert done.returncode == 2
-    assert "`pulumi stack init prod` makes one" in done.stderr
+    assert "`pulumi stack init prod` creates it" in done.stderr
     assert written(project) == {}
 
 

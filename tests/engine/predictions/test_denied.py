@@ -28,7 +28,7 @@ from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.cli.audit import AuditOptions, Look, auditing
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
-from topicwarden.kafka.retry import patiently
+from topicwarden.kafka.retry import retry_transient
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import Severity, TopicPlan
 from topicwarden.model.project import Project
@@ -154,7 +154,7 @@ def _fill(servers: list[str]) -> None:
                 writer.send("large.v1", "k", os.urandom(500_000))
         for group, topic, offset in (("reader", "read.v1", 2), ("slow", "expired.v1", 3)):
             committed = {TopicPartition(topic, 0): OffsetAndMetadata(offset, "", -1)}
-            patiently(partial(admin.alter_group_offsets, group, committed))
+            retry_transient(partial(admin.alter_group_offsets, group, committed))
         admin.delete_records({TopicPartition("read.v1", 0): 5})
 
 

@@ -22,7 +22,7 @@ from tests.engine.rebalance.conftest import BROKERS, Stack, until
 from tests.support.authorizer import AUTHORIZER, permit
 from tests.support.projects import Shell, project_of
 from topicwarden.kafka.throttle_admin import RATES, REPLICAS
-from topicwarden.rebalance.reassignment import AT_ONCE
+from topicwarden.rebalance.reassignment import MAX_CONCURRENT
 from topicwarden.sandbox.local_cluster import Sandbox
 
 Deploy = Callable[[str, int], Stack]
@@ -88,7 +88,7 @@ def test_many_partitions_move_some_at_a_time(stack_of: Deploy) -> None:
         most = max(most, len(stack.movable.reassignment.ongoing()))
     said, _ = moving.communicate()
     assert (moving.returncode, "moved: 130 partitions" in said) == (0, True), said
-    assert 0 < most <= AT_ONCE
+    assert 0 < most <= MAX_CONCURRENT
     assert stack.replicas() == {move.partition: move.after for move in foretold.moves}
     assert stack.clean()
 
@@ -150,7 +150,7 @@ def test_without_the_right_nothing_is_begun_and_nothing_stays(
             done = shell.topicwarden("rebalance", "--stack", "dev", "--yes", "--no-refresh")
             assert (done.returncode, done.stderr) == (
                 2,
-                "topicwarden: the cluster does not let this user move replicas: that takes Alter and Describe, and for "
+                "topicwarden: the cluster does not let this user move replicas: grant Alter and Describe, and for "
                 "the throttle AlterConfigs and DescribeConfigs, on the Cluster resource\n",
             )
             topic = ConfigResource(ConfigResourceType.TOPIC, "denied.v1", list(REPLICAS))

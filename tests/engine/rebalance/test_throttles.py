@@ -30,7 +30,7 @@ def set_by_hand(stack: Stack, kind: ConfigResourceType, name: str | int, **setti
 
 def test_what_a_killed_run_left_is_removed(stack_of: Deploy) -> None:
     stack = stack_of("left.v1", 1)
-    stack.movable.throttle.hold({"left.v1": [ReplicaCopy(0, (1,), (2,))]}, [1, 2], 1000)
+    stack.movable.throttle.apply({"left.v1": [ReplicaCopy(0, (1,), (2,))]}, [1, 2], 1000)
     assert stack.settings()[REPLICAS[0]] == f"0:1,{MARK}"
     done = stack.rebalance()
     assert done.returncode == 0, done.stderr

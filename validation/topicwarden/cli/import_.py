@@ -9,7 +9,7 @@ from pathlib import Path
 from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.deploy.adoption import adopt
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.deploy.stack_state import exported
+from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.importing.import_session import ImportSession, open_desk, say
 from topicwarden.importing.live_topics import declarable, untouched
 from topicwarden.kafka.cluster import Cluster, open_cluster
@@ -76,7 +76,7 @@ def _from_files(desk: ImportSession, sources: Sequence[Path], form: str | None, 
 def _from_cluster(desk: ImportSession, dry_run: bool, files_only: bool) -> int:
     engine = None if dry_run or files_only else engine_of(desk.project, desk.stack)
     # Asked before anything is written: without Pulumi, or without the stack, nothing is done by halves.
-    deployed = exported(engine) if engine else DeployedStack()
+    deployed = read_stack_state(engine) if engine else DeployedStack()
     connection = connect_to(desk.project, desk.stack)
     with open_cluster(connection) as cluster:
         before = cluster.snapshot()

@@ -21,7 +21,7 @@ from topicwarden.model.project import Project, find_project
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.engine_steps import with_unpredicted
 from topicwarden.plan.predict import predict
-from topicwarden.plan.standing_allowances import standing
+from topicwarden.plan.standing_allowances import active_allowances
 from topicwarden.report import terminal_output
 from topicwarden.report.plan import FORMATS, render, text
 
@@ -71,7 +71,7 @@ def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
         unchanged=len(names - {plan.topic for plan in plans}),
         unseen=list(snapshot.unseen),
         remarks=[remark] if remark else [],
-        allowances=list(standing(declarations, plans, snapshot.day)),
+        allowances=list(active_allowances(declarations, plans, snapshot.day)),
         engine=_without(echoes, previewed.engine),
     )
 

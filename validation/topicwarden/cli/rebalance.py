@@ -13,9 +13,9 @@ from topicwarden.cli.declared_topics import declared
 from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.cli.interrupt import interruptible
 from topicwarden.deploy.refresh import refresh, stale
-from topicwarden.deploy.stack_state import exported
+from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.kafka.connection import Connection, connect_to
-from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_for_moving
+from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_reassignment_session
 from topicwarden.kafka.throttle_admin import REPLICAS
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
@@ -23,7 +23,7 @@ from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.rebalance.reassignment import ReassignmentResult, ReassignmentRunner
 from topicwarden.rebalance.targets import targets
-from topicwarden.rebalance.throttling import Released, ReplicationThrottle, unlist
+from topicwarden.rebalance.throttling import Released, ReplicationThrottle, remove_lists_command
 from topicwarden.report.problems.digest import many
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.units import SIZE
@@ -56,7 +56,7 @@ def rebalance(stack: str, patterns: Sequence[str], wish: RebalanceOptions) -> in
         stale(engine, {})  # a stack that Pulumi does not know is refused before anything moves
     names = frozenset(held.topic.name for held in declarations)
     stop = Event()
-    with open_for_moving(connection) as movable:
+    with open_reassignment_session(connection) as movable:
         _check_cluster(project, stack, connection, movable)
         run = _Run(stack, movable, names, chosen, rate, stop)
         if wish.cancel:
@@ -72,7 +72,7 @@ def rebalance(stack: str, patterns: Sequence[str], wish: RebalanceOptions) -> in
 def _check_cluster(project: Project, stack: str, connection: Connection, movable: ReassignmentSession) -> None:
     """Refuse another cluster than the stack was deployed to; without Pulumi's state there is nothing to compare."""
     try:
-        deployed = exported(engine_of(project, stack))
+        deployed = read_stack_state(engine_of(project, stack))
     except Refusal:
         return
     if remark := check_cluster(stack, connection, deployed, movable.cluster.snapshot(deployed.topics)):
@@ -117,17 +117,17 @@ class _Run:
         if placed.moves and not wish.yes:
             _confirm(len(placed.moves))
         if not placed.moves and not under_way:
-            return max(self._say_released(self.brake.release(), left_behind=True), code)
+            return max(self._say_released(self.brake.remove(), left_behind=True), code)
         return max(self._carried_out(placed.moves, under_way), code)
 
     def take_back(self) -> int:
         with interruptible(self.stop), shown.watching(self.stop) as watch:
             mover = ReassignmentRunner(self.movable, self.names, self.brake, watch)
             found = [topic for topic, _ in mover.ongoing() if self._is_chosen(topic)]
-            outcome = mover.take_back(set(found))
+            outcome = mover.cancel(set(found))
         for (topic, partition), why in sorted(outcome.refused.items()):
             print(f"{topic}, partition {partition}: not taken back: {why}")
-        print(f"taken back: {many(len(found) - len(outcome.refused) - outcome.moving, 'partition')}")
+        print(f"taken back: {many(len(found) - len(outcome.refused) - outcome.in_progress, 'partition')}")
         return max(self._say_released(outcome.released, left_behind=True), 1 if outcome.refused else 0)
 
     def factors(self) -> Mapping[str, int]:
@@ -137,7 +137,7 @@ class _Run:
 
     def _carried_out(self, moves: Sequence[ReplicaMove], under_way: Sequence[ReplicaMove]) -> int:
         with interruptible(self.stop), shown.watching(self.stop) as watch:
-            outcome = ReassignmentRunner(self.movable, self.names, self.brake, watch).carry_out(moves, under_way)
+            outcome = ReassignmentRunner(self.movable, self.names, self.brake, watch).run(moves, under_way)
         for (topic, partition), why in sorted(outcome.refused.items()):
             print(f"{topic}, partition {partition}: not moved: {why}")
         if self.stop.is_set():
@@ -154,13 +154,13 @@ class _Run:
         return 1 if left.moves or outcome.refused else code
 
     def _stopped(self, outcome: ReassignmentResult) -> int:
-        if outcome.moving:
+        if outcome.in_progress:
             brake = "unthrottled" if self.rate is None else "throttled"
-            begun = f"{many(outcome.moving, 'partition')} move on, {brake}"
-            waiting = f"{many(outcome.waiting, 'partition')} not begun"
+            begun = f"{many(outcome.in_progress, 'partition')} move on, {brake}"
+            waiting = f"{many(outcome.not_started, 'partition')} not begun"
             print(f"stopped: {begun}; {waiting}; {self._again()}, or take back what moves with --cancel")
         else:
-            print(f"stopped: nothing moves; {many(outcome.waiting, 'partition')} not begun")
+            print(f"stopped: nothing moves; {many(outcome.not_started, 'partition')} not begun")
         return 1
 
     def _say_released(self, released: Released, left_behind: bool) -> int:
@@ -171,17 +171,17 @@ class _Run:
         for broker, rates in released.unused.items():
             shown_rates = ", ".join(f"{name}={value}" for name, value in rates.items())
             print(f"broker {broker}: removed a replication throttle that nothing used ({shown_rates})")
-        for broker, why in released.kept.items():
+        for broker, why in released.retained.items():
             print(f"broker {broker} may keep a replication throttle, as {why}: {self._again()} when that is over")
-        for broker, why in released.foreign.items():
+        for broker, why in released.used_by_others.items():
             print(f"broker {broker} keeps a replication throttle that is not ours, {why}")
-        for topic in released.foreign_lists:
+        for topic in released.lists_of_others:
             if not self._declares_throttle(topic):
                 print(
                     f"{topic} keeps a throttle list that topicwarden did not write: if nobody needs it, "
-                    f"remove it with `{unlist(topic)}`"
+                    f"remove it with `{remove_lists_command(topic)}`"
                 )
-        return 1 if released.kept else 0
+        return 1 if released.retained else 0
 
     def _declares_throttle(self, topic: str) -> bool:
         return any(held.topic.name == topic and held.topic.config.keys() & {*REPLICAS} for held in self.chosen)
