@@ -40,7 +40,7 @@ def survives(when: str, held: Durability) -> str:
 def times(milliseconds: int | None) -> str:
     if milliseconds is None or milliseconds < 0 or milliseconds == _ENDLESS:
         return "for ever"
-    return DURATION.spelled(milliseconds)
+    return DURATION.format(milliseconds)
 
 
 def spelled(setting: str, value: str | None) -> str:
@@ -60,7 +60,7 @@ def goes(names: Iterable[str], before: Topic, after: Topic) -> str:
 
 def size(number: int | None) -> str:
     """``1MiB`` where that is exact, else all the bytes."""
-    return "without limit" if number is None or number < 0 else f"{number:,} bytes ({SIZE.spelled(number)})"
+    return "without limit" if number is None or number < 0 else f"{number:,} bytes ({SIZE.format(number)})"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -52,7 +52,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     for name, expected in sorted(declared.config.items()):
         seen = live.topic.config.get(name)
         known = definition(name)
-        if seen is None or not (known.same(expected, seen) if known else expected == seen):
+        if seen is None or not (known.equivalent(expected, seen) if known else expected == seen):
             source = _SOURCES.get(live.sources.get(name, ""), "unknown to this broker")
             yield CheckResult(
                 Verdict.FAIL,
