@@ -134,7 +134,7 @@ def test_what_yaml_cannot_say_is_left_with_a_reason(shell: Made, sandbox: Sandbo
     project = shell()
     done = project.topicwarden("import", "moving.*")
     assert done.returncode == 1
-    assert "not imported: moving.topic: a throttle of a replica move is set on it" in done.stderr
+    assert "not imported: moving.topic: it has a replication throttle" in done.stderr
     assert written(project) == {}
 
 

@@ -16,7 +16,7 @@ from topicwarden.policies.check_specs import check as judge
 from topicwarden.report import terminal_output
 from topicwarden.report.problems import FORMATS, render, text
 from topicwarden.report.problems.digest import ProblemDigest, many
-from topicwarden.specs.stack_selection import stacks_of
+from topicwarden.specs.stack_selection import selected_stacks
 
 
 def check(
@@ -30,7 +30,7 @@ def check(
     if form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
     selection = select(paths)
-    stacks = stacks_of(selection.project, stack)
+    stacks = selected_stacks(selection.project, stack)
     if fix or diff:
         # Imported when asked for: most checks change nothing.
         from topicwarden.cli.fix import fix as mend  # noqa: PLC0415

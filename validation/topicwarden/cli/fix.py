@@ -14,7 +14,7 @@ from topicwarden.cli.path_selection import PathSelection
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.report import terminal_output
 from topicwarden.report.problems.digest import many
-from topicwarden.specs.fix import fixed
+from topicwarden.specs.fix import apply_fixes
 from topicwarden.specs.spec_files import read_files
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
@@ -29,7 +29,7 @@ def fix(selection: PathSelection, write: bool, to_stdout: bool) -> int:
     for spec in read_files(project.topics, project.root, selection.topics):
         if isinstance(spec, Problem) or not selection.names(spec.file):
             continue
-        after = fixed(spec.data, spec.defaults)
+        after = apply_fixes(spec.data, spec.defaults)
         if after == spec.data:
             continue
         changed += 1

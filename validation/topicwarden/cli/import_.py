@@ -10,8 +10,8 @@ from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.deploy.adoption import adopt
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.stack_state import read_stack_state
-from topicwarden.importing.import_session import ImportSession, open_desk, say
-from topicwarden.importing.live_topics import declarable, untouched
+from topicwarden.importing.import_session import ImportSession, echo, open_session
+from topicwarden.importing.live_topics import changed_topics, declarable_topics
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.snapshot import Snapshot
@@ -21,7 +21,7 @@ from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.report.problems.digest import many
 from topicwarden.specs.convert import FORMATS, SourceFile, read_all
-from topicwarden.specs.message_text import guess
+from topicwarden.specs.message_text import did_you_mean
 
 _HERE = "on the cluster"
 
@@ -41,11 +41,11 @@ def import_(
     speaks against what was.
     """
     if form is not None and form not in FORMATS:
-        raise Refusal(f"there is no format {form!r}{guess(form, FORMATS) or ': expected ' + ', '.join(FORMATS)}")
-    desk = open_desk(find_project(), stack, patterns)
+        raise Refusal(f"there is no format {form!r}{did_you_mean(form, FORMATS) or ': expected ' + ', '.join(FORMATS)}")
+    desk = open_session(find_project(), stack, patterns)
     if desk.errors:
         desk.show(desk.errors)
-        say(f"nothing was imported: {many(len(desk.errors), 'error')} in topics/ may hide what is declared")
+        echo(f"nothing was imported: {many(len(desk.errors), 'error')} in topics/ may hide what is declared")
         return 1
     return _from_files(desk, sources, form, dry_run) if sources else _from_cluster(desk, dry_run, files_only)
 
@@ -53,23 +53,23 @@ def import_(
 def _from_files(desk: ImportSession, sources: Sequence[Path], form: str | None, dry_run: bool) -> int:
     imported = read_all([_source(desk.project, path) for path in sources], form)
     topics = {one.topic.name: one.topic for one in imported.topics}
-    chosen = {name: topics[name] for name in desk.chosen(topics)}
-    draft = desk.drafted(chosen.values(), None, {one.topic.name: one.comments for one in imported.topics})
+    chosen = {name: topics[name] for name in desk.select(topics)}
+    draft = desk.draft_files(chosen.values(), None, {one.topic.name: one.comments for one in imported.topics})
     places = {one.topic.name: one.place for one in imported.topics}
     refused = [Problem(places[name], f"{name}: {why}", "value") for name, why in draft.refused.items()]
     for note in imported.notes:
-        say(str(note))
+        echo(str(note))
     if problems := sorted([*imported.problems, *refused]):
         desk.show(problems)
-        say(f"nothing was imported: {many(len(problems), 'error')}")
+        echo(f"nothing was imported: {many(len(problems), 'error')}")
         return 1
     desk.write(draft.files, dry_run)
     differing = desk.differences(chosen, "in the file")
     _skipped(len(chosen) - sum(file.topic is not None for file in draft.files), 0, {})
     desk.show(differing)
-    wrong = desk.judged(draft.files, dry_run)
+    wrong = desk.check_files(draft.files, dry_run)
     if not dry_run:
-        say(f"next: `topicwarden import --stack {desk.stack}` adopts those that are on the cluster exactly so")
+        echo(f"next: `topicwarden import --stack {desk.stack}` adopts those that are on the cluster exactly so")
     return 1 if wrong or differing else 0
 
 
@@ -81,11 +81,11 @@ def _from_cluster(desk: ImportSession, dry_run: bool, files_only: bool) -> int:
     with open_cluster(connection) as cluster:
         before = cluster.snapshot()
         if remark := check_cluster(desk.stack, connection, deployed, before):
-            say(remark)
-        live = declarable(before)
-        names = desk.chosen([*live.topics, *live.refused])
+            echo(remark)
+        live = declarable_topics(before)
+        names = desk.select([*live.topics, *live.refused])
         chosen = {name: live.topics[name] for name in names if name in live.topics}
-        draft = desk.drafted(chosen.values(), desk.stack)
+        draft = desk.draft_files(chosen.values(), desk.stack)
         desk.write(draft.files, dry_run)
         refused = {name: why for name, why in {**live.refused, **draft.refused}.items() if name in names}
         refused = {name: why for name, why in refused.items() if name not in desk.declared}
@@ -97,34 +97,34 @@ def _from_cluster(desk: ImportSession, dry_run: bool, files_only: bool) -> int:
         }
         differing = {name: found for name, one in unadopted.items() if (found := desk.differences({name: one}, _HERE))}
         desk.show([problem for found in differing.values() for problem in found])
-        wrong = desk.judged(draft.files, dry_run)
+        wrong = desk.check_files(draft.files, dry_run)
         if engine and unadopted.keys() - differing:
             _adopt(engine, cluster, before)
         elif engine:
-            say(f"nothing to adopt into stack {engine.stack}")
+            echo(f"nothing to adopt into stack {engine.stack}")
     return 1 if wrong or differing or refused else 0
 
 
 def _adopt(engine: PulumiEngine, cluster: Cluster, before: Snapshot) -> None:
     adoption = adopt(engine)
-    changed = untouched(before, cluster.snapshot(adoption.topics), adoption.topics)
+    changed = changed_topics(before, cluster.snapshot(adoption.topics), adoption.topics)
     if changed:
         raise Refusal(
             f"{', '.join(changed)} changed on the cluster while being adopted, which an adoption does not do: "
             "was someone else at work? compare with `topicwarden plan`"
         )
     many_topics = many(len(adoption.topics), "topic")
-    say(f"{many_topics} adopted into stack {engine.stack}; compared before and after, not one setting changed")
+    echo(f"{many_topics} adopted into stack {engine.stack}; compared before and after, not one setting changed")
     if adoption.pending:
-        say(f"{many(adoption.pending, 'other change')} pending, not touched: see `pulumi preview`")
+        echo(f"{many(adoption.pending, 'other change')} pending, not touched: see `pulumi preview`")
 
 
 def _skipped(declared: int, internal: int, refused: Mapping[str, str]) -> None:
     counted = [(declared, "declared already"), (internal, "internal")]
     if any(number for number, _ in counted):
-        say("skipped: " + ", ".join(f"{number:,} {what}" for number, what in counted if number))
+        echo("skipped: " + ", ".join(f"{number:,} {what}" for number, what in counted if number))
     for name, why in sorted(refused.items()):
-        say(f"not imported: {name}: {why}")
+        echo(f"not imported: {name}: {why}")
 
 
 def _source(project: Project, path: Path) -> SourceFile:

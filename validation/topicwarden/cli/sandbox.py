@@ -20,7 +20,7 @@ from topicwarden.sandbox.broker import BrokerCondition
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.sandbox_state import HOST
 from topicwarden.sandbox.sandbox_status import SandboxStatus
-from topicwarden.specs.stack_selection import stacks_of
+from topicwarden.specs.stack_selection import selected_stacks
 from topicwarden.toolchain import PASSPHRASES, environment, toolchain
 from topicwarden.toolchain import install as install_tools
 
@@ -81,7 +81,7 @@ def install() -> int:
 def env(stack: str | None) -> int:
     """As a shell reads it: ``eval "$(topicwarden sandbox env)"``; with ``stack``, for that stack alone."""
     project = find_project()
-    stacks = stacks_of(project, stack) if stack else project.stack_names()
+    stacks = selected_stacks(project, stack) if stack else project.stack_names()
     held = _sandbox_stacks(project)
     if set(held) & set(stacks) and not set(stacks) <= set(held) and not PASSPHRASES & os.environ.keys():
         _say(

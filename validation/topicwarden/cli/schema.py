@@ -31,9 +31,9 @@ def _topic() -> dict[str, Any]:
 def _policy() -> dict[str, Any]:
     from topicwarden.policies.policy_file import PolicyFile  # noqa: PLC0415
     from topicwarden.policies.rules import RULES, STACK_RULES  # noqa: PLC0415
-    from topicwarden.specs.editor_schema import for_editors  # noqa: PLC0415
+    from topicwarden.specs.editor_schema import editor_schema  # noqa: PLC0415
 
-    schema = for_editors(PolicyFile.model_json_schema(by_alias=True), "topicwarden policies")
+    schema = editor_schema(PolicyFile.model_json_schema(by_alias=True), "topicwarden policies")
     for name, rule in {**RULES, **STACK_RULES}.items():
         schema["$defs"]["RuleTable"]["properties"][name]["description"] = inspect.getdoc(rule)
     return schema

@@ -12,9 +12,9 @@ from topicwarden.report.declared_topics import list_json, list_text, topic_json,
 from topicwarden.report.problems.digest import many
 from topicwarden.specs.broker_settings import read_brokers
 from topicwarden.specs.load import load
-from topicwarden.specs.message_text import guess
+from topicwarden.specs.message_text import did_you_mean
 from topicwarden.specs.resolve import Declaration, resolve
-from topicwarden.specs.stack_selection import stacks_of
+from topicwarden.specs.stack_selection import selected_stacks
 
 FORMATS = ("text", "json")
 
@@ -24,7 +24,7 @@ def show(topic: str | None, stack: str | None, form: str = "text") -> int:
     if form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
     project = find_project()
-    stacks = stacks_of(project, stack)
+    stacks = selected_stacks(project, stack)
     if len(stacks) > 1:
         raise Refusal(f"a topic may differ by stack: say which with --stack, one of {', '.join(stacks)}")
     resolved = resolve(load(project.topics, project.root, project.stack_names()), stacks[0])
@@ -49,5 +49,5 @@ def show(topic: str | None, stack: str | None, form: str = "text") -> int:
 def _named(topic: str, stack: str, declarations: Sequence[Declaration], missing: str) -> Declaration:
     by_name = {held.topic.name: held for held in declarations}
     if topic not in by_name:
-        raise Refusal(f"no topic {topic!r} is declared for stack {stack}{guess(topic, by_name)}{missing}")
+        raise Refusal(f"no topic {topic!r} is declared for stack {stack}{did_you_mean(topic, by_name)}{missing}")
     return by_name[topic]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from topicwarden.specs.message_text import guess, quoted
+from topicwarden.specs.message_text import did_you_mean, quoted
 
 _PLACED: Final = re.compile(r"<input>:([0-9]+:[0-9]+): (?:Syntax error: )?([^\n]+?)(?: \[INVALID_ARGUMENT\])?(?:\n|$)")
 _CODE: Final = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
@@ -107,14 +107,14 @@ def _undeclared(name: str, variables: tuple[str, ...]) -> str:
     if first in _FUNCTIONS:
         return f"{first}() is called on a value; write x.{first}(…)"
     known = f"; expected {', '.join(variables)}, a function, or text in quotes"
-    return f"there is no {quoted(first)}{guess(first, (*variables, *_FUNCTIONS)) or known}"
+    return f"there is no {quoted(first)}{did_you_mean(first, (*variables, *_FUNCTIONS)) or known}"
 
 
 def _field(name: str, fields: tuple[str, ...]) -> str:
     longer = [each for each in fields if each.startswith(f"{name}.")]
     if longer:
         return f'; the name of a setting is one text: config["{longer[0]}"]'
-    return guess(name, fields)
+    return did_you_mean(name, fields)
 
 
 def _overload(name: str, types: str) -> str:

@@ -35,4 +35,4 @@ def said(topic: Topic, setting: str, brokers: BrokerSettings) -> str:
 def spelled(setting: str, value: int) -> str:
     """A number as people write it: ``7d``, ``1MiB``."""
     unit = unit_of(setting)
-    return unit.spelled(value) if unit else str(value)
+    return unit.format(value) if unit else str(value)

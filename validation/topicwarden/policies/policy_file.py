@@ -21,10 +21,10 @@ from topicwarden.policies.unmatched_patterns import PlacedPattern
 from topicwarden.policies.waivers import PlacedWaiver, Waiver, run_out
 from topicwarden.specs.broker_settings import read_brokers
 from topicwarden.specs.document_model import ContentsSection, Nullable
-from topicwarden.specs.message_text import guess, quoted
-from topicwarden.specs.problem_ids import KINDS
+from topicwarden.specs.message_text import did_you_mean, quoted
+from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.spec_files import SpecFile, read_files
-from topicwarden.specs.validation_errors import problems_of
+from topicwarden.specs.validation_errors import validation_problems
 from topicwarden.specs.yaml_nodes import KeyPath, YamlFile, read_documents
 
 PACK_FILE = "PulumiPolicy"
@@ -81,9 +81,9 @@ def load_policy(project: Project, today: date | None = None) -> Policy:
 
 
 def _no_rule(name: str, known: Sequence[str]) -> str:
-    if name in KINDS:
+    if name in PROBLEM_IDS:
         return f"{name} cannot be waived, as it always holds; mend the files"
-    return f"there is no rule {quoted(name)}{guess(name, known) or '; `topicwarden rules` lists them'}"
+    return f"there is no rule {quoted(name)}{did_you_mean(name, known) or '; `topicwarden rules` lists them'}"
 
 
 class _Reading:
@@ -124,7 +124,7 @@ class _Reading:
             try:
                 self._take(PolicyFile.model_validate(document.value), document)
             except ValidationError as error:
-                self.problems += problems_of(error, document, PolicyFile)
+                self.problems += validation_problems(error, document, PolicyFile)
 
     def _take(self, file: PolicyFile, document: YamlFile) -> None:
         for name in _EVERY:
@@ -178,7 +178,7 @@ class _Reading:
                         if kind.endswith("/")
                         else "the project has no stack"
                     )
-                    remedy = guess(name, known) or f"; {listed}"
+                    remedy = did_you_mean(name, known) or f"; {listed}"
                     message = f"there is no {kind}{'' if kind.endswith('/') else ' '}{name}{remedy}"
                     self.problems.append(
                         Problem(document.at((*path, key, index)), message, f"{kind.split()[0]}-unknown")

@@ -54,7 +54,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     for name, expected in sorted(declared.config.items()):
         seen = live.topic.config.get(name)
         setting = definition(name)
-        if seen is None or not (setting.same(expected, seen) if setting else expected == seen):
+        if seen is None or not (setting.equivalent(expected, seen) if setting else expected == seen):
             source = _SOURCES.get(live.sources.get(name, ""), "unknown to this broker")
             yield CheckResult(
                 Verdict.FAIL,

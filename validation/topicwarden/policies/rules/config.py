@@ -15,7 +15,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownEr
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation, contradiction
 from topicwarden.specs.broker_settings import BrokerSettings
-from topicwarden.specs.config_values import custom_error, spell
+from topicwarden.specs.config_values import custom_error, kafka_spelling
 from topicwarden.specs.configs import definitions, nearest
 from topicwarden.specs.document_model import Text
 from topicwarden.specs.message_text import quoted
@@ -47,7 +47,7 @@ def _choices(value: Any) -> dict[str, list[str]]:
 
 def _spelled(name: str, values: list[Any]) -> list[str] | PydanticCustomError:
     try:
-        return [spell(definitions()[_known(name)], each) for each in values]
+        return [kafka_spelling(definitions()[_known(name)], each) for each in values]
     except PydanticCustomError as error:
         return error
     except ValueError as error:

@@ -13,7 +13,7 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.document_model import Flag, Text
-from topicwarden.specs.message_text import guess
+from topicwarden.specs.message_text import did_you_mean
 
 
 class Settings(RuleSettings):
@@ -31,7 +31,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
             (), f"{topic.name} lies in no folder of topics/; move its file into the folder of its domain"
         )
     elif settings.allowed is not None and topic.domain not in settings.allowed:
-        meant = guess(topic.domain, settings.allowed)
+        meant = did_you_mean(topic.domain, settings.allowed)
         expected = ", ".join(settings.allowed)
         yield RuleViolation((), f"the folder topics/{topic.domain}: expected one of {expected}{meant}; move the file")
     elif settings.in_name and not topic.name.startswith(f"{topic.domain}."):

@@ -11,7 +11,7 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.document_model import Text
-from topicwarden.specs.message_text import guess
+from topicwarden.specs.message_text import did_you_mean
 
 
 class Settings(RuleSettings):
@@ -26,7 +26,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if topic.owner is None:
         yield RuleViolation(("owner",), f"{topic.name} has no owner; name the team that answers for it")
     elif settings.allowed is not None and topic.owner not in settings.allowed:
-        meant = guess(topic.owner, settings.allowed)
+        meant = did_you_mean(topic.owner, settings.allowed)
         yield RuleViolation(
             ("owner",), f"owner: expected one of {', '.join(settings.allowed)}, seen {topic.owner}{meant}"
         )

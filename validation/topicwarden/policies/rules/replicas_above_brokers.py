@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import COUNT, BrokerSettings
+from topicwarden.specs.broker_settings import BROKER_COUNT, BrokerSettings
 
 
 class Settings(RuleSettings):
@@ -26,6 +26,6 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if brokers.count is not None and topic.replication_factor > brokers.count:
         yield RuleViolation(
             ("replication_factor",),
-            f"replication_factor: expected at most {brokers.count}, the number of brokers ({COUNT}), seen "
+            f"replication_factor: expected at most {brokers.count}, the number of brokers ({BROKER_COUNT}), seen "
             f"{topic.replication_factor}; Kafka refuses the topic; lower it for this stack",
         )
