@@ -34,7 +34,7 @@ from topicwarden.audit.scan.offset_ranges import COMMITTED, OffsetRange, pack, r
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, BY_NAME, DECLARED, HASHES
 from topicwarden.kafka.connection import Connection
 from topicwarden.model.topic import Contents
-from topicwarden.policies.custom_partitioners import refused
+from topicwarden.policies.custom_partitioners import refusal_reason
 
 SAMPLE_KEYS = 10_000
 """Of a topic, about: enough to tell one in a thousand."""
@@ -184,7 +184,7 @@ def misplaced(
     """The keys that lie elsewhere than declared, by partition; or why a partitioner of one's own did not answer."""
     if not keys.contents.places_keys:
         return {}, ""
-    if message := refused(keys.contents, functions):
+    if message := refusal_reason(keys.contents, functions):
         return {}, message
     try:
         wanted = _wanted(keys.contents, root)
