@@ -115,7 +115,7 @@ class ImportSession:
         terminal_output.write(text.render(page, terminal_output.coloured()))
 
 
-def open_desk(project: Project, stack: str | None, patterns: Sequence[str]) -> ImportSession:
+def open_session(project: Project, stack: str | None, patterns: Sequence[str]) -> ImportSession:
     """Reads ``topics/`` as ``stack`` has it, which may be left out where there is one."""
     stacks = stacks_of(project, stack)
     if len(stacks) > 1:
