@@ -8,11 +8,11 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from topicwarden.audit.checks import CHECKS, OF_ALL_PARTITIONS, READS_CONTENTS
-from topicwarden.audit.collect.horizon import PartitionOf
-from topicwarden.audit.contents.contracts import Contracts, contracts
+from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.collect.horizon import TopicPartition
+from topicwarden.audit.contents.contracts import Contracts, build_contracts
 from topicwarden.audit.keys.key_placement import KeyPlacement
-from topicwarden.audit.keys.key_scan import TopicKeys, placements
+from topicwarden.audit.keys.key_scan import TopicKeys, key_placements
 from topicwarden.audit.scan.committed import committed_counts, may_hold_uncommitted
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.partition_reads import PartitionRead
@@ -38,7 +38,7 @@ class DeclaredContents:
 
     def contracts(self, topics: Iterable[LiveTopic], now: int) -> Contracts:
         """What the scan of ``topics`` is to judge records by; ``now`` in milliseconds."""
-        return contracts(topics, self.declarations, self.root, self.registry, now)
+        return build_contracts(topics, self.declarations, self.root, self.registry, now)
 
     def contents(self, topic: str) -> Contents:
         declaration = self.declarations.get(topic)
@@ -52,18 +52,18 @@ class ScanResult:
     snapshot: Snapshot
     topics: tuple[LiveTopic, ...]
     parts: tuple[PartitionRead, ...]
-    counts: Mapping[PartitionOf, PartitionCounts]
+    counts: Mapping[TopicPartition, PartitionCounts]
 
-    def last_stable(self, place: PartitionOf) -> int:
+    def last_stable(self, place: TopicPartition) -> int:
         return self.snapshot.topics[place[0]].extents[place[1]].last_stable
 
     @property
     def stable_parts(self) -> list[PartitionRead]:
         """The parts that were counted, up to the last stable offset."""
         return [
-            replace(part, range=replace(part.range, end=min(part.range.end, self.last_stable(part.place))))
+            replace(part, range=replace(part.range, end=min(part.range.end, self.last_stable(part.topic_partition))))
             for part in self.parts
-            if part.place in self.counts
+            if part.topic_partition in self.counts
         ]
 
 
@@ -75,7 +75,7 @@ def settled(
     declared: DeclaredContents,
     *,
     rate: int | None = None,
-) -> tuple[dict[PartitionOf, PartitionCounts], dict[str, KeyPlacement]]:
+) -> tuple[dict[TopicPartition, PartitionCounts], dict[str, KeyPlacement]]:
     """The counts of committed records, and the conclusion on each topic whose keys were counted.
 
     Reads nothing again of a topic that is in order. ``rate`` as in ``scan``.
@@ -96,21 +96,21 @@ def settled(
         for live in scanned.topics
         if live.topic.name in rules.by_key
     ]
-    placed = placements(spark, connection, keys, declared.root, declared.partition_functions)
+    placed = key_placements(spark, connection, keys, declared.root, declared.partition_functions)
     doubtful = _doubtful(scanned, declared, placed)
-    again = [part for part in stable if part.place in doubtful]
+    again = [part for part in stable if part.topic_partition in doubtful]
     now = scanned.snapshot.taken_at
     return {**counts, **committed_counts(spark, connection, again, counts, contracts=rules, now=now, rate=rate)}, placed
 
 
 def _doubtful(
     scanned: ScanResult, declared: DeclaredContents, placed: Mapping[str, KeyPlacement]
-) -> frozenset[PartitionOf]:
+) -> frozenset[TopicPartition]:
     """The partitions that may hold uncommitted records, and of which a check of contents would say something."""
     uncertain: dict[str, set[int]] = {}
     for part in scanned.parts:
-        counts = scanned.counts.get(part.place)
-        if counts and may_hold_uncommitted(counts, part.range.end, scanned.last_stable(part.place)):
+        counts = scanned.counts.get(part.topic_partition)
+        if counts and may_hold_uncommitted(counts, part.range.end, scanned.last_stable(part.topic_partition)):
             uncertain.setdefault(part.range.topic, set()).add(part.range.partition)
     return frozenset(
         (name, partition)
@@ -139,9 +139,9 @@ def _subject(
 def _concerned(subject: AuditedTopic) -> set[int]:
     """The partitions whose contents are judged to be anything but in order."""
     found: set[int] = set()
-    for check_id in READS_CONTENTS:
-        check = CHECKS[check_id]
-        for judgement in check.judge(subject) if check.applies(subject) else ():
+    for check in CHECKS.values():
+        judges = check.TRAITS.judges_committed_records and check.applies(subject)
+        for judgement in check.judge(subject) if judges else ():
             if judgement.verdict is not Verdict.PASS:
-                found.update(subject.counts if check_id in OF_ALL_PARTITIONS else judgement.partitions)
+                found.update(subject.counts if check.TRAITS.compares_partitions else judgement.partitions)
     return found

@@ -32,7 +32,7 @@ def look(
     live, cluster = subject.live, subject.snapshot.cluster_id
     if live is None or cluster is None:
         return None
-    now, past = subject.snapshot.taken_at, subject.past.look
+    now, past = subject.snapshot.taken_at, subject.past.state
     settings = dict(live.topic.config)
     return TopicState(
         cluster_id=cluster,
@@ -45,19 +45,19 @@ def look(
             for name, value in settings.items()
         },
         partitions=tuple(_partitions(subject, known)),
-        suspicions=tuple(_suspicions(subject, judged)),
-        witnesses=tuple(_witnesses(subject)),
+        open_findings=tuple(_suspicions(subject, judged)),
+        remembered_records=tuple(_witnesses(subject)),
         tombstones=tuple(_tombstones(subject, deleted)),
     )
 
 
 def settled(subject: AuditedTopic, judged: Judged) -> Iterator[SettledFinding]:
     """What became of everything that the last audit suspected, or proved, and meant to look at again."""
-    past = subject.past.look
+    past = subject.past.state
     if past is None or subject.live is None:
         return
     groups: dict[tuple[str, Verdict, Verdict, str, int], list[int]] = {}
-    for one in past.suspicions:
+    for one in past.open_findings:
         was = Verdict(one.verdict)
         if was in (Verdict.SUSPECT, Verdict.FAIL):
             now, why = _outcome(subject, one, judged.get(one.check, ()))
@@ -118,7 +118,7 @@ def _gone(subject: AuditedTopic, one: OpenFinding) -> str:
 
 def _partitions(subject: AuditedTopic, known: Mapping[int, KnownPartition]) -> Iterator[PartitionState]:
     assert subject.live
-    past, live = subject.past.look, subject.live
+    past, live = subject.past.state, subject.live
     config = live.topic.config
     same = past is not None and all(past.settings.get(name) == config.get(name) for name in SHAPING)
     for state in live.replicas:
@@ -161,9 +161,9 @@ def _suspicions(subject: AuditedTopic, judged: Judged) -> Iterator[OpenFinding]:
 
 def _witnesses(subject: AuditedTopic) -> Iterator[RememberedRecord]:
     """For each partition: the pair that is to stand, records of which a cleaning must take some, and a tombstone."""
-    before = {one.partition for one in subject.past.standing}
+    before = {one.partition for one in subject.past.still_present}
     for partition in sorted({*subject.pairs, *subject.counts, *before}):
-        held = [one for one in subject.past.standing if one.partition == partition]
+        held = [one for one in subject.past.still_present if one.partition == partition]
         pairs = sorted(
             {SupersededPair(one.offset, one.superseded_by, one.key) for one in held if one.superseded_by is not None}
             | set(subject.pairs.get(partition) or _far(subject, partition)),
@@ -195,7 +195,7 @@ def _probes(pairs: list[SupersededPair]) -> list[SupersededPair]:
 
 def _tombstones(subject: AuditedTopic, deleted: Iterable[KnownTombstone]) -> Iterator[KnownTombstone]:
     """Those that were remembered, and such as were seen now; of each partition those with the smallest hashes."""
-    past = subject.past.look.tombstones if subject.past.look else ()
+    past = subject.past.state.tombstones if subject.past.state else ()
     latest = {(one.partition, one.key): one for one in sorted((*past, *deleted), key=lambda one: one.offset)}
     by_partition: dict[int, list[KnownTombstone]] = {}
     for one in sorted(latest.values(), key=lambda one: one.key):

@@ -11,24 +11,24 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from topicwarden.audit import compare_audits
-from topicwarden.audit.collect.cluster_context import ClusterContext, surroundings
-from topicwarden.audit.collect.horizon import Horizon, PartitionOf, horizons
+from topicwarden.audit.collect.cluster_context import ClusterContext, read_cluster_context
+from topicwarden.audit.collect.horizon import Horizon, TopicPartition, horizons
 from topicwarden.audit.committed_findings import DeclaredContents, ScanResult, settled
 from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.history import remembered_records
 from topicwarden.audit.history.audit_history import AuditHistory
-from topicwarden.audit.history.incremental_scan import IncrementalScan, held_parts, scan_since
-from topicwarden.audit.history.scan_plan import HistoryState, ScanStep, plan
+from topicwarden.audit.history.incremental_scan import IncrementalScan, scan_since, stored_part_names
+from topicwarden.audit.history.scan_plan import HistoryState, ScanStep, plan_scan
 from topicwarden.audit.history.topic_state import KnownPartition, KnownTombstone, RememberedRecord, TopicState
 from topicwarden.audit.keys.key_placement import KeyPlacement
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.full_scan import scan
-from topicwarden.audit.scan.internal_limits import heads
-from topicwarden.audit.scan.partition_reads import Grave, slices
-from topicwarden.audit.scan.progress import Progress, watched
+from topicwarden.audit.scan.internal_limits import limit_internal_topics
+from topicwarden.audit.scan.partition_reads import DeletedKey, partition_reads
+from topicwarden.audit.scan.progress import Progress, report_progress
 from topicwarden.audit.scan.superseded_pairs import MOST_PARTITIONS, superseded_pairs
-from topicwarden.audit.scan.timestamp_borders import settled_stamps
+from topicwarden.audit.scan.timestamp_borders import resolve_timestamp_borders
 from topicwarden.audit.subject import ReadRecords
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
@@ -45,17 +45,17 @@ class AuditEvidence:
     """
 
     snapshot: Snapshot
-    horizons: Mapping[PartitionOf, Horizon]
-    counts: Mapping[PartitionOf, PartitionCounts]
-    committed: Mapping[PartitionOf, PartitionCounts]
-    pairs: Mapping[PartitionOf, tuple[SupersededPair, ...]]
+    horizons: Mapping[TopicPartition, Horizon]
+    counts: Mapping[TopicPartition, PartitionCounts]
+    committed: Mapping[TopicPartition, PartitionCounts]
+    pairs: Mapping[TopicPartition, tuple[SupersededPair, ...]]
     placements: Mapping[str, KeyPlacement]
     scan_seconds: float
     looks: Mapping[str, TopicState]
-    standing: Mapping[PartitionOf, frozenset[RememberedRecord]]
-    deleted: Mapping[PartitionOf, tuple[KnownTombstone, ...]]
-    known: Mapping[PartitionOf, KnownPartition]
-    reading: Mapping[PartitionOf, ReadRecords]
+    standing: Mapping[TopicPartition, frozenset[RememberedRecord]]
+    deleted: Mapping[TopicPartition, tuple[KnownTombstone, ...]]
+    known: Mapping[TopicPartition, KnownPartition]
+    reading: Mapping[TopicPartition, ReadRecords]
     coverage: float
     read: int
     around: ClusterContext
@@ -66,22 +66,22 @@ def gather(spark: SparkSession, request: AuditRequest, progress: Progress, histo
     with open_cluster(request.connection) as cluster:
         snapshot = cluster.snapshot(expected=[declared.topic.name for declared in request.declarations])
         chosen = {name: topic for name, topic in snapshot.topics.items() if request.wants(name)}
-        around = surroundings(cluster, snapshot, chosen)
+        around = read_cluster_context(cluster, snapshot, chosen)
         wanted = [topic for name, topic in chosen.items() if name not in around.unreadable]
         borders = horizons(cluster, snapshot, wanted)
-    looks = history.looks(snapshot.cluster_id)
+    looks = history.last_states(snapshot.cluster_id)
     same = {topic.topic.name: look for topic in wanted if (look := _same(topic, looks)) is not None}
-    every = heads(slices(wanted, borders), chosen)
-    parts, begun = request.bounds.applied(every), time.monotonic()
+    every = limit_internal_topics(partition_reads(wanted, borders), chosen)
+    parts, begun = request.bounds.apply(every), time.monotonic()
     declarations = {held.topic.name: held for held in request.declarations}
     declared = DeclaredContents(declarations, request.root, request.registry, request.partition_functions)
     rules = declared.contracts(wanted, snapshot.taken_at)
     try:
-        standing = remembered_records.standing(spark, request.connection, _witnesses(same))
-        held = held_parts(history.store) if history.store else frozenset()
-        steps = plan(every, snapshot, rules, HistoryState(same, standing, held))
-        reading = [step.slice for step in steps] if request.since is ReadScope.LAST else parts
-        with watched(spark, progress, sum(part.range.size for part in reading)):
+        standing = remembered_records.still_present(spark, request.connection, _witnesses(same))
+        held = stored_part_names(history.store) if history.store else frozenset()
+        steps = plan_scan(every, snapshot, rules, HistoryState(same, standing, held))
+        reading = [step.read for step in steps] if request.since is ReadScope.LAST else parts
+        with report_progress(spark, progress, sum(part.range.size for part in reading)):
             outcome = _since_last(spark, request, snapshot, steps, rules, buried=_buried(same), history=history)
             if outcome is None:
                 counts = scan(
@@ -90,20 +90,20 @@ def gather(spark: SparkSession, request: AuditRequest, progress: Progress, histo
                     parts,
                     snapshot.taken_at,
                     rules,
-                    buried=_buried(same),
+                    deleted_keys=_buried(same),
                     rate=request.bounds.rate,
                 )
-                known = {step.slice.place: step.known for step in steps if step.known is not None}
+                known = {step.read.topic_partition: step.known for step in steps if step.known is not None}
                 outcome = IncrementalScan(counts, known, sum(each.records for each in counts.values()))
         scan_seconds = time.monotonic() - begun
         with open_cluster(request.connection) as cluster:
-            log_starts = cluster.log_starts([part.place for part in parts])
+            log_starts = cluster.log_starts([part.topic_partition for part in parts])
         pairs = superseded_pairs(spark, request.connection, parts, outcome.counts)
         borders |= outcome.horizons
-        stamps = settled_stamps(
+        stamps = resolve_timestamp_borders(
             spark,
             request.connection,
-            [replace(part, horizon=borders[part.place]) for part in parts],
+            [replace(part, horizon=borders[part.topic_partition]) for part in parts],
             outcome.counts,
             now=snapshot.taken_at,
             rate=request.bounds.rate,
@@ -111,7 +111,7 @@ def gather(spark: SparkSession, request: AuditRequest, progress: Progress, histo
         borders, counts = borders | stamps[0], {**outcome.counts, **stamps[1]}
         scanned = ScanResult(snapshot, tuple(wanted), tuple(parts), counts)
         committed, placements = settled(spark, request.connection, scanned, rules, declared, rate=request.bounds.rate)
-        deleted = remembered_records.committed(spark, request.connection, _deleted(snapshot, counts, same))
+        deleted = remembered_records.committed_tombstones(spark, request.connection, _deleted(snapshot, counts, same))
     except (PySparkException, Py4JJavaError) as error:
         raise Refusal(f"the scan did not end: {_root_cause(error)}; is the cluster still there? audit again") from error
     history.notes += outcome.notes
@@ -129,7 +129,9 @@ def gather(spark: SparkSession, request: AuditRequest, progress: Progress, histo
         deleted=deleted,
         known=outcome.known,
         reading={
-            part.place: ReadRecords(part.range.start, part.range.end, log_starts.get(part.place, part.range.start))
+            part.topic_partition: ReadRecords(
+                part.range.start, part.range.end, log_starts.get(part.topic_partition, part.range.start)
+            )
             for part in parts
         },
         coverage=sum(part.range.size for part in parts) / total if total else 1.0,
@@ -145,7 +147,7 @@ def _since_last(
     steps: list[ScanStep],
     rules: Contracts,
     *,
-    buried: list[Grave],
+    buried: list[DeletedKey],
     history: AuditHistory,
 ) -> IncrementalScan | None:
     """The scan of what is new, with what is known; None where that is not asked for, or cannot be, and why is noted."""
@@ -155,10 +157,17 @@ def _since_last(
         history.notes.append("nothing is remembered (--history none): everything was read")
         return None
     done = scan_since(
-        spark, request.connection, steps, snapshot, rules, buried=buried, store=history.store, rate=request.bounds.rate
+        spark,
+        request.connection,
+        steps,
+        snapshot,
+        rules,
+        deleted_keys=buried,
+        store=history.store,
+        rate=request.bounds.rate,
     )
     if done is None:
-        history.doubt("cannot be used for --since last: everything was read")
+        history.add_note("cannot be used for --since last: everything was read")
     return done
 
 
@@ -167,21 +176,21 @@ def _same(topic: LiveTopic, looks: Mapping[str, TopicState]) -> TopicState | Non
     return look if look is not None and look.topic_id == topic.id else None
 
 
-def _buried(looks: Mapping[str, TopicState]) -> list[Grave]:
+def _buried(looks: Mapping[str, TopicState]) -> list[DeletedKey]:
     return [(name, one.partition, one.key, one.offset) for name, look in looks.items() for one in look.tombstones]
 
 
-def _witnesses(looks: Mapping[str, TopicState]) -> dict[PartitionOf, list[RememberedRecord]]:
-    found: dict[PartitionOf, list[RememberedRecord]] = {}
+def _witnesses(looks: Mapping[str, TopicState]) -> dict[TopicPartition, list[RememberedRecord]]:
+    found: dict[TopicPartition, list[RememberedRecord]] = {}
     for name, look in looks.items():
-        for one in look.witnesses:
+        for one in look.remembered_records:
             found.setdefault((name, one.partition), []).append(one)
     return found
 
 
 def _deleted(
-    snapshot: Snapshot, counts: Mapping[PartitionOf, PartitionCounts], looks: Mapping[str, TopicState]
-) -> dict[PartitionOf, list[KnownTombstone]]:
+    snapshot: Snapshot, counts: Mapping[TopicPartition, PartitionCounts], looks: Mapping[str, TopicState]
+) -> dict[TopicPartition, list[KnownTombstone]]:
     """Tombstones of compacted topics that are not remembered yet, of a bounded number of partitions."""
     known = {(name, one.partition, one.offset) for name, look in looks.items() for one in look.tombstones}
     found = {

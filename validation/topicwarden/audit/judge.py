@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from topicwarden.audit.checks import (
-    CHECKS,
-    NEEDS_EVERY_RECORD,
-    NEEDS_PAST,
-    NEEDS_SETTINGS,
-    OF_INTERNAL_TOPICS,
-    READS_RECORDS,
-)
-from topicwarden.audit.collect.internal_topics import may_be_connects
+from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.collect.internal_topics import fits_connect_name
 from topicwarden.audit.compare_audits import Judged
 from topicwarden.audit.subject import AuditedTopic, CheckResult
 from topicwarden.model.finding import Finding, FindingLocation
@@ -28,10 +21,10 @@ def judge(subject: AuditedTopic) -> Judged:
     """
     judged = {
         check_id: tuple(_weakened(check_id, subject, [*check.judge(subject), *_unread(check_id, subject)]))
-        if subject.readable or check_id not in READS_RECORDS
+        if subject.readable or not check.TRAITS.reads_records
         else (_denied(),)
         for check_id, check in CHECKS.items()
-        if check.applies(subject) and (subject.readable or check_id not in READS_RECORDS or not _internal(subject))
+        if check.applies(subject) and (subject.readable or not check.TRAITS.reads_records or not _internal(subject))
     }
     hidden = dict.fromkeys(_unrecognised(subject), _denied()) | dict.fromkeys(_hidden(subject), _undescribed())
     return judged | {check_id: (hidden[check_id],) for check_id in CHECKS if check_id in hidden.keys() - judged.keys()}
@@ -41,14 +34,18 @@ def _hidden(subject: AuditedTopic) -> frozenset[str]:
     """Return the checks of which only the topic's configuration tells whether they apply, if it may not be seen."""
     if subject.live is None or subject.settings_known or _internal(subject):
         return frozenset()
-    return NEEDS_SETTINGS | (NEEDS_PAST if subject.past.look else frozenset())
+    return frozenset(
+        check_id
+        for check_id, check in CHECKS.items()
+        if check.TRAITS.needs_settings or (check.TRAITS.needs_previous_audit and subject.past.state)
+    )
 
 
 def _unrecognised(subject: AuditedTopic) -> frozenset[str]:
     """Return the checks of internal topics, if only records that may not be read tell whether the topic is one."""
-    if subject.live is None or subject.readable or subject.internal or not may_be_connects(subject.live.topic.name):
+    if subject.live is None or subject.readable or subject.internal or not fits_connect_name(subject.live.topic.name):
         return frozenset()
-    return OF_INTERNAL_TOPICS
+    return frozenset(check_id for check_id, check in CHECKS.items() if check.TRAITS.judges_internal_topics)
 
 
 def _undescribed() -> CheckResult:
@@ -77,7 +74,7 @@ def findings(topic: str, judged: Judged, declaration: Declaration | None) -> Ite
 
 def _unread(check_id: str, subject: AuditedTopic) -> Iterator[CheckResult]:
     unread = tuple(state.partition for state in subject.live.replicas if state.leader is None) if subject.live else ()
-    if unread and check_id in READS_RECORDS:
+    if unread and CHECKS[check_id].TRAITS.reads_records:
         yield CheckResult(
             Verdict.UNDECIDABLE,
             "could not be read: no replica can lead",
@@ -88,10 +85,10 @@ def _unread(check_id: str, subject: AuditedTopic) -> Iterator[CheckResult]:
 
 def _weakened(check_id: str, subject: AuditedTopic, judgements: list[CheckResult]) -> list[CheckResult]:
     """What may still be said where only a share of the records was read: a fault that was seen is there."""
-    if subject.coverage >= 1 or check_id not in READS_RECORDS:
+    if subject.coverage >= 1 or not CHECKS[check_id].TRAITS.reads_records:
         return judgements
     share = f"{subject.coverage:.2%}".replace(".00%", "%")
-    if check_id in NEEDS_EVERY_RECORD:
+    if CHECKS[check_id].TRAITS.needs_every_record:
         message = f"takes every record, and {share} of the offsets were read"
         return [CheckResult(Verdict.UNDECIDABLE, message, remedy="audit without --sample and --max-records")]
     if any(one.verdict is not Verdict.PASS for one in judgements):

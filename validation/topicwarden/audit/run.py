@@ -63,7 +63,7 @@ def audit(spark: SparkSession, request: AuditRequest, progress: Progress) -> Aud
         remembered_records=max(0, records - evidence.read),
     )
     with ThreadPoolExecutor(1) as beside:  # what both wait for is Spark, and files
-        remembered = beside.submit(history.remember, [look for look in looks if look is not None], started)
+        remembered = beside.submit(history.save, [look for look in looks if look is not None], started)
         past = trend(spark, history, report, request.patterns)
         remembered.result()
     return report.model_copy(update={"trend": past, "notes": sorted(history.notes)})
@@ -84,7 +84,7 @@ def _subject(name: str, declared: Declaration | None, live: LiveTopic | None, ev
         reading={p: evidence.reading[name, p] for p in partitions if (name, p) in evidence.reading},
         coverage=evidence.coverage,
         internal=evidence.around.internal.get(name),
-        following=evidence.around.following.get(name),
+        following=evidence.around.consumer_groups.get(name),
         readable=name not in evidence.around.unreadable,
     )
 
@@ -96,7 +96,7 @@ def _past(name: str, live: LiveTopic | None, evidence: AuditEvidence) -> Previou
     if look.topic_id != live.id:
         return PreviousAudit(recreated_from=look.topic_id)
     standing = (evidence.standing.get((name, partition), frozenset()) for partition in range(live.topic.partitions))
-    return PreviousAudit(look, standing=frozenset().union(*standing))
+    return PreviousAudit(look, still_present=frozenset().union(*standing))
 
 
 def _now() -> int:

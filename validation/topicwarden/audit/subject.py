@@ -39,8 +39,48 @@ class CheckResult:
     rests_on: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Traits:
+    """The properties of a check that decide how an audit handles evidence that is missing or incomplete.
+
+    Each check declares its own as ``TRAITS``.
+    """
+
+    reads_records: bool = False
+    """The check judges the records themselves.
+
+    It is undecidable for partitions that cannot be read, and for topics that this user may not read.
+    """
+    judges_committed_records: bool = False
+    """The check judges records that a consumer reading committed sees (``AuditedTopic.committed``).
+
+    Partitions that may fail the check are read again if they may hold uncommitted records.
+    """
+    compares_partitions: bool = False
+    """The check compares partitions, so its result depends on the records of every partition."""
+    needs_every_record: bool = False
+    """The check judges shares of all records, so it is undecidable if only a part of them was read."""
+    needs_settings: bool = False
+    """The topic's configuration decides whether the check applies.
+
+    The check is undecidable if the brokers do not return the configuration (DescribeConfigs).
+    """
+    needs_previous_audit: bool = False
+    """The check judges compacted topics, and compares them with the previous audit.
+
+    It is undecidable if there was a previous audit and the brokers do not return the configuration.
+    """
+    judges_internal_topics: bool = False
+    """The check judges topics that Kafka, Kafka Connect or Kafka Streams created for themselves.
+
+    It is undecidable if only records that this user may not read tell whether the topic is one of these.
+    """
+
+
 class Check(Protocol):
     """A module of ``checks/``: its docstring is its documentation, its name in the table its id."""
+
+    TRAITS: Traits
 
     def applies(self, subject: AuditedTopic) -> bool:
         """Whether there is anything to judge; if so, and nothing is said, the topic passes."""

@@ -56,7 +56,7 @@ def _partition(subject: AuditedTopic, state: PartitionReplicas) -> PartitionFact
         gaps=max(0, reading.end - reading.start - counts.records - lost) if reading else 0,
         rolled=horizon.rolled if horizon and roll_known else None,
         cleanable=horizon.cleanable if horizon and roll_known and subject.compacted else None,
-        held_by=horizon.held_by if horizon and subject.compacted else None,
+        held_by=horizon.blocked_by if horizon and subject.compacted else None,
         overdue=horizon.overdue if horizon and roll_known and horizon.expired_time and not subject.compacted else None,
         future_offset=horizon.future_offset if horizon else None,
         future_timestamp=horizon.future_timestamp if horizon else None,
@@ -72,7 +72,7 @@ def _partitioner(subject: AuditedTopic) -> PartitionerFacts | None:
     return PartitionerFacts(
         conclusion=placed.kind.value,
         algorithms=list(placed.algorithms),
-        counts=list(placed.counts),
+        counts=list(placed.partition_counts),
         keys=placed.keys,
         scores={name: round(share, 4) for name, share in placed.scores.items()},
     )

@@ -48,4 +48,4 @@ The documentation of a check says what a pass means, when its verdict is **fail*
 example and the source of the rule."""
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {"rules": page, "checks": checks_page, "guards": guards.page}
-"""The pages by name: rules for the YAML, checks of the cluster, consequences of changes. Each is a file in ``docs/``."""
+"""The pages by name: rules for the YAML, checks of the cluster, consequences of changes. Each is also in ``docs/``."""

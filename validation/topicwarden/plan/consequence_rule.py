@@ -11,7 +11,13 @@ from topicwarden.plan.topic_change import TopicChange
 
 
 class ConsequenceRule(Protocol):
-    """A module with these two functions; its docstring says what it foretells, from what, and how exactly."""
+    """A module with these two functions; its docstring says what it foretells, from what, and how exactly.
+
+    ``AVOIDABLE`` is true if its consequences do not happen when the deploy leaves the live settings and partitions as
+    they are. The kind of these consequences is the module's name in the table.
+    """
+
+    AVOIDABLE: bool
 
     def needs(self, change: TopicChange, now: int) -> RequiredEvidence | None:
         """What it needs to see (``now`` in milliseconds); None where the change is none of its business."""

@@ -147,14 +147,15 @@ allows `delete` |
 | `pulumi import` of a topic that is declared | the next `plan`, `preview` and `up` are refused: see `duplicate` |"""
 
 _TESTED = """\
-`tests/foretold/test_losses.py` makes each of these changes on a real cluster with records, first without and then with
-the word, and compares what is left with what was predicted. `python -m tests.guards` draws sequences of edits,
-hand-made changes, Pulumi commands, lost brokers and writers at random, and holds after each step, from the records on
-the brokers' disks, that whatever was lost was predicted by the plan just before, and allowed by name.
+`tests/engine/predictions/test_losses.py` makes each of these changes on a real cluster with records, first without
+and then with the word, and compares what is left with what was predicted. `python -m tests.system.guards` draws
+sequences of edits, hand-made changes, Pulumi commands, lost brokers and writers at random, and holds after each step,
+from the records on the brokers' disks, that whatever was lost was predicted by the plan just before, and allowed by
+name.
 
 | run | sequences | steps | losses predicted and allowed | destroyed or weakened as allowed | violations |
 |---|---|---|---|---|---|
-| `python -m tests.guards --sequences 312 --seed 14` | 300 | 158 | 32 | 70 | 0 |
+| `python -m tests.system.guards --sequences 312 --seed 14` | 300 | 158 | 32 | 70 | 0 |
 
 Of the 32 losses 19 happened within their step, 11 to the record and 8 within the bound. One project of twelve topics is
 not counted, as the provider lost its broker in the first deploy. An earlier run (seed 12, 348 sequences) found that

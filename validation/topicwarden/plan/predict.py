@@ -127,12 +127,7 @@ def _as_held(consequence: Consequence) -> Consequence:
 
 
 _PUTS_BACK = frozenset({Action.UPDATE, Action.DRIFT, Action.RECREATE})
-_BY_CONFIG = frozenset(
-    {
-        *("destroyed", "retention-cut", "earlier-roll", "compaction", "tombstones", "tiered-storage-off"),
-        *("min-insync", "unclean-election", "flush"),
-    }
-)
+_BY_CONFIG = frozenset(kind for kind, rule in CONSEQUENCES.items() if rule.AVOIDABLE)
 """Kinds of consequences that do not come about if the deploy leaves the live settings and partitions."""
 
 

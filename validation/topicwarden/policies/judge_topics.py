@@ -11,7 +11,7 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.expressions import activation
 from topicwarden.policies.policy import Policy, RuleBlock, StackPolicy
 from topicwarden.policies.rule import RuleViolation
-from topicwarden.policies.rules import BY_SHAPE, RULES, STACK_RULES
+from topicwarden.policies.rules import RULES, STACK_RULES
 from topicwarden.policies.topic_view import view
 from topicwarden.policies.waivers import PlacedWaiver
 from topicwarden.specs.broker_settings import BrokerSettings
@@ -78,13 +78,13 @@ class TopicJudge:
 class _RuleSet:
     """The rules of one or more stacks with equal rules, and a cache of their results for topics of equal shape.
 
-    The shape of a topic is everything that the rules in ``BY_SHAPE`` read: partitions, replicas, config and contents.
+    The shape of a topic is everything that rules with ``SHAPE_ONLY`` read: partitions, replicas, config and contents.
     """
 
     def __init__(self, stack_policy: StackPolicy) -> None:
         self.stack_policy = stack_policy
         active = {name: blocks for name, blocks in stack_policy.rules.items() if name in RULES}
-        by_shape = {name for name, blocks in active.items() if name in BY_SHAPE and blocks[0].matches is None}
+        by_shape = {name for name, blocks in active.items() if RULES[name].SHAPE_ONLY and blocks[0].matches is None}
         self._by_shape = [(name, blocks) for name, blocks in active.items() if name in by_shape]
         self._by_topic = [(name, blocks) for name, blocks in active.items() if name not in by_shape]
         self._cache: dict[Any, tuple[tuple[str, Level, RuleViolation], ...]] = {}

@@ -74,9 +74,12 @@ class Rule(Protocol):
     """A module of ``rules/``. Its docstring is the rule's documentation; its key in the table is the rule's id.
 
     ``ALWAYS`` are the settings that apply if no policy file names the rule; None if the rule is off by default.
+    ``SHAPE_ONLY`` is true if ``judge`` uses only the partitions, replicas, config and contents of a topic. Topics that
+    are equal in these are judged only once.
     """
 
     ALWAYS: Any
+    SHAPE_ONLY: bool
 
     @property
     def Settings(self) -> type[Any]: ...  # noqa: N802

@@ -16,11 +16,13 @@ Source: ``KafkaConfig.extractLogConfigMap``, ``LogConfig.fromProps``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 from topicwarden.plan.effective_defaults import differing_defaults
 from topicwarden.plan.setting_effects import HARMFUL
 from topicwarden.plan.wording import spelled
+
+TRAITS = Traits()
 
 
 def applies(subject: AuditedTopic) -> bool:

@@ -20,17 +20,19 @@ Source: ``Cleaner.doClean``, ``Cleaner.shouldRetainRecord``.
 from collections.abc import Iterable
 
 from topicwarden.audit.checks.common.persistence import cleaned_away, first_pair, same_leader
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits(reads_records=True, needs_previous_audit=True)
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.compacted and subject.past.look is not None
+    return subject.compacted and subject.past.state is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    for partition in sorted({one.partition for one in subject.past.standing}):
-        if not any(one.partition == partition and one.superseded_by is not None for one in subject.past.standing):
+    for partition in sorted({one.partition for one in subject.past.still_present}):
+        if not any(one.partition == partition and one.superseded_by is not None for one in subject.past.still_present):
             continue
         pair = first_pair(subject, partition)
         if pair is None or not same_leader(subject, partition):

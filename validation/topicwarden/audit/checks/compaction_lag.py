@@ -26,9 +26,10 @@ from topicwarden.audit.checks.common.persistence import (
     unsettled_segment,
 )
 from topicwarden.audit.collect.horizon import compaction_lag
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits(reads_records=True, needs_settings=True)
 CHECK = "compaction-lag"
 RESTS_ON = ("cleanup.policy", "max.compaction.lag.ms", "min.compaction.lag.ms", "segment.ms")
 

@@ -36,9 +36,10 @@ from topicwarden.audit.checks.common.persistence import (
     starts,
     unsettled_segment,
 )
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits(reads_records=True, needs_settings=True, needs_every_record=True)
 CHECK = "compaction-ratio"
 RESTS_ON = ("cleanup.policy", "min.cleanable.dirty.ratio", "min.compaction.lag.ms", "segment.ms")
 

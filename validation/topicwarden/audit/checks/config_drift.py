@@ -17,11 +17,12 @@ Source: ``ConfigEntry.ConfigSource``, KIP-226; ``ConfigurationsDelta.replay(Remo
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.kafka.snapshot import SET_ON_TOPIC
 from topicwarden.model.verdict import Verdict
 from topicwarden.specs.configs import definition
 
+TRAITS = Traits()
 _SOURCES = {
     SET_ON_TOPIC: "set on the topic",
     "DYNAMIC_BROKER_CONFIG": "set on the broker while it runs",

@@ -16,7 +16,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from topicwarden.audit.checks.common.content_faults import counted_fault, judge_found
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+
+TRAITS = Traits(reads_records=True, judges_committed_records=True, needs_settings=True)
 
 
 def applies(subject: AuditedTopic) -> bool:

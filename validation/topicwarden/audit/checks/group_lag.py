@@ -30,11 +30,12 @@ Source: KIP-211; ``SubscriptionState``, ``OffsetResetStrategy``; KIP-534 for tom
 from collections.abc import Callable, Iterable, Mapping
 
 from topicwarden.audit.collect.cluster_context import SOON, GroupFollowing
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.kafka.consumer_groups import ConsumerGroup
 from topicwarden.kafka.snapshot import PartitionExtent
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits()
 _MOST_GROUPS = 8
 _REMEDY = "start it again, or delete it if nobody needs it (`kafka-consumer-groups --delete`)"
 
@@ -161,7 +162,7 @@ def _expiring(subject: AuditedTopic, following: GroupFollowing, number: int, at:
     log = subject.live.extents[number]
     if at < log.start or at >= log.end:
         return 0
-    border = following.expiring.get(number, at)
+    border = following.expiring_before.get(number, at)
     most = subject.number("retention.bytes")
     if "delete" in (subject.live.topic.cleanup_policies or ()) and most is not None and most >= 0:
         full = log.log_bytes is not None and log.log_bytes >= most
@@ -184,7 +185,7 @@ def _old(subject: AuditedTopic, following: GroupFollowing, number: int, at: int)
     """Return how many offsets from ``at`` on are older than ``delete.retention.ms``; 0 if the group has lost some."""
     assert subject.live
     log = subject.live.extents[number]
-    return 0 if at < log.start else min(following.forgotten.get(number, at), log.end) - at
+    return 0 if at < log.start else min(following.tombstones_removable_before.get(number, at), log.end) - at
 
 
 def _lost(group: ConsumerGroup, held: Counted, logs: Mapping[int, PartitionExtent]) -> CheckResult:

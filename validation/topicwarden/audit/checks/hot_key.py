@@ -18,8 +18,10 @@ from collections.abc import Iterable
 from topicwarden.audit.checks.common.content_faults import unless_at_most
 from topicwarden.audit.keys.key_placement import PlacementKind
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits(reads_records=True, judges_committed_records=True, compares_partitions=True, needs_every_record=True)
 
 
 def applies(subject: AuditedTopic) -> bool:
@@ -76,4 +78,4 @@ def _spread(subject: AuditedTopic) -> bool:
     placement = subject.placement
     if placement is None or placement.partitions == 1 or placement.kind is PlacementKind.ONE:
         return False
-    return placement.study is None or placement.study.several > 0
+    return placement.study is None or placement.study.scattered_keys > 0

@@ -22,9 +22,10 @@ from collections.abc import Iterable
 
 from topicwarden.audit.checks.common.persistence import all_in_sync, judged_twice, led
 from topicwarden.audit.collect.horizon import CLOCK_MS
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits()
 CHECK = "hung-transaction"
 SETTING = "transaction.max.timeout.ms"
 _DEFAULT_MS = 900_000

@@ -25,9 +25,10 @@ Source: KAFKA-9216, ``TopicAdmin.verifyTopicCleanupPolicyOnlyCompact``, ``GroupC
 from collections.abc import Iterable
 
 from topicwarden.audit.collect.internal_topics import InternalRole, InternalTopic
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits(judges_internal_topics=True)
 CHECK = "internal-policy"
 _WAS_COMPACT = {"was_compact": 1}
 _UNLIMITED = ("retention.ms", "retention.bytes")
@@ -40,8 +41,8 @@ def applies(subject: AuditedTopic) -> bool:
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     internal, live = subject.internal, subject.live
     assert internal and live
-    needs = internal.needs
-    if needs.single and live.topic.partitions != 1:
+    needs = internal.policy
+    if needs.single_partition and live.topic.partitions != 1:
         yield _judgement(
             internal,
             f"has {live.topic.partitions} partitions, and Kafka Connect takes only 1 for its configurations",
@@ -63,14 +64,14 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         said = ",".join(sorted(seen or ())) or "empty"
         yield _judgement(
             internal,
-            f"cleanup.policy is {said}, where {needs.holds} needs {wanted}",
+            f"cleanup.policy is {said}, where {needs.contents} needs {wanted}",
             ("config", "cleanup.policy"),
             f"set cleanup.policy={wanted.partition(' or ')[0]} now, before more is lost",
             {"cleanup.policy": said, "needs": wanted},
             proven=internal.role is not InternalRole.CHANGELOG or shrunk,
             standing={0: _WAS_COMPACT} if shrunk else {},
         )
-    for setting in _UNLIMITED if needs.keeps else ():
+    for setting in _UNLIMITED if needs.keeps_every_record else ():
         limit = live.topic.number(setting)
         if limit is not None and limit >= 0:
             yield _judgement(
@@ -84,7 +85,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
 
 def _was_compact(subject: AuditedTopic) -> bool:
     """Whether an audit saw it as ``compact`` and nothing else, and each one since has remembered that."""
-    before = subject.past.look.settings.get("cleanup.policy") if subject.past.look else None
+    before = subject.past.state.settings.get("cleanup.policy") if subject.past.state else None
     return before == "compact" or subject.stood_for(CHECK, 0, _WAS_COMPACT, ()) is not None
 
 
@@ -102,7 +103,7 @@ def _judgement(
         Verdict.FAIL if internal.certain and proven else Verdict.UNDECIDABLE,
         message,
         path=path,
-        because=(internal.said,),
+        because=(internal.description,),
         remedy=remedy if internal.certain else f"if it is what its name says, {remedy}",
         evidence=evidence,
         standing=standing or {},

@@ -19,9 +19,10 @@ Source: KIP-115, KIP-733; ``AutoTopicCreationManager``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits(judges_internal_topics=True)
 _ENOUGH = 3
 
 
@@ -31,7 +32,7 @@ def applies(subject: AuditedTopic) -> bool:
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.internal and subject.live
-    brokers, setting = len(subject.snapshot.racks), subject.internal.needs.copies
+    brokers, setting = len(subject.snapshot.racks), subject.internal.policy.replication_factor_setting
     told = subject.snapshot.broker_number(setting, 1)
     if told is None:
         yield CheckResult(
@@ -53,7 +54,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
             partitions=tuple(state.partition for state in few),
             because=(
                 f"the brokers' {setting} is {'not known' if told is None else told}, and there are {brokers} brokers",
-                f"a lost broker takes it along: {subject.internal.said}",
+                f"a lost broker takes it along: {subject.internal.description}",
             ),
             remedy="reassign its partitions to more brokers",
             evidence={"least": least, "wanted": wanted, setting: told, "brokers": brokers},
@@ -63,7 +64,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
 
 def _in_sync(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.internal and subject.live
-    least, setting = subject.number("min.insync.replicas"), subject.internal.needs.in_sync
+    least, setting = subject.number("min.insync.replicas"), subject.internal.policy.min_isr_setting
     copies = subject.live.topic.replication_factor
     if least is None:
         return
@@ -80,7 +81,7 @@ def _in_sync(subject: AuditedTopic) -> Iterable[CheckResult]:
         Verdict.UNDECIDABLE,
         message,
         path=("config", "min.insync.replicas"),
-        because=(subject.internal.said,),
+        because=(subject.internal.description,),
         remedy=f"set min.insync.replicas={max(wanted, 1) if least < wanted else copies - 1}",
         evidence={"min.insync.replicas": least, "replication_factor": copies},
     )

@@ -20,9 +20,10 @@ Source: ``GroupCoordinatorService.partitionFor``, ``LogCleanerManager.markPartit
 from collections.abc import Iterable
 from statistics import median
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits()
 _TIMES = 10
 _SEGMENT_BYTES = 100 << 20
 """Kafka's default of ``offsets.topic.segment.bytes``."""

@@ -22,8 +22,10 @@ from collections.abc import Iterable
 
 from topicwarden.audit.checks.key_partition import scores_of, told
 from topicwarden.audit.keys.key_placement import PlacementKind
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits(reads_records=True, needs_settings=True)
 
 
 def applies(subject: AuditedTopic) -> bool:
@@ -35,11 +37,11 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     if placement is None or placement.kind is PlacementKind.NONE or placement.partitions == 1:
         return
     evidence = {"keys": placement.keys, **scores_of(placement)}
-    if placement.study is None or not placement.study.several:
+    if placement.study is None or not placement.study.scattered_keys:
         yield CheckResult(Verdict.PASS, told(placement), evidence=evidence)
         return
-    several = placement.study.several
-    places = placement.study.several_at
+    several = placement.study.scattered_keys
+    places = placement.study.scattered_examples
     example = " and ".join(f"offset {offset} of partition {partition}" for partition, offset in places[0])
     grown = placement.kind is PlacementKind.GROWN
     yield CheckResult(

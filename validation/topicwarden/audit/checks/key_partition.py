@@ -26,10 +26,11 @@ librdkafka, ``NewHashPartitioner`` of Sarama.
 from collections.abc import Iterable
 
 from topicwarden.audit.keys.key_placement import KeyPlacement, PlacementKind
-from topicwarden.audit.scan.partitioner_bits import BY_NAME, DECLARED
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.scan.partitioner_bits import ALGORITHMS_BY_NAME, DECLARED_ALGORITHMS
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits(reads_records=True)
 _REMEDY = "give all producers one partitioner, and write the topic anew: keys do not move"
 
 
@@ -46,11 +47,14 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     if study.failed:
         yield CheckResult(Verdict.UNDECIDABLE, study.failed, path=path, remedy="try it on one key; then audit again")
         return
-    wrong, never = (sum(each.keys for each in study.misplaced.values()), sum(e.never for e in study.misplaced.values()))
+    wrong, never = (
+        sum(each.keys for each in study.misplaced.values()),
+        sum(e.unexplained for e in study.misplaced.values()),
+    )
     grown = placement.kind is PlacementKind.GROWN and placement.algorithms == (name,)
     if not wrong or (not never and grown):
         return
-    partition, first = max(study.misplaced.items(), key=lambda item: (item[1].never, item[1].keys))
+    partition, first = max(study.misplaced.items(), key=lambda item: (item[1].unexplained, item[1].keys))
     yield CheckResult(
         Verdict.FAIL if never else Verdict.UNDECIDABLE,
         f"{wrong:,} of {placement.keys:,} keys lie where {name} does not put them, "
@@ -78,10 +82,10 @@ def told(placement: KeyPlacement) -> str:
         case PlacementKind.ONE:
             return f"every key lies where {' or '.join(placement.algorithms)} puts it"
         case PlacementKind.GROWN:
-            counts = ", then ".join(map(str, placement.counts))
+            counts = ", then ".join(map(str, placement.partition_counts))
             return f"one partitioner, {names}, over {counts} partitions: partitions were added since"
         case PlacementKind.MIXED:
-            producers = "; ".join(f"{name}: {BY_NAME[name].producers}" for name in placement.algorithms)
+            producers = "; ".join(f"{name}: {ALGORITHMS_BY_NAME[name].producers}" for name in placement.algorithms)
             return f"two kinds of producer, {names} (today's keys: {shares}) ({producers})"
         case PlacementKind.OWN:
             return "no known partitioner put the keys here, but each lies in one partition: it has one of its own"
@@ -97,7 +101,7 @@ def _declared(subject: AuditedTopic) -> tuple[tuple[str, ...], str]:
         return ("contents", "key", "partition_function"), contents.partition_function
     if contents.partition_expression:
         return ("contents", "key", "partition_expression"), "the declared expression"
-    return ("contents", "key", "partitioner"), DECLARED[contents.partitioner or "murmur2"]
+    return ("contents", "key", "partitioner"), DECLARED_ALGORITHMS[contents.partitioner or "murmur2"]
 
 
 def scores_of(placement: KeyPlacement) -> dict[str, float]:

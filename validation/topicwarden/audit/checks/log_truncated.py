@@ -13,12 +13,14 @@ Source: ``UnifiedLog.truncateTo``, ``UncleanLeaderElectionsPerSec``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits()
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None and subject.past.look is not None
+    return subject.live is not None and subject.past.state is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:

@@ -14,8 +14,10 @@ Source: ``Partition.effectiveMinIsr``, ``Partition.appendRecordsToLeader``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits(needs_settings=True)
 
 
 def applies(subject: AuditedTopic) -> bool:

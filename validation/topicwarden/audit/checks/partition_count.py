@@ -12,8 +12,10 @@ Source: KIP-195, ``ReplicationControlManager.createPartitions``; ``BuiltInPartit
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits()
 
 
 def applies(subject: AuditedTopic) -> bool:

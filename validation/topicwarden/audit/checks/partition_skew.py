@@ -14,8 +14,10 @@ Source: ``BuiltInPartitioner.partitionForKey``; KIP-794 for records without a ke
 from collections.abc import Iterable
 
 from topicwarden.audit.checks.common.content_faults import unless_at_most
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits(reads_records=True, judges_committed_records=True, compares_partitions=True, needs_every_record=True)
 
 
 def applies(subject: AuditedTopic) -> bool:

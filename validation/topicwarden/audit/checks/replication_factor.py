@@ -11,8 +11,10 @@ Source: KIP-455, ``ReplicationControlManager.alterPartitionReassignments``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits()
 
 
 def applies(subject: AuditedTopic) -> bool:

@@ -17,19 +17,21 @@ Source: KIP-534; reported in 2026 with a reproducer for Kafka 3.9 to 4.2.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits(reads_records=True, needs_previous_audit=True)
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.compacted and subject.past.look is not None and bool(subject.past.look.tombstones)
+    return subject.compacted and subject.past.state is not None and bool(subject.past.state.tombstones)
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.past.look
-    graves = {(one.partition, one.key): one.offset for one in subject.past.look.tombstones}
+    assert subject.past.state
+    graves = {(one.partition, one.key): one.offset for one in subject.past.state.tombstones}
     for partition, counts in sorted(subject.counts.items()):
-        risen = [(graves[partition, key], at) for key, at in counts.risen if at < graves.get((partition, key), 0)]
+        risen = [(graves[partition, key], at) for key, at in counts.resurrected if at < graves.get((partition, key), 0)]
         if risen:
             tombstone, found = risen[0]
             yield CheckResult(

@@ -16,9 +16,11 @@ Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTi
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.timestamps import utc
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits(reads_records=True, needs_settings=True)
 
 
 def applies(subject: AuditedTopic) -> bool:

@@ -24,9 +24,10 @@ from collections.abc import Iterable
 
 from topicwarden.audit.checks.common.persistence import OUT_OF_SYNC, all_in_sync, cleaner_grace_ms, judged_twice, starts
 from topicwarden.audit.collect.horizon import CLOCK_MS
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits(needs_settings=True)
 CHECK = "retention-size"
 RESTS_ON = ("cleanup.policy", "retention.bytes", "segment.bytes")
 _LARGEST_SEGMENT = 2**31 - 1

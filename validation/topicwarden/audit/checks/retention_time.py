@@ -28,9 +28,10 @@ from topicwarden.audit.checks.common.persistence import OUT_OF_SYNC, all_in_sync
 from topicwarden.audit.checks.retention_blocked import blocked_partitions
 from topicwarden.audit.checks.retention_size import undeleted
 from topicwarden.audit.collect.horizon import CLOCK_MS
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits(reads_records=True, needs_settings=True)
 CHECK = "retention-time"
 RESTS_ON = ("cleanup.policy", "retention.ms", "segment.ms", "max.compaction.lag.ms")
 

@@ -15,9 +15,10 @@ Source: KIP-32, ``LogValidator``.
 from collections.abc import Iterable
 
 from topicwarden.audit.checks.common.content_faults import unless_at_most
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits(reads_records=True, judges_committed_records=True)
 _SETTING = "message.timestamp.type"
 _PATH = ("contents", "timestamps", "type")
 
@@ -31,8 +32,8 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     declared, in_force = subject.contents.timestamp_type, subject.live.topic.config.get(_SETTING)
     wrong: dict[int, tuple[int, str]] = {}
     for partition, counts in sorted(subject.committed.items()):
-        if counts.stamped:
-            name, last = max(counts.stamped.items(), key=lambda item: item[1].last_offset)
+        if counts.timestamp_types:
+            name, last = max(counts.timestamp_types.items(), key=lambda item: item[1].last_offset)
             if name != declared:
                 wrong[partition] = last.last_offset, name
     if not wrong or in_force == declared:

@@ -21,19 +21,20 @@ from collections.abc import Iterable
 from topicwarden.audit.checks.common.persistence import cleaned_away, extent, replicas, same_leader
 from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.audit.history.topic_state import RememberedRecord
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits(reads_records=True, needs_previous_audit=True)
 CHECK = "tombstone-retention"
 RESTS_ON = ("cleanup.policy", "delete.retention.ms")
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.compacted and subject.past.look is not None
+    return subject.compacted and subject.past.state is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    for stone in sorted(subject.past.standing, key=lambda one: (one.partition, one.offset)):
+    for stone in sorted(subject.past.still_present, key=lambda one: (one.partition, one.offset)):
         if stone.superseded_by is None and same_leader(subject, stone.partition):
             yield from _judged(subject, stone)
 
@@ -41,7 +42,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
 def _judged(subject: AuditedTopic, stone: RememberedRecord) -> Iterable[CheckResult]:
     """From look to look: passed by the cleaner (T1), then ripe (where the log ended), then left by a cleaning."""
     partition, log, state = stone.partition, extent(subject, stone.partition), replicas(subject, stone.partition)
-    kept = subject.past.look.suspicion(CHECK, partition) if subject.past.look else None
+    kept = subject.past.state.open_finding(CHECK, partition) if subject.past.state else None
     if log is None or state is None or state.leader_epoch is None:
         return
     passed = {"offset": stone.offset, "epoch": state.leader_epoch}

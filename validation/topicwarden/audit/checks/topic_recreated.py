@@ -13,13 +13,15 @@ Source: KIP-516 for topic ids.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.topic import Allowance
 from topicwarden.model.verdict import Verdict
 
+TRAITS = Traits()
+
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None and (subject.past.look is not None or subject.past.recreated_from is not None)
+    return subject.live is not None and (subject.past.state is not None or subject.past.recreated_from is not None)
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:

@@ -13,9 +13,11 @@ Source: ``DefaultAutoTopicCreationManager.createTopics``; ``internal-policy`` fo
 
 from collections.abc import Iterable
 
-from topicwarden.audit.collect.internal_topics import may_be_connects
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.collect.internal_topics import fits_connect_name
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits()
 
 
 def applies(subject: AuditedTopic) -> bool:
@@ -27,9 +29,9 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     if subject.declared is not None:
         return
     if subject.internal is not None:
-        yield CheckResult(Verdict.PASS, f"needs no declaration: {subject.internal.said}")
+        yield CheckResult(Verdict.PASS, f"needs no declaration: {subject.internal.description}")
         return
-    if not subject.readable and may_be_connects(subject.live.topic.name):
+    if not subject.readable and fits_connect_name(subject.live.topic.name):
         yield CheckResult(
             Verdict.UNDECIDABLE,
             "is on the cluster, and not declared; only its records tell whether it is one of Kafka Connect's, and they "

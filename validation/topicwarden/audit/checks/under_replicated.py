@@ -13,8 +13,10 @@ Source: ``Partition.isUnderReplicated``; ``UnderReplicatedPartitions`` and ``Off
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits()
 
 
 def applies(subject: AuditedTopic) -> bool:

@@ -30,7 +30,9 @@ specifications; the wire format of Confluent's Schema Registry, which Apicurio s
 from collections.abc import Iterable
 
 from topicwarden.audit.checks.common.content_faults import judge_encoding
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+
+TRAITS = Traits(reads_records=True, judges_committed_records=True)
 
 
 def applies(subject: AuditedTopic) -> bool:

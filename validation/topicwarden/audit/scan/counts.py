@@ -1,4 +1,4 @@
-"""What the scans found out about a partition; plain numbers, so that checks need no Spark."""
+"""The counts of a partition as plain numbers, so that checks need no Spark."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 
 _HOUR, _DAY = 3_600_000, 86_400_000
 BANDS: tuple[int, ...] = (0, _HOUR, 6 * _HOUR, _DAY, 7 * _DAY, 30 * _DAY, 90 * _DAY, 365 * _DAY, 3 * 365 * _DAY)
-"""Lower bounds of the age bands in milliseconds; the band before the first lies in the future."""
+"""Lower bounds of the age bands in milliseconds; the band before the first one is for timestamps in the future."""
 
 
 @dataclass(frozen=True)
 class ContentFault:
-    """What is wrong with some records of a partition, for one reason.
+    """One kind of fault in the records of a partition.
 
-    ``rule`` is a check's id, or ``expression:<id>``. ``reason`` and ``excerpt`` tell of structure alone, never of
-    what a record holds. ``offsets`` are the first few. ``undecided`` where it could not be told: no registry
-    answered, an expression does not fit the record.
+    ``rule``: the id of a check, or ``expression:<id>``. ``reason`` and ``excerpt`` describe structure only, never the
+    contents of a record. ``offsets``: the first few offsets. ``undecided``: the records could not be judged, because
+    no registry answered or an expression does not fit the record.
 
     ``at_least``: ``count`` is a lower bound. ``at_most``: ``count`` may include records of aborted and open
-    transactions. ``unconfirmed``: at most, and no record of it is known to be committed.
+    transactions. ``unconfirmed``: like ``at_most``, and none of the records is known to be committed.
     """
 
     rule: str
@@ -35,7 +35,7 @@ class ContentFault:
 
 @dataclass(frozen=True)
 class TimestampTypeCount:
-    """Records with a type of timestamp: how many, and the offset of the last."""
+    """The number of records with one timestamp type, and the offset of the last of them."""
 
     records: int
     last_offset: int
@@ -43,13 +43,7 @@ class TimestampTypeCount:
 
 @dataclass(frozen=True)
 class PartitionCounts:
-    """What was counted in one partition; ``ages`` by band, from the future to the oldest.
-
-    ``fits``: of ``keys``, how many lie where each of ``algorithms.ALGORITHMS`` puts them today; empty where
-    nobody asked. ``hottest``: the records of the key that has most, where keys are counted. ``last_gap``: the last
-    offset that was read and holds no record. ``at_most``: asked for committed records alone, the numbers may include
-    those of aborted and open transactions.
-    """
+    """The counts of one partition."""
 
     records: int = 0
     payload_bytes: int = 0
@@ -64,43 +58,51 @@ class PartitionCounts:
     superseded_rolled: int = 0
     superseded_cleanable: int = 0
     rolled: int = 0
-    """Records below the border of what has rolled."""
+    """Records before ``Horizon.rolled``."""
     cleanable: int = 0
+    """Records before ``Horizon.cleanable``."""
     cleanable_bytes: int = 0
-    """Of keys and values, below the same border."""
+    """Bytes of keys and values of these records."""
     clean_bytes_at_most: int = 0
-    """Of keys and values, if nothing stood but the largest record of each key."""
+    """Bytes of keys and values if only the largest record of each key remained."""
     keys_rolled: int = 0
-    """Keys with a record below the border; counted where a part of the records is known from before."""
+    """Keys with a record before ``Horizon.rolled``; counted if an earlier audit has read a part of the records."""
     keys_cleanable: int = 0
+    """Keys with a record before ``Horizon.cleanable``; counted under the same condition."""
     earliest_pair: SupersededPair | None = None
-    """Of keys with several records, the one whose last record lies lowest: its first and its last one."""
+    """The first and the last record of the key whose last record has the lowest offset, among keys with several."""
     deleted: tuple[tuple[int, int], ...] = ()
-    """Of keys whose last record is a tombstone, some: the key's hash and the tombstone's offset."""
-    risen: tuple[tuple[int, int], ...] = ()
-    """Of keys that were remembered as deleted, those whose last record lies below: the hash and that offset."""
+    """Some keys whose last record is a tombstone: the key's hash and the offset of the tombstone."""
+    resurrected: tuple[tuple[int, int], ...] = ()
+    """Keys known as deleted whose last record is before the tombstone: the key's hash and that record's offset."""
     first_superseded: int | None = None
     expired: int = 0
     expired_behind_future: int = 0
     first_timestamp: int | None = None
     last_timestamp: int | None = None
     ages: tuple[int, ...] = (0,) * (len(BANDS) + 1)
+    """Records by age band, from the future to the oldest."""
     fits: tuple[int, ...] = ()
+    """How many of ``keys`` each of ``partitioner_bits.ALGORITHMS`` assigns to this partition; empty if not counted."""
     hottest: int = 0
+    """The number of records of the most frequent key; 0 if keys are not counted."""
     hottest_offset: int | None = None
     hottest_key: int | None = None
     """The 64-bit hash of that key."""
     faults: tuple[ContentFault, ...] = ()
-    stamped: Mapping[str, TimestampTypeCount] = field(default_factory=dict)
+    timestamp_types: Mapping[str, TimestampTypeCount] = field(default_factory=dict)
+    """Counts by Kafka's name of the timestamp type."""
     last_gap: int | None = None
+    """The last offset in the read range without a record."""
     at_most: bool = False
+    """In counts of committed records: the numbers may include records of aborted and open transactions."""
 
 
 @dataclass(frozen=True)
 class SupersededPair:
-    """A record and the next one of its key, by offset."""
+    """The offsets of a record and of the next record with the same key."""
 
     offset: int
     superseded_by: int
     key: int = 0
-    """The 64-bit hash of the key that both have."""
+    """The 64-bit hash of the key that both records have."""

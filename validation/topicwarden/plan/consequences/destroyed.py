@@ -14,6 +14,7 @@ from topicwarden.plan.required_allowance import remedy_of, unseen, unseen_partit
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import UNSEEN_GROUPS, bytes_of, count, group_effects, listed, loss, records_of
 
+AVOIDABLE = True
 _UNDECLARED = "no YAML declares it any more, so the topic would be deleted; "
 
 

@@ -15,6 +15,7 @@ from topicwarden.plan.required_allowance import remedy_of, weight_of
 from topicwarden.plan.topic_change import TopicChange, place_of
 from topicwarden.plan.wording import count, survives
 
+AVOIDABLE = False
 THROTTLE = 50 << 20
 """Bytes a second into and out of each broker: what `topicwarden rebalance` takes where it is told nothing else."""
 

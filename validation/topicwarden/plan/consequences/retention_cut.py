@@ -19,6 +19,7 @@ from topicwarden.plan.required_allowance import remedy_of, unseen, unseen_partit
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import at_most, count, group_effects, readers, records_of, size, summed, times
 
+AVOIDABLE = True
 _DAY_MS = 86_400_000
 _HORIZONS = {"at once": 0, "within a day": _DAY_MS, "within a week": 7 * _DAY_MS}
 

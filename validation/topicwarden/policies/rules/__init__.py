@@ -78,17 +78,6 @@ RULES: dict[str, Rule] = {
     "config": config,
 }
 
-BY_SHAPE = frozenset(
-    {
-        *("kafka-version", "min-insync-replicas", "compaction-lag", "tiered-storage", "local-retention"),
-        *("timestamp-refused", "timestamp-type", "message-bytes", "empty-cleanup-policy", "idle-compaction-settings"),
-        *("replicas-above-brokers", "unclean-leader-election", "unlikely-values"),
-        *("idle-retention-settings", "segment-outlives-retention", "compaction-stalls", "compression-level"),
-        *("partitions", "replication-factor", "retention", "retention-bytes", "cleanup-policy", "compression"),
-    }
-)
-"""The rules that only read partitions, replicas, config and contents; topics that agree in these share a result."""
-
 STACK_RULES: dict[str, StackRule] = {
     "partition-budget": partition_budget,
 }

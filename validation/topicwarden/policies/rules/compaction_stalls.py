@@ -22,6 +22,7 @@ class Settings(AdviceSettings):
 
 
 ALWAYS = Settings()
+SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:

@@ -26,6 +26,7 @@ class Settings(RuleSettings):
 
 
 ALWAYS = None
+SHAPE_ONLY = False
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:

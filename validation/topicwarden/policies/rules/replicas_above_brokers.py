@@ -19,6 +19,7 @@ class Settings(RuleSettings):
 
 
 ALWAYS = Settings()
+SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:

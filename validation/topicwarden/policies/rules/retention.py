@@ -27,6 +27,7 @@ class Settings(RuleSettings):
 
 
 ALWAYS = None
+SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:

@@ -17,6 +17,7 @@ class Settings(RuleSettings):
 
 
 ALWAYS = Settings()
+SHAPE_ONLY = False
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:

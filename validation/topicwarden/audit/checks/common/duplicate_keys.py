@@ -22,7 +22,7 @@ def reasons(subject: AuditedTopic, partitions: list[int]) -> Iterable[str]:
             f"{roll_time(subject.live.topic):,} ms after its first record, and an idle partition never does"
         )
     if held := sum(c.superseded_rolled - c.superseded_cleanable for c in counts.values()):
-        by = sorted({reason for partition in partitions if (reason := subject.horizons[partition].held_by)})
+        by = sorted({reason for partition in partitions if (reason := subject.horizons[partition].blocked_by)})
         yield f"{held:,}{_which(subject, partitions, _held)}: held back by {' and '.join(by)}"
     if subject.snapshot.broker_config.get("log.cleaner.enable") == "false":
         yield "log.cleaner.enable is false on the brokers: nothing is ever cleaned"

@@ -97,7 +97,7 @@ def unsettled_segment(subject: AuditedTopic, partition: int, stood: int | None) 
 
     Nothing is known of the time before the first audit, so that its look is no explanation: the next one tells.
     """
-    if subject.past.look is None:
+    if subject.past.state is None:
         return None
     if subject.past.shaped_from(partition) is not None and not rolled_since(subject, partition):
         return (
@@ -140,7 +140,7 @@ def first_pair(subject: AuditedTopic, partition: int) -> SupersededPair | None:
     """The pair of records of one key that is to stand: the one remembered, for as long as it does, else the first."""
     remembered = [
         SupersededPair(one.offset, one.superseded_by, one.key)
-        for one in subject.past.standing
+        for one in subject.past.still_present
         if one.partition == partition and one.superseded_by is not None
     ]
     counts = subject.counts.get(partition)
@@ -153,13 +153,13 @@ def cleaned_away(subject: AuditedTopic, partition: int) -> tuple[RememberedRecor
 
     Only the cleaner takes away single records, so it has come by since the last look, and cleaned at least up to these.
     """
-    look, before, log = subject.past.look, subject.past.partition(partition), extent(subject, partition)
+    look, before, log = subject.past.state, subject.past.partition(partition), extent(subject, partition)
     if look is None or before is None or log is None or log.end < before.end:
         return ()
     return tuple(
         one
-        for one in look.witnesses
-        if one.partition == partition and one.offset >= log.start and one not in subject.past.standing
+        for one in look.remembered_records
+        if one.partition == partition and one.offset >= log.start and one not in subject.past.still_present
     )
 
 
