@@ -25,7 +25,7 @@ from kafka.admin import (
 from tests.support.authorizer import AUTHORIZER
 from tests.support.projects import own_cache, project_of
 from topicwarden.audit.scan.spark_session import spark_session
-from topicwarden.cli.audit import AuditOptions, Look, auditing
+from topicwarden.cli.audit import AuditFunction, AuditOptions, auditing
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.retry import retry_transient
@@ -159,7 +159,7 @@ def _fill(servers: list[str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def look(guarded: Guarded) -> Iterator[Look]:
+def look(guarded: Guarded) -> Iterator[AuditFunction]:
     with (
         spark_session(guarded.project, "local[2]"),
         auditing(guarded.project, "dev", options=AuditOptions("none")) as look,
@@ -168,7 +168,7 @@ def look(guarded: Guarded) -> Iterator[Look]:
 
 
 @pytest.fixture(scope="module")
-def whole(look: Look) -> AuditReport:
+def whole(look: AuditFunction) -> AuditReport:
     return look(())
 
 
@@ -213,7 +213,9 @@ def test_with_every_right_there_is_something_to_lose(whole: AuditReport) -> None
 
 
 @pytest.mark.parametrize("denial", DENIALS)
-def test_no_verdict_comes_from_what_is_not_seen(guarded: Guarded, look: Look, whole: AuditReport, denial: str) -> None:
+def test_no_verdict_comes_from_what_is_not_seen(
+    guarded: Guarded, look: AuditFunction, whole: AuditReport, denial: str
+) -> None:
     with guarded.denied(*DENIALS[denial]):
         report = look(())
     known, found = verdicts(whole), verdicts(report)
@@ -241,7 +243,9 @@ def test_no_verdict_comes_from_what_is_not_seen(guarded: Guarded, look: Look, wh
 
 
 @pytest.mark.parametrize("denial", ["DescribeConfigs on a topic", "Read on a topic"])
-def test_the_other_topics_are_judged_as_before(guarded: Guarded, look: Look, whole: AuditReport, denial: str) -> None:
+def test_the_other_topics_are_judged_as_before(
+    guarded: Guarded, look: AuditFunction, whole: AuditReport, denial: str
+) -> None:
     with guarded.denied(*DENIALS[denial]):
         found = verdicts(look(()))
     (denied,) = (name for _, name, _ in DENIALS[denial])

@@ -60,7 +60,7 @@ def test_a_reduction_under_way_is_reported_and_can_be_cancelled(stack_of: Deploy
         assert "lowering.v1: replication factor 2 to 1 drops replicas of 6 partitions; now reading" in done.stdout
         assert "a reassignment in progress already drops them, `topicwarden rebalance --cancel`" in done.stdout
         done = stack.rebalance("--cancel")
-        assert (done.returncode, "taken back: 6 partitions" in done.stdout) == (0, True), done.stdout + done.stderr
+        assert (done.returncode, "cancelled: 6 partitions" in done.stdout) == (0, True), done.stdout + done.stderr
         assert {n: {*brokers} for n, brokers in stack.replicas().items()} == {n: {*b} for n, b in before.items()}
         assert stack.clean()
     finally:
@@ -101,7 +101,7 @@ def test_a_swap_under_way_is_no_reduction(stack_of: Deploy) -> None:
         assert "reduce-replicas" not in planned.stdout
         stack.up("--refresh")
         shown = stack.rebalance("--dry-run")
-        assert (shown.returncode, shown.stdout) == (0, "under way already: 6 partitions\n")
+        assert (shown.returncode, shown.stdout) == (0, "already in progress: 6 partitions\n")
     finally:
         done = stack.rebalance("--cancel")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -44,7 +44,8 @@ def test_what_is_foretold_is_what_happens(stack_of: Deploy) -> None:
     refused = stack.rebalance()
     assert (refused.returncode, refused.stderr) == (
         2,
-        "topicwarden: nothing was moved: say --yes where nobody can be asked, or --dry-run only to look\n",
+        "topicwarden: nothing was moved: standard input is not a terminal; confirm with --yes, or show the moves with "
+        "--dry-run\n",
     )
     assert stack.clean()
 
@@ -103,12 +104,12 @@ def test_what_was_begun_goes_on_throttled_and_can_be_taken_back(stack_of: Deploy
     moving.send_signal(signal.SIGTERM)
     said, _ = moving.communicate(timeout=30)
     assert moving.returncode == 1
-    assert "stopped: 6 partitions move on, throttled; 0 partitions not begun" in said
+    assert "stopped: 6 partitions still moving, throttled; 0 partitions not started" in said
     assert stack.throttles()["lists"] == ["cancelled.v1"]
 
     done = stack.rebalance("--cancel")
-    assert (done.returncode, "taken back: 6 partitions\n" in done.stdout) == (0, True), done.stdout + done.stderr
-    assert "removed the replication throttle that was left: brokers 1, 2, 3, 4; topics cancelled.v1" in done.stdout
+    assert (done.returncode, "cancelled: 6 partitions\n" in done.stdout) == (0, True), done.stdout + done.stderr
+    assert "removed the replication throttle of an earlier run: brokers 1, 2, 3, 4; topics cancelled.v1" in done.stdout
     assert (stack.replicas(), stack.contents(), stack.clean()) == (before, contents, True)
 
 
@@ -123,7 +124,7 @@ def test_what_cannot_be_is_said_in_a_line(stack_of: Deploy) -> None:
     )
     stack.declare(2)
     for arguments, said in (
-        (["--topics", "nope.*"], "no declared topic is like nope.*"),
+        (["--topics", "nope.*"], "no declared topic matches --topics nope.*"),
         (["--throttle", "50 MB/s"], "--throttle: expected a size"),
         (["--throttle", "0"], "expected at least one byte a second, or unlimited"),
     ):
@@ -182,11 +183,11 @@ def test_a_broker_that_is_lost_meanwhile(stack_of: Deploy, sandbox: Sandbox, com
             moving.send_signal(signal.SIGINT)
             said, _ = moving.communicate(timeout=60)
             assert moving.returncode == 1
-            assert "move on, throttled" in said
+            assert "still moving, throttled" in said
             done = stack.rebalance("--yes")
             assert done.returncode == 1, done.stdout + done.stderr
             assert victim not in {broker for brokers in stack.replicas().values() for broker in brokers}
-            assert f"broker {victim} may keep a replication throttle, as it is lost" in done.stdout
+            assert f"broker {victim} may keep a replication throttle, because it is lost" in done.stdout
     finally:
         sandbox.start(victim)
     if comes_back:
