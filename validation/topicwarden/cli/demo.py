@@ -119,19 +119,23 @@ def _outcomes(
     report: AuditReport, cleaned: AuditReport, lost: AuditReport, refused: list[int]
 ) -> Iterator[tuple[str, object, object]]:
     """Yield each comparison: its subject, the expected result, the actual result."""
-    yield "exactly the planted faults", sorted(planted_faults.PLANTED.items()), sorted(_found(report, Verdict.FAIL))
+    yield "exactly the planted faults", sorted(planted_faults.PLANTED.items()), sorted(_findings(report, Verdict.FAIL))
     yield (
         "suspects while the log cleaner is paused",
         [(compacted_cache.TOPIC, "compaction-ratio")],
-        sorted(_found(report, Verdict.SUSPECT)),
+        sorted(_findings(report, Verdict.SUSPECT)),
     )
     yield "records read", flights.RECORDS, _records(report, flights.EVENTS)
     yield (
         "problems of the cache after cleaning",
         [],
-        sorted(_found(cleaned, Verdict.SUSPECT) + _found(cleaned, Verdict.FAIL)),
+        sorted(_findings(cleaned, Verdict.SUSPECT) + _findings(cleaned, Verdict.FAIL)),
     )
-    yield "a lost broker", ["min-insync-replicas", "under-replicated"], sorted(c for _, c in _found(lost, Verdict.FAIL))
+    yield (
+        "a lost broker",
+        ["min-insync-replicas", "under-replicated"],
+        sorted(c for _, c in _findings(lost, Verdict.FAIL)),
+    )
     yield (
         "partitions read without that broker",
         broker_loss.PARTITIONS,
@@ -149,7 +153,7 @@ def _compare(subject: str, expected: object, actual: object) -> bool:
     return expected == actual
 
 
-def _found(report: AuditReport, verdict: Verdict) -> list[tuple[str, str]]:
+def _findings(report: AuditReport, verdict: Verdict) -> list[tuple[str, str]]:
     return [(finding.topic, finding.check) for finding in report.findings if finding.verdict is verdict]
 
 

@@ -58,7 +58,7 @@ def _from_files(session: ImportSession, sources: Sequence[Path], form: str | Non
         chosen.values(), None, {source.topic.name: source.comments for source in imported.topics}
     )
     places = {source.topic.name: source.place for source in imported.topics}
-    refused = [Problem(places[name], f"{name}: {why}", "value") for name, why in draft.refused.items()]
+    refused = [Problem(places[name], f"{name}: {reason}", "value") for name, reason in draft.refused.items()]
     for note in imported.notes:
         echo(str(note))
     if problems := sorted([*imported.problems, *refused]):
@@ -91,8 +91,8 @@ def _from_cluster(session: ImportSession, dry_run: bool, files_only: bool) -> in
         chosen = {name: live.topics[name] for name in names if name in live.topics}
         draft = session.draft_files(chosen.values(), session.stack)
         session.write(draft.files, dry_run)
-        refused = {name: why for name, why in {**live.refused, **draft.refused}.items() if name in names}
-        refused = {name: why for name, why in refused.items() if name not in session.declared}
+        refused = {name: reason for name, reason in {**live.refused, **draft.refused}.items() if name in names}
+        refused = {name: reason for name, reason in refused.items() if name not in session.declared}
         _report_skipped(sum(name in session.declared for name in chosen), live.internal, refused)
         unadopted = {
             name: topic
@@ -131,8 +131,8 @@ def _report_skipped(declared: int, internal: int, refused: Mapping[str, str]) ->
     counts = [(declared, "already declared"), (internal, "internal")]
     if any(number for number, _ in counts):
         echo("skipped: " + ", ".join(f"{number:,} {reason}" for number, reason in counts if number))
-    for name, why in sorted(refused.items()):
-        echo(f"not imported: {name}: {why}")
+    for name, reason in sorted(refused.items()):
+        echo(f"not imported: {name}: {reason}")
 
 
 def _source(project: Project, path: Path) -> SourceFile:

@@ -99,9 +99,9 @@ class _Run:
 
     def move(self, options: RebalanceOptions) -> int:
         """Print the moves and, unless it is a dry run, carry them out; return the exit code."""
-        found = targets(self.session, self.names, self.chosen)
-        placed, under_way = found.placement, found.under_way
-        for reduction in found.reductions:
+        target = targets(self.session, self.names, self.chosen)
+        placed, under_way = target.placement, target.under_way
+        for reduction in target.reductions:
             if reduction.problem is None:
                 print(reduction.message)
         for problem in placed.problems:
@@ -184,7 +184,7 @@ class _Run:
         for topic in released.lists_of_others:
             if not self._declares_throttle(topic):
                 print(
-                    f"{topic} keeps a throttle list that topicwarden did not write: if nobody needs it, "
+                    f"{topic} keeps a throttle list that topicwarden did not write: if no other tool needs it, "
                     f"remove it with `{remove_lists_command(topic)}`"
                 )
         return 1 if released.retained else 0

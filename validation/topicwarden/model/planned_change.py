@@ -118,8 +118,8 @@ class TopicPlan(_Model):
     @property
     def weight(self) -> Severity | None:
         """The severity of the most severe consequence; None if there are no consequences."""
-        found = {consequence.weight for consequence in self.consequences}
-        return next((weight for weight in BY_WEIGHT if weight in found), None)
+        weights = {consequence.weight for consequence in self.consequences}
+        return next((weight for weight in BY_WEIGHT if weight in weights), None)
 
 
 class StandingAllowance(_Model):

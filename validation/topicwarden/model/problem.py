@@ -35,8 +35,8 @@ class Problem:
     level: Level = Level.ERROR
 
     def __str__(self) -> str:
-        weight = "warning: " if self.level is Level.WARNING else ""
-        return f"{self.location}: {weight}{self.line} [{self.rule}]"
+        prefix = "warning: " if self.level is Level.WARNING else ""
+        return f"{self.location}: {prefix}{self.line} [{self.rule}]"
 
     @property
     def line(self) -> str:

@@ -41,7 +41,7 @@ class Permission:
     change: Allowance
     until: date | None = None
 
-    def holds(self, today: date) -> bool:
+    def valid_on(self, today: date) -> bool:
         """Return True if the change is allowed on ``today`` (UTC)."""
         return self.until is None or today <= self.until
 
@@ -120,7 +120,7 @@ class Topic:
 
     def allowed(self, today: date) -> frozenset[Allowance]:
         """Return the destructive changes that the YAML allows on ``today`` (UTC)."""
-        return frozenset(permit.change for permit in self.allow if permit.holds(today))
+        return frozenset(permit.change for permit in self.allow if permit.valid_on(today))
 
     @property
     def compacted(self) -> bool:

@@ -73,8 +73,8 @@ def check(
             collector.add(problem, stack)
         collector.judge(resolved.declarations, stack)
     problems = [*policy.problems, *collector.problems(stacks)]
-    broken = any(problem.level is Level.ERROR for problem in (*loaded.problems, *policy.problems))
-    if not paths and not broken and set(stacks) >= set(project.stack_names()):
+    has_file_errors = any(problem.level is Level.ERROR for problem in (*loaded.problems, *policy.problems))
+    if not paths and not has_file_errors and set(stacks) >= set(project.stack_names()):
         problems += collector.unused(declarations)
     return CheckedStacks(declarations, tuple(sorted(set(problems))), len(collector.waived))
 

@@ -47,9 +47,9 @@ def _messages(contents: Contents, functions: frozenset[str]) -> Iterator[tuple[K
             f"partition_function: {name} is not listed in {PARTITION_FUNCTIONS} of the stack, so the audit does not "
             "import it; if you trust its code to run in a process that has the cluster's password, list it there",
         )
-    if expression and (found := _FORBIDDEN.search(expression)):
+    if expression and (match := _FORBIDDEN.search(expression)):
         yield (
             ("contents", "key", "partition_expression"),
             f"partition_expression: expected arithmetic and functions over key and partitions, seen "
-            f"{quoted(found[0])}; an expression must not call Java, read tables or variables, or contain comments",
+            f"{quoted(match[0])}; an expression must not call Java, read tables or variables, or contain comments",
         )

@@ -20,9 +20,9 @@ from topicwarden.specs.units import DURATION, SIZE
 
 def page() -> str:
     """Return the page of all rules, expressions and waivers, as Markdown."""
-    every: dict[str, Rule | StackRule] = {**RULES, **STACK_RULES}
-    on = {name: rule for name, rule in every.items() if rule.ALWAYS is not None}
-    off = {name: rule for name, rule in every.items() if rule.ALWAYS is None}
+    all_rules: dict[str, Rule | StackRule] = {**RULES, **STACK_RULES}
+    on = {name: rule for name, rule in all_rules.items() if rule.ALWAYS is not None}
+    off = {name: rule for name, rule in all_rules.items() if rule.ALWAYS is None}
     parts = ["# Rules", _doc(room), "Every rule has these settings:", _table(RuleSettings), "## Always on"]
     for name, rule in on.items():
         parts += _section(name, rule)
@@ -47,13 +47,13 @@ def _doc(documented: Any) -> str:
     return inspect.getdoc(documented) or ""
 
 
-def _table(model: type[BaseModel], known: type[BaseModel] | None = None) -> str:
-    """Return a table of the settings of ``model``, without those of ``known``, which are documented elsewhere."""
+def _table(model: type[BaseModel], documented: type[BaseModel] | None = None) -> str:
+    """Return a table of the settings of ``model``, without those of ``documented``, which have their own table."""
     properties = model.model_json_schema()["properties"]
     rows = [
         f"| `{name}` | {_kind(properties[name])} | {_default(field)} | {field.description or ''} |"
         for name, field in model.model_fields.items()
-        if known is None or name not in known.model_fields
+        if documented is None or name not in documented.model_fields
     ]
     return "\n".join(["| setting | type | default | |", "|---|---|---|---|", *rows])
 
