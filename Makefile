@@ -1,5 +1,5 @@
 # Two commands do it all: `make demo` and `make test`. Everything lands in .venv and .cache, once.
-.PHONY: setup demo test check lock shell clean
+.PHONY: setup demo test test-fast check lock shell clean
 .SILENT:
 SHELL := bash
 
@@ -11,6 +11,9 @@ COUNT := if test -t 1; then awk '/^Collecting/ { printf "\r%d packages", ++n; ff
 
 demo: setup  ## The whole way on a real cluster: declare, deploy, fill, break, audit.
 	$(VENV)/topicwarden demo
+
+test-fast: $(LOCKED)  ## The unit tests: no JVM, no broker, no Pulumi.
+	$(VENV)/pytest tests/unit
 
 test: setup check  ## Everything: units, then the real cluster, the real engine, real Spark, a real browser.
 	tests/install-browser

@@ -9,7 +9,7 @@ from tests.soundness import contents
 from tests.soundness.broker import INTERVAL_MS
 from tests.soundness.logs import Log
 from tests.soundness.scene import Scene
-from tests.soundness.teller import Truth
+from tests.soundness.workload import Truth
 from topicwarden.model.finding import Finding
 from topicwarden.specs.configs import definition
 
