@@ -49,7 +49,7 @@ def test_every_setting_has_kafkas_documentation_in_its_hover() -> None:
     settings = SCHEMAS["topic"]()["properties"]["config"]["properties"]
     assert list(settings) == list(definitions())
     assert "Kafka's default: 604800000." in settings["retention.ms"]["description"]
-    assert "The broker's log.retention.ms holds" in settings["retention.ms"]["description"]
+    assert "The broker's log.retention.ms applies" in settings["retention.ms"]["description"]
     assert all(len(setting["description"]) > 40 for setting in settings.values())
 
 

@@ -26,7 +26,7 @@ _NOT_CONFIGS = {
     "replication.factor": "replication_factor",
     "default.replication.factor": "replication_factor",
 }
-"""Names that other tools and broker settings use, by our field: none of them is a topic configuration."""
+"""Our keys for names that other tools and brokers use as settings, but that are not topic configurations."""
 
 
 def custom_error(rule: LiteralString, message: str) -> PydanticCustomError:

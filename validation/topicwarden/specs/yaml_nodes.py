@@ -19,7 +19,7 @@ Value: TypeAlias = Any
 Position: TypeAlias = tuple[int, int]
 
 _UNSPACED_COMMENT: Final = re.compile(r":?[ \t]+(#[^\s#][^\r\n]*)")
-"""A comment without a space after the ``#``, behind a value or the colon of a key: probably meant as text."""
+"""A comment without a space after the ``#``, after a value or the colon of a key: probably part of the value."""
 _PROSE_KEYS: Final = ("description", "reason", "message")
 MAX_ALIASED: Final = 10_000
 MAX_LINE: Final = 500_000

@@ -110,7 +110,7 @@ def _collections(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
 def _search_locator(source: SourceFile, place: Location) -> Locate:
     """Return a function that locates entries by searching for them, each after the previous one.
 
-    Offsets are useless in YAML, where quotes, folding and indentation move the entries.
+    Offsets in a YAML value differ from those in the file, because of quotes, folding and indentation.
     """
     position = source.offset(place)
 

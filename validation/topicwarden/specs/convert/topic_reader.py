@@ -77,7 +77,7 @@ class TopicReader:
         self.problems.append(Problem(place, message, rule))
 
     def note(self, place: Location, part: str, reason: str) -> None:
-        """Note that the part ``what`` is not converted. Parts with the same reason share one note."""
+        """Note that ``part`` is not converted. Parts with the same reason share one note."""
         self._notes.setdefault(reason, []).append((place, part))
 
     def exclude(self, place: Location, name: Any, reason: str) -> None:

@@ -126,15 +126,15 @@ def _full_name(schema: dict[str, Any], kind: str, namespace: str) -> tuple[str, 
     return (f"{namespace}.{name}" if namespace else name), namespace
 
 
-def _require_names(names: Any, what: str, *, dotted: bool = False) -> list[str]:
+def _require_names(names: Any, label: str, *, dotted: bool = False) -> list[str]:
     """Return ``names`` if they are valid and unique; raise _SchemaError otherwise. ``dotted`` allows namespaces."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise _SchemaError(f"expected the {what} as a list of names")
+        raise _SchemaError(f"expected the {label} as a list of names")
     for index, name in enumerate(names):
         if not all(_NAME.fullmatch(part) for part in (name.split(".") if dotted else [name])):
-            raise _SchemaError(f"among the {what}, {quoted(name)} is not a valid name")
+            raise _SchemaError(f"among the {label}, {quoted(name)} is not a valid name")
         if name in names[:index]:
-            raise _SchemaError(f"among the {what}, {quoted(name)} appears twice")
+            raise _SchemaError(f"among the {label}, {quoted(name)} appears twice")
     return names
 
 
@@ -145,17 +145,17 @@ def _add_fields(record: _Type, fields: Any, named_types: dict[str, _Type], names
         name = schema_field.get("name")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise _SchemaError(f"expected a list of fields with names in {quoted(record.name)}")
-        what = f"{quoted(name)} of {quoted(record.name)}"
+        label = f"{quoted(name)} of {quoted(record.name)}"
         if name in record.fields:
-            raise _SchemaError(f"the field {what} is defined twice")
-        _require_names(schema_field.get("aliases", []), f"aliases of {what}")
+            raise _SchemaError(f"the field {label} is defined twice")
+        _require_names(schema_field.get("aliases", []), f"aliases of {label}")
         if schema_field.get("order", "ascending") not in ("ascending", "descending", "ignore"):
-            raise _SchemaError(f"the order of {what} is not ascending, descending or ignore")
+            raise _SchemaError(f"the order of {label} is not ascending, descending or ignore")
         kind = _compile(schema_field.get("type"), named_types, namespace)
         record.parts.append(kind)
         record.fields[name] = schema_field.get("default", ...)
         if "default" in schema_field and not _is_valid_default(kind, schema_field["default"]):
-            raise _SchemaError(f"the default of {what} is not a valid {kind.kind}")
+            raise _SchemaError(f"the default of {label} is not a valid {kind.kind}")
 
 
 _PRIMITIVE_DEFAULTS: Final[dict[str, Callable[[Any], bool]]] = {
