@@ -46,7 +46,7 @@ def test_a_function_that_is_listed_is_imported(tmp_path: Path, marker: Path) -> 
 
 def test_an_expression_that_calls_java_is_not_run(tmp_path: Path) -> None:
     expression = "reflect('java.lang.System', 'getenv', 'HOME') % partitions"
-    assert "may not call Java" in _judged(tmp_path, Contents(partition_expression=expression))
+    assert "must not call Java" in _judged(tmp_path, Contents(partition_expression=expression))
 
 
 @pytest.mark.parametrize(
