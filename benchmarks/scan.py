@@ -20,10 +20,10 @@ from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.collect.horizon import horizons
-from topicwarden.audit.contents.contracts import contracts
+from topicwarden.audit.contents.contracts import build_contracts
 from topicwarden.audit.scan.full_scan import scan
-from topicwarden.audit.scan.offset_ranges import pack, read
-from topicwarden.audit.scan.partition_reads import PartitionRead, slices
+from topicwarden.audit.scan.offset_ranges import pack_tasks, read_ranges
+from topicwarden.audit.scan.partition_reads import PartitionRead, partition_reads
 from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import Connection
@@ -73,8 +73,8 @@ def report(spark: SparkSession, connection: Connection) -> None:
     with open_cluster(connection) as cluster:
         snapshot = cluster.snapshot()
         topics = [live for live in snapshot.topics.values() if not live.topic.internal]
-        parts = slices(topics, horizons(cluster, snapshot, topics))
-        rules = contracts(topics, {}, Path(), None, snapshot.taken_at)
+        parts = partition_reads(topics, horizons(cluster, snapshot, topics))
+        rules = build_contracts(topics, {}, Path(), None, snapshot.taken_at)
     for title, chosen in {
         "one large topic": [part for part in parts if part.range.topic == LARGE],
         f"{SMALL_TOPICS} small topics": [part for part in parts if part.range.topic != LARGE],
@@ -100,7 +100,7 @@ def report(spark: SparkSession, connection: Connection) -> None:
 
 
 def ours(spark: SparkSession, connection: Connection, parts: list[PartitionRead]) -> int:
-    return read(spark, connection, pack(spark, (part.range for part in parts))).count()
+    return read_ranges(spark, connection, pack_tasks(spark, (part.range for part in parts))).count()
 
 
 def sparks_own(spark: SparkSession, connection: Connection, parts: list[PartitionRead]) -> int:

@@ -1,4 +1,4 @@
-"""The policy pack of `pulumi preview --policy-pack policies`: checks the rules in policies/*.yaml before a deploy."""
+"""The Pulumi policy pack: apply the rules in policies/*.yaml to the planned deploy."""
 
 from pathlib import Path
 

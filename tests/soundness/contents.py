@@ -10,10 +10,10 @@ from typing import Final
 from kafka.partitioner.default import murmur2
 
 from tests.soundness.scene import Scene
-from tests.soundness.teller import Truth
+from tests.soundness.workload import Truth
+from tests.support.log_files import LogRecord
 from topicwarden.model.finding import Finding
 from topicwarden.model.topic import Contents
-from topicwarden.sandbox.log_files import LogRecord
 
 CLOCK_MS = 5_000
 _SECONDS, _MICROS = 100_000_000_000, 100_000_000_000_000

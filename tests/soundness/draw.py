@@ -13,7 +13,7 @@ from typing import Final
 
 from kafka.partitioner.default import murmur2
 
-from tests.soundness.story import Deed, History, Record, Step, Write
+from tests.soundness.scenario import Deed, History, Record, Step, Write
 from topicwarden.model.topic import Contents, Topic
 
 _QUICK: Final = {"segment.ms": "100", "compression.type": "producer"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tests.soundness.broker import INTERVAL_MS
 from tests.soundness.logs import Log
 from tests.soundness.scene import Scene
-from tests.soundness.teller import Truth
+from tests.soundness.workload import Truth
 from topicwarden.model.finding import PartitionFacts
 
 

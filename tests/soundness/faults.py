@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from tests.soundness.draw import Draw, Fault, Plant, history_of, murmur2_place, repeats
-from tests.soundness.story import DAY_MS, Configure, Drop, Grow, History, Record, Recreate, Write
+from tests.soundness.scenario import DAY_MS, Configure, Drop, Grow, History, Record, Recreate, Write
 from topicwarden.model.topic import Contents, Topic
 
 SCHEMA: Final = {"type": "object", "required": ["n"], "properties": {"n": {"type": "number"}}}

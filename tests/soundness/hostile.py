@@ -16,8 +16,8 @@ from typing import Final
 from kafka.admin import ACLOperation
 
 from tests.soundness.draw import Draw, history_of
+from tests.soundness.scenario import Deny, History, Record, Write
 from tests.soundness.scene import Scene
-from tests.soundness.story import Deny, History, Record, Write
 from topicwarden.model.project import Project
 from topicwarden.model.topic import Contents, Topic
 from topicwarden.model.verdict import Verdict

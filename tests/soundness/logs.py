@@ -9,14 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from topicwarden.sandbox.log_files import (
-    LogBatch,
-    LogRecord,
-    batches,
-    cleaner_checkpoint,
-    log_start_checkpoint,
-    uncleanable,
-)
+from tests.support.log_files import LogBatch, LogRecord, batches, log_start_checkpoint, uncleanable
+from topicwarden.sandbox.log_files import cleaner_checkpoint
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,9 @@ from tests.soundness.draw import Draw, Plant
 from tests.soundness.faults import FAULTS, SCHEMA, SCHEMA_FILE, hung, uncleanable
 from tests.soundness.hostile import GUESTS, Guest, Survived, write_files
 from tests.soundness.rounds import Stage, Tally
+from tests.soundness.scenario import History, Record
 from tests.soundness.scene import Scene, Works
-from tests.soundness.story import History, Record
-from tests.soundness.teller import Teller, telling
+from tests.soundness.workload import Teller, telling
 from topicwarden.model.verdict import Verdict
 
 AT_ONCE: Final = 160

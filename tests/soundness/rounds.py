@@ -16,10 +16,10 @@ from tests.soundness.exact import counted, inexact
 from tests.soundness.hostile import FUNCTION
 from tests.soundness.logs import read_logs
 from tests.soundness.oracle import denied
+from tests.soundness.scenario import STRETCHES, Chance, declaration
 from tests.soundness.scene import Scene, Works
-from tests.soundness.story import STRETCHES, Chance, declaration
 from tests.soundness.suspects import Outcomes
-from tests.soundness.teller import Teller, telling
+from tests.soundness.workload import Teller, telling
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.model.finding import AuditReport, Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tests.soundness.logs import Log, Logs
-from tests.soundness.teller import Truth
+from tests.soundness.workload import Truth
 from topicwarden.model.finding import AuditReport, PartitionFacts, TopicFacts
 
 

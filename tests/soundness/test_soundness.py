@@ -14,10 +14,10 @@ from tests.soundness.logs import read_logs
 from tests.soundness.oracle import denied, unknown_checks
 from tests.soundness.planting import Found, plant
 from tests.soundness.rounds import Event, Stage, Tally
+from tests.soundness.scenario import Chance, Configure, Record, Recreate, Transact, Write
 from tests.soundness.scene import Works
-from tests.soundness.story import Chance, Configure, Record, Recreate, Transact, Write
 from tests.soundness.suspects import LEAST_PRECISION
-from tests.soundness.teller import Teller, telling
+from tests.soundness.workload import Teller, telling
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.model.topic import Topic

@@ -26,7 +26,7 @@ from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import predict, refusals
 from topicwarden.plan.topic_change import added_by_hand
 from topicwarden.policies.check_specs import check
-from topicwarden.specs.problem_ids import KINDS
+from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.resolve import Declaration
 
 
@@ -110,7 +110,7 @@ def _writes_config(plan: TopicPlan) -> bool:
 
 def _blocking(errors: Sequence[Problem], adopting: bool) -> list[Problem]:
     """Return the errors that stop the program; for an adoption only those that make declarations unreadable."""
-    return [error for error in errors if error.rule in KINDS or not adopting]
+    return [error for error in errors if error.rule in PROBLEM_IDS or not adopting]
 
 
 def _stop_at(errors: Sequence[Problem]) -> None:

@@ -11,7 +11,13 @@ from topicwarden.plan.topic_change import TopicChange
 
 
 class ConsequenceRule(Protocol):
-    """A module with these two functions; its docstring describes the effect, its inputs, and how exact it is."""
+    """A module with these two functions; its docstring describes the effect, its inputs, and how exact it is.
+
+    ``AVOIDABLE`` is true if its consequences do not occur when the deploy leaves the live settings and partitions as
+    they are. The kind of these consequences is the module's name in the table.
+    """
+
+    AVOIDABLE: bool
 
     def needs(self, change: TopicChange, now: int) -> RequiredEvidence | None:
         """Return the evidence that ``evaluate`` needs; None if the rule does not apply to ``change``.

@@ -147,14 +147,15 @@ allows `delete` |
 | `pulumi import` of a topic that is declared | the next `plan`, `preview` and `up` are refused: see `duplicate` |"""
 
 _TESTED = """\
-The test `test_losses.py` makes each of these changes on a real cluster with records, first without and then with the
-word. It compares the remaining records with the prediction. `python -m tests.guards` draws random sequences of edits,
-manual changes, Pulumi commands, lost brokers and writers. After each step it reads the records on the brokers' disks,
-and checks that every loss was predicted by the plan just before, and allowed by name.
+The test `tests/engine/predictions/test_losses.py` makes each of these changes on a real cluster with records, first
+without and then with the word. It compares the remaining records with the prediction. `python -m tests.system.guards`
+draws random sequences of edits, manual changes, Pulumi commands, lost brokers and writers. After each step it reads
+the records on the brokers' disks, and checks that every loss was predicted by the plan just before, and allowed by
+name.
 
 | run | sequences | steps | losses predicted and allowed | destroyed or weakened as allowed | violations |
 |---|---|---|---|---|---|
-| `python -m tests.guards --sequences 312 --seed 14` | 300 | 158 | 32 | 70 | 0 |
+| `python -m tests.system.guards --sequences 312 --seed 14` | 300 | 158 | 32 | 70 | 0 |
 
 Of the 32 losses, 19 happened within their step: 11 matched the prediction exactly, and 8 were within the bound. One
 project of twelve topics is not counted, because the provider lost its broker in the first deploy. An earlier run (seed

@@ -129,12 +129,7 @@ def _as_left_drift(consequence: Consequence) -> Consequence:
 
 
 _REVERTING = frozenset({Action.UPDATE, Action.DRIFT, Action.RECREATE})
-_BY_CONFIG = frozenset(
-    {
-        *("destroyed", "retention-cut", "earlier-roll", "compaction", "tombstones", "tiered-storage-off"),
-        *("min-insync", "unclean-election", "flush"),
-    }
-)
+_BY_CONFIG = frozenset(kind for kind, rule in CONSEQUENCES.items() if rule.AVOIDABLE)
 """Kinds of consequences that do not occur if the deploy leaves the live settings and partitions as they are."""
 
 

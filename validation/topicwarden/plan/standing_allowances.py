@@ -25,6 +25,6 @@ def active_allowances(
         )
         for declaration in declarations
         for permit in declaration.topic.allow
-        if permit.holds(today)
+        if permit.valid_on(today)
     )
     return tuple(sorted(allowances, key=lambda each: (each.topic, each.change)))

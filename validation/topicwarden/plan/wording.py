@@ -41,7 +41,7 @@ def duration(milliseconds: int | None) -> str:
     """Return a duration such as ``7d``; ``forever`` if there is no limit."""
     if milliseconds is None or milliseconds < 0 or milliseconds == _UNLIMITED:
         return "forever"
-    return DURATION.spelled(milliseconds)
+    return DURATION.format(milliseconds)
 
 
 def spelled(setting: str, value: str | None) -> str:
@@ -61,7 +61,7 @@ def changes_text(names: Iterable[str], before: Topic, after: Topic) -> str:
 
 def size(number: int | None) -> str:
     """Return a size such as ``1,048,576 bytes (1MiB)``; ``without limit`` for None or a negative number."""
-    return "without limit" if number is None or number < 0 else f"{number:,} bytes ({SIZE.spelled(number)})"
+    return "without limit" if number is None or number < 0 else f"{number:,} bytes ({SIZE.format(number)})"
 
 
 def shorten(names: Sequence[str]) -> str:

@@ -13,8 +13,6 @@ from pathlib import Path
 from topicwarden.model.problem import Refusal
 
 SETS = ("kafka", "spark")
-APPLICATIONS = "applications"
-"""Kafka Streams and a connector, for stories of applications; fetched when asked for, by ``provide``."""
 
 _POMS = Path(__file__).parent / "maven"
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"

@@ -1,1 +1,1 @@
-"""What the cluster reports about itself: offsets, horizons, internal topics and consumer groups."""
+"""Collect what the cluster reports: offsets, horizons, internal topics and consumer groups."""

@@ -1,97 +1,111 @@
-"""Who follows which topics, and how far each is from what is, or will soon be, gone."""
+"""The purpose and the consumer groups of each topic, and the offsets before which records expire soon."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from topicwarden.audit.collect.horizon import PartitionOf
-from topicwarden.audit.collect.internal_topics import InternalTopic, candidates, recognised
+from topicwarden.audit.collect.horizon import TopicPartition
+from topicwarden.audit.collect.internal_topics import InternalTopic, connect_candidates, recognise_internal_topics
 from topicwarden.kafka.cluster import Cluster
 from topicwarden.kafka.consumer_groups import ConsumerGroup
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
 
 SOON = 10
-"""What expires within a tenth of the retention from now expires soon."""
+"""A record expires soon if it expires within a tenth of the retention time from now."""
 
 
 @dataclass(frozen=True)
 class GroupFollowing:
-    """The groups that have committed offsets in one topic, and the borders in its partitions that matter to them.
+    """The consumer groups with committed offsets in one topic, and the offsets by partition that matter to them.
 
-    ``expiring`` has the offset before which every record expires soon, ``forgotten`` the one before which tombstones
-    may have been removed, each where a group lags; ``ends`` where the log ended once the groups were known.
-    ``complete`` is false where there may be groups that this user may not see.
+    ``ends``: the log end offsets, read after the groups. ``expiring_before``: every record before this offset expires
+    soon. ``tombstones_removable_before``: tombstones before this offset may have been removed. The last two only have
+    the partitions in which a group lags. ``complete`` is false if this user may not see all groups.
     """
 
     groups: tuple[ConsumerGroup, ...] = ()
     ends: Mapping[int, int] = field(default_factory=dict)
-    expiring: Mapping[int, int] = field(default_factory=dict)
-    forgotten: Mapping[int, int] = field(default_factory=dict)
+    expiring_before: Mapping[int, int] = field(default_factory=dict)
+    tombstones_removable_before: Mapping[int, int] = field(default_factory=dict)
     complete: bool = True
 
 
 @dataclass(frozen=True)
 class ClusterContext:
-    """What is known of topics beside their records: what they are for, who follows them, which may not be read."""
+    """Facts about topics from the cluster, besides their records.
+
+    ``internal``: the internal topics and their roles. ``consumer_groups``: the groups of each topic. ``unreadable``:
+    the topics that this user may not read.
+    """
 
     internal: Mapping[str, InternalTopic] = field(default_factory=dict)
-    following: Mapping[str, GroupFollowing] = field(default_factory=dict)
+    consumer_groups: Mapping[str, GroupFollowing] = field(default_factory=dict)
     unreadable: frozenset[str] = frozenset()
 
 
-def surroundings(cluster: Cluster, snapshot: Snapshot, topics: Mapping[str, LiveTopic]) -> ClusterContext:
-    """Of ``topics``, in a bounded number of requests: groups as in ``kafka/consumer_groups.py``, and three for offsets.
+def read_cluster_context(cluster: Cluster, snapshot: Snapshot, topics: Mapping[str, LiveTopic]) -> ClusterContext:
+    """Return the context of ``topics``.
 
-    The groups are asked for after the snapshot, so that what is committed is no older than where the logs began.
+    The number of requests is bounded: the group requests of ``kafka/consumer_groups.py``, and three for offsets.
+    Groups are read after the snapshot, so that no committed offset is older than the log start offsets.
     """
-    groups = cluster.groups(snapshot.topics)  # of all: an application tells by its group which changelogs are its own
-    newest_records = cluster.newest_records(held) if (held := candidates(topics)) else {}
-    internal = recognised(topics, groups, {name: newest.keys for name, newest in newest_records.items()})
-    return ClusterContext(internal, _following(cluster, snapshot, topics, groups), cluster.unreadable(snapshot, topics))
+    # Groups of all topics: a Kafka Streams application's group identifies its changelog topics.
+    groups = cluster.groups(snapshot.topics)
+    candidates = connect_candidates(topics)
+    newest = cluster.newest_records(candidates) if candidates else {}
+    internal = recognise_internal_topics(topics, groups, {name: records.keys for name, records in newest.items()})
+    consumer_groups = _consumer_groups(cluster, snapshot, topics, groups)
+    return ClusterContext(internal, consumer_groups, cluster.unreadable(snapshot, topics))
 
 
-def _following(
+def _consumer_groups(
     cluster: Cluster, snapshot: Snapshot, topics: Mapping[str, LiveTopic], groups: tuple[ConsumerGroup, ...]
 ) -> dict[str, GroupFollowing]:
     logs = {(name, number): log for name, live in topics.items() for number, log in live.extents.items()}
-    lowest: dict[PartitionOf, int] = {}
+    lowest: dict[TopicPartition, int] = {}
     for group in groups:
-        for place, offset in group.offsets.items():
-            if place in logs:
-                lowest[place] = min(offset, lowest.get(place, offset))
-    beyond = {
-        place for group in groups for place, at in group.offsets.items() if place in logs and at > logs[place].end
+        for partition, offset in group.offsets.items():
+            if partition in logs:
+                lowest[partition] = min(offset, lowest.get(partition, offset))
+    beyond_end = {
+        partition
+        for group in groups
+        for partition, offset in group.offsets.items()
+        if partition in logs and offset > logs[partition].end
     }
-    lagging = {place: topics[place[0]].topic for place, at in lowest.items() if at < logs[place].end}
+    lagging = {
+        partition: topics[partition[0]].topic for partition, offset in lowest.items() if offset < logs[partition].end
+    }
     now = snapshot.taken_at
-    expiring = {
-        place: now - retention + retention // SOON
-        for place, topic in lagging.items()
+    expiry_times = {
+        partition: now - retention + retention // SOON
+        for partition, topic in lagging.items()
         if (retention := topic.retention_time) is not None
     }
-    forgotten = {
-        place: now - kept
-        for place, topic in lagging.items()
-        if topic.compacted and (kept := topic.number("delete.retention.ms")) is not None
+    tombstone_times = {
+        partition: now - delete_retention
+        for partition, topic in lagging.items()
+        if topic.compacted and (delete_retention := topic.number("delete.retention.ms")) is not None
     }
 
-    def borders(times: Mapping[PartitionOf, int]) -> dict[PartitionOf, int]:
+    def first_offsets(times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         found = cluster.first_offsets_at(times)
-        return {place: found[place][0] if place in found else logs[place].end for place in times}
+        return {partition: found[partition][0] if partition in found else logs[partition].end for partition in times}
 
-    expire, forget, ends = borders(expiring), borders(forgotten), cluster.log_ends(beyond)
+    expiring, removable = first_offsets(expiry_times), first_offsets(tombstone_times)
+    ends = cluster.log_ends(beyond_end)
     complete = snapshot.cluster_described and not any(group.hidden for group in groups)
 
-    def of(name: str, places: Mapping[PartitionOf, int]) -> dict[int, int]:
-        return {number: at for (topic, number), at in places.items() if topic == name}
+    def in_topic(name: str, offsets: Mapping[TopicPartition, int]) -> dict[int, int]:
+        return {number: offset for (topic, number), offset in offsets.items() if topic == name}
 
     return {
         name: GroupFollowing(
             tuple(group for group in groups if name in group.topics),
-            ends={number: log.end for number, log in live.extents.items()} | of(name, ends),
-            expiring=of(name, expire),
-            forgotten=of(name, forget),
+            ends={number: log.end for number, log in live.extents.items()} | in_topic(name, ends),
+            expiring_before=in_topic(name, expiring),
+            tombstones_removable_before=in_topic(name, removable),
             complete=complete,
         )
         for name, live in topics.items()

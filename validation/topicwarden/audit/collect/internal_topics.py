@@ -1,9 +1,9 @@
-"""Topics that Kafka, Kafka Connect and Kafka Streams make for themselves: which they are, and how that is known.
+"""Recognise the topics that Kafka, Kafka Connect and Kafka Streams create for themselves.
 
-Kafka keeps its own names for itself. The others' names are a convention, so that more is asked of them before anything
-is proven by it: of Connect's, that the keys of their newest records are those that its workers write
-(``KafkaConfigBackingStore``, ``KafkaOffsetBackingStore``, ``KafkaStatusBackingStore``); of Streams', that a group of
-the application's id commits as Streams does.
+Kafka reserves the names of its own topics. The names of Connect's and Streams' topics are a convention and prove
+nothing alone. A Connect topic is certain if the keys of its newest records are those that Connect workers write
+(``KafkaConfigBackingStore``, ``KafkaOffsetBackingStore``, ``KafkaStatusBackingStore``). A Streams topic is certain if a
+group with the application's id commits offsets as Streams does.
 """
 
 from __future__ import annotations
@@ -22,77 +22,86 @@ _COMPACT, _DELETE = frozenset({"compact"}), frozenset({"delete"})
 
 @dataclass(frozen=True)
 class InternalTopicPolicy:
-    """What a topic holds, and what it must be for that: any one of ``policies``, and nothing deleted where ``keeps``.
+    """The contents of an internal topic, and the settings that its owner needs.
 
-    ``copies`` and ``in_sync`` are the brokers' settings for it, where there are such.
+    ``policies``: the valid values of ``cleanup.policy``. ``keeps_every_record``: the broker must not delete records by
+    time or size. ``single_partition``: the topic must have exactly one partition. ``replication_factor_setting`` and
+    ``min_isr_setting`` name the broker settings that apply when the topic is created.
     """
 
-    holds: str
+    contents: str
     policies: tuple[frozenset[str], ...]
-    keeps: bool = False
-    single: bool = False
-    copies: str = "default.replication.factor"
-    in_sync: str | None = None
+    keeps_every_record: bool = False
+    single_partition: bool = False
+    replication_factor_setting: str = "default.replication.factor"
+    min_isr_setting: str | None = None
 
 
 class InternalRole(Enum):
-    """What a topic is for."""
+    """The purpose of an internal topic."""
 
     GROUPS = InternalTopicPolicy(
-        "the committed offsets of consumer groups", (_COMPACT,), copies="offsets.topic.replication.factor"
+        "the committed offsets of consumer groups",
+        (_COMPACT,),
+        replication_factor_setting="offsets.topic.replication.factor",
     )
     TRANSACTIONS = InternalTopicPolicy(
         "the state of transactions",
         (_COMPACT,),
-        copies="transaction.state.log.replication.factor",
-        in_sync="transaction.state.log.min.isr",
+        replication_factor_setting="transaction.state.log.replication.factor",
+        min_isr_setting="transaction.state.log.min.isr",
     )
     SHARE_GROUPS = InternalTopicPolicy(
         "the state of share groups",
         (_DELETE,),
-        keeps=True,
-        copies="share.coordinator.state.topic.replication.factor",
-        in_sync="share.coordinator.state.topic.min.isr",
+        keeps_every_record=True,
+        replication_factor_setting="share.coordinator.state.topic.replication.factor",
+        min_isr_setting="share.coordinator.state.topic.min.isr",
     )
-    REMOTE_LOG = InternalTopicPolicy("which segments lie in tiered storage", (_DELETE,))
+    REMOTE_LOG = InternalTopicPolicy("the metadata of segments in tiered storage", (_DELETE,))
     CONNECT_CONFIGS = InternalTopicPolicy(
-        "Kafka Connect's connectors and their configurations", (_COMPACT,), single=True
+        "Kafka Connect's connectors and their configurations", (_COMPACT,), single_partition=True
     )
-    CONNECT_OFFSETS = InternalTopicPolicy("how far Kafka Connect's source connectors have come", (_COMPACT,))
+    CONNECT_OFFSETS = InternalTopicPolicy("the source offsets of Kafka Connect's connectors", (_COMPACT,))
     CONNECT_STATUS = InternalTopicPolicy("the states of Kafka Connect's connectors and tasks", (_COMPACT,))
-    CHANGELOG = InternalTopicPolicy("a state store of Kafka Streams'", (_COMPACT, _COMPACT | _DELETE))
-    REPARTITION = InternalTopicPolicy("what Kafka Streams has yet to process", (_DELETE,), keeps=True)
+    CHANGELOG = InternalTopicPolicy("a state store of Kafka Streams", (_COMPACT, _COMPACT | _DELETE))
+    REPARTITION = InternalTopicPolicy(
+        "records that Kafka Streams has yet to process", (_DELETE,), keeps_every_record=True
+    )
 
 
 @dataclass(frozen=True)
 class InternalTopic:
-    """A topic's role, ``how`` it is known, and whether that is more than a convention of names."""
+    """The role of a topic. ``certain`` is false if only a naming convention indicates the role.
+
+    ``recognised_by`` names the evidence for the role, for messages.
+    """
 
     role: InternalRole
-    how: str
+    recognised_by: str
     certain: bool
 
     @property
-    def needs(self) -> InternalTopicPolicy:
+    def policy(self) -> InternalTopicPolicy:
         return self.role.value
 
     @property
-    def said(self) -> str:
-        return f"it holds {self.needs.holds}, as is known by {self.how}"
+    def description(self) -> str:
+        return f"it contains {self.policy.contents}; recognised by {self.recognised_by}"
 
 
-KAFKAS = {
+KAFKA_TOPICS = {
     "__consumer_offsets": InternalRole.GROUPS,
     "__transaction_state": InternalRole.TRANSACTIONS,
     "__share_group_state": InternalRole.SHARE_GROUPS,
     "__remote_log_metadata": InternalRole.REMOTE_LOG,
 }
-_STREAMS = {
+_STREAMS_NAMES = {
     re.compile(r".+-changelog"): InternalRole.CHANGELOG,
     re.compile(r".+-(repartition|subscription-(registration|response)-topic)"): InternalRole.REPARTITION,
 }
-_CONNECT = re.compile(r"(?:.*[-_.])?(offset|config|status)(?:e?s)?(?:[-_.].*)?")
-_CONNECTS = {
+_CONNECT_NAME = re.compile(r"(?:.*[-_.])?(offset|config|status)(?:e?s)?(?:[-_.].*)?")
+_CONNECT_ROLES = {
     "config": InternalRole.CONNECT_CONFIGS,
     "offset": InternalRole.CONNECT_OFFSETS,
     "status": InternalRole.CONNECT_STATUS,
@@ -102,38 +111,41 @@ _STATUS_KEY = re.compile(rb"status-(connector|task|topic)-.+")
 MOST_CANDIDATES = 50
 
 
-def may_be_connects(name: str) -> bool:
-    """Return whether the keys of the topic's records decide whether the topic is one of Kafka Connect's."""
-    return name not in KAFKAS and _CONNECT.fullmatch(name) is not None
+def fits_connect_name(name: str) -> bool:
+    """Return whether the name fits a topic of Kafka Connect; only the keys of its records can confirm that."""
+    return name not in KAFKA_TOPICS and _CONNECT_NAME.fullmatch(name) is not None
 
 
-def candidates(topics: Mapping[str, LiveTopic]) -> dict[str, LiveTopic]:
-    """Topics whose keys would tell whether they are Connect's; no more than ``MOST_CANDIDATES``."""
-    like = [(name, live) for name, live in topics.items() if may_be_connects(name)]
-    return dict(sorted(like, key=lambda one: "connect" not in one[0])[:MOST_CANDIDATES])
+def connect_candidates(topics: Mapping[str, LiveTopic]) -> dict[str, LiveTopic]:
+    """Return the topics whose keys show whether they belong to Kafka Connect, ``MOST_CANDIDATES`` at most."""
+    matching = [(name, live) for name, live in topics.items() if fits_connect_name(name)]
+    return dict(sorted(matching, key=lambda item: "connect" not in item[0])[:MOST_CANDIDATES])
 
 
-def recognised(
+def recognise_internal_topics(
     topics: Iterable[str], groups: Collection[ConsumerGroup], keys: Mapping[str, Collection[bytes]]
 ) -> dict[str, InternalTopic]:
-    """The internal ones among ``topics``; ``keys`` are those of the newest records of ``candidates``."""
+    """Return the internal topics among ``topics``, by name.
+
+    ``keys`` are the keys of the newest records of the topics from ``connect_candidates``.
+    """
     applications = sorted((group.name for group in groups if group.streams), key=len, reverse=True)
-    found = {name: _recognised(name, applications, keys.get(name, ())) for name in topics}
+    found = {name: _recognise(name, applications, keys.get(name, ())) for name in topics}
     return {name: internal for name, internal in found.items() if internal is not None}
 
 
-def _recognised(name: str, applications: Iterable[str], keys: Collection[bytes]) -> InternalTopic | None:
-    if name in KAFKAS:
-        return InternalTopic(KAFKAS[name], "its name, which Kafka keeps for itself", certain=True)
-    if role := next((role for like, role in _STREAMS.items() if like.fullmatch(name)), None):
-        owner = next((one for one in applications if name.startswith(f"{one}-")), None)
+def _recognise(name: str, applications: Iterable[str], keys: Collection[bytes]) -> InternalTopic | None:
+    if name in KAFKA_TOPICS:
+        return InternalTopic(KAFKA_TOPICS[name], "its name, which Kafka reserves for itself", certain=True)
+    if role := next((role for pattern, role in _STREAMS_NAMES.items() if pattern.fullmatch(name)), None):
+        owner = next((application for application in applications if name.startswith(f"{application}-")), None)
         if owner is None:
-            return InternalTopic(role, "its name alone, which is one of Kafka Streams'", certain=False)
-        return InternalTopic(role, f"its name, and by group {owner}, which commits as Kafka Streams does", certain=True)
-    like = _CONNECT.fullmatch(name)
-    if like is None:
+            return InternalTopic(role, "its name alone, which has the form of a Kafka Streams topic", certain=False)
+        return InternalTopic(role, f"its name and by group {owner}, which commits as Kafka Streams does", certain=True)
+    match = _CONNECT_NAME.fullmatch(name)
+    if match is None:
         return None
-    role = _CONNECTS[like[1]]
+    role = _CONNECT_ROLES[match[1]]
     if keys:
         fits = all(_written_by_connect(key, role) for key in keys)
         return InternalTopic(role, "its name and the keys of its newest records", certain=True) if fits else None
@@ -146,7 +158,9 @@ def _written_by_connect(key: bytes, role: InternalRole) -> bool:
     if role is InternalRole.CONNECT_STATUS:
         return _STATUS_KEY.fullmatch(key) is not None
     try:
-        told = json.loads(key)
+        content = json.loads(key)
     except (UnicodeDecodeError, ValueError):
         return False
-    return isinstance(told, list) and len(told) == 2 and isinstance(told[0], str) and isinstance(told[1], dict)
+    return (
+        isinstance(content, list) and len(content) == 2 and isinstance(content[0], str) and isinstance(content[1], dict)
+    )

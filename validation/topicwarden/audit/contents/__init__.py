@@ -1,1 +1,1 @@
-"""Contracts that records are judged by, and which findings concern committed records."""
+"""Contracts that the reader judges records by."""

@@ -1,6 +1,6 @@
-"""What the reader is told of each topic: the contract that its records are judged by, as JSON.
+"""Build the contract of each topic: the rules, as JSON, by which the reader judges its records.
 
-The other side is ``reader/Contracts.java``. A topic of which nothing is declared has no contract, and costs nothing.
+``reader/Contracts.java`` parses the JSON. A topic without declared contents has no contract, and costs nothing.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ from topicwarden.specs.schema_files import schema_path
 
 @dataclass(frozen=True)
 class Contracts:
-    """The contracts by topic, and the registry that they may name."""
+    """The contracts by topic, and the schema registry that they refer to."""
 
     topics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     registry: SchemaRegistry | None = None
     by_key: frozenset[str] = frozenset()
-    """Topics whose records are counted by key: compacted ones, and those with rules for keys."""
+    """The topics whose records are counted by key: compacted topics, and topics with rules for keys."""
 
     def options(self) -> dict[str, str]:
-        """The options of the reader."""
+        """Return the contracts as options of the Spark reader."""
         options = {"contracts": json.dumps(self.topics)} if self.topics else {}
         return options | ({"registry": json.dumps(self.registry.for_java())} if self.registry else {})
 
 
 NO_CONTRACTS = Contracts()
-"""Nothing is declared of any topic."""
 
 
-def contracts(
+def build_contracts(
     topics: Iterable[LiveTopic],
     declarations: Mapping[str, Declaration],
     root: Path,
     registry: SchemaRegistry | None,
     now: int,
 ) -> Contracts:
-    """The contracts of ``topics``; ``root`` is the project's, ``now`` the moment that is not the future yet (ms).
+    """Return the contracts of ``topics``.
 
-    A schema that cannot be used is no reason to stop: it leaves its topic's records undecided.
+    ``root`` is the project's folder. Timestamps after ``now`` (ms) are in the future. A schema that cannot be used does
+    not stop the audit; its topic's records remain undecided.
     """
-    held: dict[str, dict[str, Any]] = {}
+    by_topic: dict[str, dict[str, Any]] = {}
     by_key = set()
     for live in topics:
         topic, declaration = live.topic, declarations.get(live.topic.name)
@@ -65,37 +65,37 @@ def contracts(
         if declaration and (records := _records(declaration, root, now)):
             terms["records"] = records
         if terms:
-            held[topic.name] = terms
-    return Contracts(held, registry, frozenset(by_key))
+            by_topic[topic.name] = terms
+    return Contracts(by_topic, registry, frozenset(by_key))
 
 
 def _records(declaration: Declaration, root: Path, now: int) -> dict[str, Any]:
     contents = declaration.topic.contents
     rules = {
-        "key": _encoded(declaration, "key", root),
-        "value": _encoded(declaration, "value", root),
+        "key": _encoding(declaration, "key", root),
+        "value": _encoding(declaration, "value", root),
         "headers": list(contents.headers_required),
-        "expressions": [{"id": each.id, "require": each.require} for each in contents.expressions],
+        "expressions": [{"id": rule.id, "require": rule.require} for rule in contents.expressions],
         "largest": contents.record_max_bytes,
         "latest": None if (ahead := contents.timestamp_max_ahead_ms) is None else now + ahead + CLOCK_MS,
     }
     return {name: rule for name, rule in rules.items() if rule not in (None, [], {})}
 
 
-def _encoded(declaration: Declaration, part: str, root: Path) -> dict[str, Any]:
+def _encoding(declaration: Declaration, part: str, root: Path) -> dict[str, Any]:
     contents = declaration.topic.contents
-    told = {name: getattr(contents, f"{part}_{name}") for name in ("format", "message", "registry", "subject")}
-    if told["format"] is None:
+    encoding = {name: getattr(contents, f"{part}_{name}") for name in ("format", "message", "registry", "subject")}
+    if encoding["format"] is None:
         return {}
-    if told["registry"]:
-        told["subject"] = told["subject"] or f"{declaration.topic.name}-{part}"
+    if encoding["registry"]:
+        encoding["subject"] = encoding["subject"] or f"{declaration.topic.name}-{part}"
     if path := schema_path(declaration, part):
-        told |= _schema(root / path, told["format"], registry=bool(told["registry"]))
-    return {name: value for name, value in told.items() if value or name == "schema"}
+        encoding |= _schema(root / path, encoding["format"], registry=bool(encoding["registry"]))
+    return {name: value for name, value in encoding.items() if value or name == "schema"}
 
 
 def _schema(file: Path, kind: str, *, registry: bool) -> dict[str, str]:
-    """The text of a schema, or the descriptors of a ``.proto``; ``unusable`` says why there is none."""
+    """Return the text of a schema or the descriptors of a ``.proto`` file; or the reason, as ``unusable``."""
     try:
         text = file.read_text(encoding="utf-8")
         if kind != "protobuf" or registry:

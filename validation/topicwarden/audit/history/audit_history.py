@@ -1,4 +1,4 @@
-"""The history as an audit uses it: whatever goes wrong with it is said, and the audit goes on without."""
+"""The history as an audit uses it: an audit notes any problem with the history, and goes on without it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from topicwarden.audit.history.topic_state import TopicState
 from topicwarden.model.problem import Refusal
 
 NONE = "none"
-"""Turns the history off."""
+"""The value of ``--history`` that turns the history off."""
 
 
 class AuditHistory:
-    """What earlier audits remember, at ``url``; nothing where that is None. ``notes`` say what was not to be had."""
+    """The history at ``url``; empty if that is None. ``notes`` has the problems for the report."""
 
     def __init__(self, spark: SparkSession, url: str | None) -> None:
         self._store = HistoryStore(spark, url) if url is not None else None
@@ -27,43 +27,43 @@ class AuditHistory:
         return self._store
 
     def require_shared(self) -> None:
-        """Refuse a history on disks that the driver and the executors do not share."""
+        """Raise ``Refusal`` if the history is on local disks that the driver and the executors do not share."""
         if self._store is None:
             return
-        why = "Spark's executors do not write to the disk that this process reads"
+        reason = "Spark's executors do not write to the disk that the driver reads"
         try:
-            if self._store.shared():
+            if self._store.is_shared():
                 return
         except Unreadable as error:
-            why = f"Spark's executors cannot write there: {error}"
+            reason = f"Spark's executors cannot write there: {error}"
         raise Refusal(
-            f"the history at {self._url} cannot be kept, as {why}: name an address that all of them share "
-            "(--history s3a://bucket/history, or topicwarden:history of the stack), or turn it off with --history none"
+            f"the history at {self._url} cannot be used: {reason}; choose an address that the driver and all executors "
+            "share (--history s3a://bucket/history, or topicwarden:history of the stack), or turn the history off "
+            "(--history none)"
         )
 
-    def looks(self, cluster_id: str | None) -> dict[str, TopicState]:
-        """The last look at each topic of this cluster, by its name."""
+    def last_states(self, cluster_id: str | None) -> dict[str, TopicState]:
+        """Return the last saved state of each topic of this cluster, by topic name."""
         if self._store is None or cluster_id is None:
             return {}
         try:
-            others, looks = self._store.others(), self._store.looks()
+            other_versions, states = self._store.other_versions(), self._store.last_states()
         except Unreadable as error:
-            self.doubt(f"cannot be read, and is ignored: {error}; what one look cannot settle stays open")
+            self.add_note(f"cannot be read, and is ignored: {error}; findings that need two audits stay open")
             return {}
-        if others and not looks:
-            self.doubt(
-                f"was written by another version ({', '.join(others)}) and is ignored: this audit is a first look"
-            )
-        return {look.topic: look for look in looks if look.cluster_id == cluster_id}
+        if other_versions and not states:
+            names = ", ".join(other_versions)
+            self.add_note(f"was written by another version ({names}) and is ignored: this counts as a first audit")
+        return {state.topic: state for state in states if state.cluster_id == cluster_id}
 
-    def remember(self, looks: Iterable[TopicState], started: int) -> None:
-        """Adds this audit's looks."""
+    def save(self, states: Iterable[TopicState], started: int) -> None:
+        """Add the states of this audit, which started at ``started`` (ms)."""
         if self._store is None:
             return
         try:
-            self._store.remember(looks, started)
+            self._store.save(states, started)
         except Unreadable as error:
-            self.doubt(f"cannot be written: {error}; the next audit will not know of this one")
+            self.add_note(f"cannot be written: {error}; the next audit cannot compare with this one")
 
-    def doubt(self, what: str) -> None:
-        self.notes.append(f"the history at {self._url} {what}")
+    def add_note(self, problem: str) -> None:
+        self.notes.append(f"the history at {self._url} {problem}")

@@ -1,4 +1,4 @@
-"""The scan of an audit that knows what the last one read: the rest is read, and the whole is remembered anew."""
+"""Scan only what earlier audits have not read, combine it with their counts, and save all of it for the next audit."""
 
 from __future__ import annotations
 
@@ -10,28 +10,31 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from topicwarden.audit.collect.horizon import Horizon, PartitionOf
+from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.history.key_store import FOLDER, KeyStore
-from topicwarden.audit.history.scan_plan import ScanStep, WrittenPart, completed, now_known
+from topicwarden.audit.history.scan_plan import ScanStep, WrittenPart, complete_counts, known_partition
 from topicwarden.audit.history.store import HistoryStore, Unreadable, part_name
 from topicwarden.audit.history.topic_state import KnownPartition
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.full_scan import scan
-from topicwarden.audit.scan.partition_reads import Grave
+from topicwarden.audit.scan.partition_reads import DeletedKey
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import Snapshot
 
 
 @dataclass(frozen=True)
 class IncrementalScan:
-    """The counts of everything that stands, what the next audit may rely on, and how many records were read for it."""
+    """The counts of all records in the log, read now or by earlier audits.
 
-    counts: Mapping[PartitionOf, PartitionCounts]
-    known: Mapping[PartitionOf, KnownPartition] = field(default_factory=dict)
+    ``known``: what the next audit need not read again. ``read``: the number of records that this audit read.
+    """
+
+    counts: Mapping[TopicPartition, PartitionCounts]
+    known: Mapping[TopicPartition, KnownPartition] = field(default_factory=dict)
     read: int = 0
-    horizons: Mapping[PartitionOf, Horizon] = field(default_factory=dict)
-    """Borders that were lowered to where it is known what lies below."""
+    horizons: Mapping[TopicPartition, Horizon] = field(default_factory=dict)
+    """Horizons with borders lowered to offsets for which the counts are known."""
     notes: tuple[str, ...] = ()
 
 
@@ -42,53 +45,60 @@ def scan_since(
     snapshot: Snapshot,
     rules: Contracts,
     *,
-    buried: Iterable[Grave],
+    deleted_keys: Iterable[DeletedKey],
     store: HistoryStore,
     rate: int | None,
 ) -> IncrementalScan | None:
-    """Reads what the steps leave to read; None where the history was not what it had to be."""
+    """Return the result of the incremental scan; None if the history cannot be used.
+
+    ``rate`` (bytes a second) and ``deleted_keys`` as in ``full_scan.scan``.
+    """
     name = part_name(snapshot.taken_at)
-    new = sum(step.slice.range.size for step in steps if step.known)
-    keys = KeyStore(spark, store, {step.slice.range.part: step.held for step in steps}, name, new)
-    parts = [step.slice for step in steps]
+    new_offsets = sum(step.read.range.size for step in steps if step.known)
+    keys = KeyStore(spark, store, {step.read.range.part: step.stored for step in steps}, name, new_offsets)
+    reads = [step.read for step in steps]
     try:
         found = scan(
             spark,
             connection,
-            parts,
+            reads,
             snapshot.taken_at,
             rules,
-            buried=buried,
-            remembering=keys,
+            deleted_keys=deleted_keys,
+            earlier_reads=keys,
             rate=rate,
         )
-        keys.tidy()
+        keys.merge_parts()
     except (PySparkException, Py4JJavaError, Unreadable):
         return None
-    counts = {step.slice.place: completed(step, found[step.slice.place]) for step in steps if step.slice.place in found}
+    counts = {
+        step.read.topic_partition: complete_counts(step, found[step.read.topic_partition])
+        for step in steps
+        if step.read.topic_partition in found
+    }
     known = {
-        step.slice.place: now_known(
+        step.read.topic_partition: known_partition(
             step,
-            counts[step.slice.place],
-            snapshot.topics[step.slice.range.topic],
+            counts[step.read.topic_partition],
+            snapshot.topics[step.read.range.topic],
             rules,
-            WrittenPart(name, keys.read[step.slice.range.part], keys.totals[step.slice.range.part]),
+            WrittenPart(name, keys.read[step.read.range.part], keys.totals[step.read.range.part]),
         )
         for step in steps
-        if step.slice.place in counts
+        if step.read.topic_partition in counts
     }
-    horizons = {step.slice.place: step.slice.horizon for step in steps}
-    return IncrementalScan(counts, known, sum(keys.read.values()), horizons, tuple(_told(steps)))
+    horizons = {step.read.topic_partition: step.read.horizon for step in steps}
+    return IncrementalScan(counts, known, sum(keys.read.values()), horizons, tuple(_notes(steps)))
 
 
-def _told(steps: Iterable[ScanStep]) -> Iterable[str]:
-    reasons = Counter(step.why for step in steps if step.why)
-    for why, number in sorted(reasons.items()):
-        yield f"{number:,} partition{'s' if number > 1 else ''} read in full: {why}"
+def _notes(steps: Iterable[ScanStep]) -> Iterable[str]:
+    reasons = Counter(step.reason for step in steps if step.reason)
+    for reason, number in sorted(reasons.items()):
+        yield f"{number:,} partition{'s' if number > 1 else ''} read in full: {reason}"
 
 
-def held_parts(store: HistoryStore) -> frozenset[str]:
-    """The parts of keys that the history holds; none where it cannot be read."""
+def stored_part_names(store: HistoryStore) -> frozenset[str]:
+    """Return the names of the complete parts in ``keys/``; empty if the history cannot be read."""
     try:
         return frozenset(part.name for part in store.parts(FOLDER))
     except (PySparkException, Py4JJavaError):

@@ -1,8 +1,9 @@
-"""The groups of an audit's scan, kept, so that the next one reads only what is new (``--since last``).
+"""Save the groups of an audit's scan, so that the next audit only reads new records (``--since last``).
 
-A part holds a row for each key (by its hash) and block of offsets that the audit read, with what it counted of it: what
-is known of a key is what all parts tell of it, together. The first part of a partition holds all of it, the later
-ones what came to it; they are brought together before they are many, with the first one once they are no small thing.
+A part of the history has a row of counts for each key, identified by its hash, and for each block of offsets. The
+counts of a key are the sum over all parts. The first part of a partition has the counts of all records at that time;
+later parts have those of newer records. Later parts are merged before there are many. Once they are large, the first
+part is merged, too.
 """
 
 from __future__ import annotations
@@ -18,81 +19,92 @@ from pyspark.sql import functions as F
 
 from topicwarden.audit.history.key_totals import KeyTotals
 from topicwarden.audit.history.store import HistoryPart, HistoryStore
-from topicwarden.audit.history.stored_partitions import StoredPartition, joined
-from topicwarden.audit.scan.aggregate import GROUP, RangeTotals, added_up, grouped
+from topicwarden.audit.history.stored_partitions import StoredPartition, merged_name
+from topicwarden.audit.scan.aggregate import GROUP, RangeTotals, add_up, merge_groups
+from topicwarden.audit.scan.counts import METRICS
 from topicwarden.audit.scan.literal_rows import literal
 from topicwarden.audit.scan.partition_reads import BANDS_AT_MOST, BLOCK
 
 FOLDER = "keys"
-MOST_LOOKED_FOR = 1_000_000
-"""Keys at a time, as they are held in memory."""
+MOST_LOOKED_UP = 1_000_000
+"""The number of keys that are looked up at a time, because these keys are kept in memory."""
 
-_BORDERED = ("rolled", "cleanable", "cleanable_bytes", "expired", "expired_behind_future")
-"""Counted by borders of the moment: of what was read before, they are told by ``Checkpoint``."""
+_BY_BORDER = tuple(name for name, metric in METRICS.items() if metric.by_border)
+"""Counts by the borders of one audit; for records of earlier audits, ``Checkpoint`` has these counts."""
 
-_KNOWN = "topic_id string, partition int, bucket long, records long, largest_record int, first_offset long"
-_ASKED = ("records", "largest_record", "first_offset")
-_READ = f"{_KNOWN}, rolled long, cleanable long, last_offset long, last_tombstone long, fits int"
-"""What is asked of keys that were known, and of those that were read, as ``reader/KeyColumns.java`` takes them."""
+_KNOWN_COUNTS = ("records", "largest_record", "first_offset")
+"""The counts that are needed of a known key; merged parts only keep these."""
 
-_COLUMNS = (
-    "topic_id string, partition int, note string, bucket long, records long, rolled long, cleanable long, "
-    "largest_record int, first_offset long, last_offset long, last_tombstone long, fits int, payload_bytes long, "
-    "null_keys long, first_null_key long, tombstones long, empty_values long, first_empty_value long, "
-    "cleanable_bytes long, expired long, expired_behind_future long, first_timestamp long, last_timestamp long"
+_KNOWN_KEY = "topic_id string, partition int, bucket long, records long, largest_record int, first_offset long"
+_READ_KEY = f"{_KNOWN_KEY}, rolled long, cleanable long, last_offset long, last_tombstone long, fits int"
+"""The columns of known keys and of keys that were read, in the order of ``reader/KeyColumns.java``."""
+
+_COLUMNS = ", ".join(
+    (
+        "topic_id string, partition int, note string, bucket long",
+        "first_offset long, last_offset long, last_tombstone long, fits int",
+        *(f"{name} {metric.column}" for name, metric in METRICS.items() if metric.column),
+    )
 )
 
 
 class KeyStore:
-    """What is known of the partitions of one scan, by their number in it, and what this audit adds as part ``name``.
+    """The saved counts of the partitions of one scan, and the part ``name`` that this audit adds.
 
-    ``new`` is how many offsets are read of what is known otherwise.
+    ``stored``: the partitions by their number in the scan. ``new_offsets``: how many offsets of partitions that earlier
+    audits have counted are read now.
     """
 
     def __init__(
-        self, spark: SparkSession, store: HistoryStore, held: Mapping[int, StoredPartition], name: str, new: int
+        self,
+        spark: SparkSession,
+        store: HistoryStore,
+        stored: Mapping[int, StoredPartition],
+        name: str,
+        new_offsets: int,
     ) -> None:
         self._spark = spark
         self._store = store
-        self._held = held
-        self._known = {part: one for part, one in held.items() if one.parts}
+        self._stored = stored
+        self._known = {number: partition for number, partition in stored.items() if partition.parts}
         self._name = name
-        self._lots = max(1, -(-new // MOST_LOOKED_FOR))
+        self._lookups = max(1, -(-new_offsets // MOST_LOOKED_UP))
         self.read: dict[int, int] = {}
-        """The records that this audit read itself, by part."""
+        """The number of records that this audit read, by the partition's number in the scan."""
         self.totals: dict[int, str] = {}
-        """Of the keys of each partition, for the next audit."""
+        """The totals of the keys of each partition for the next audit, as JSON, by the same number."""
 
-    def totalled(self, read: DataFrame, cut: Collection[int], counting: str) -> list[RangeTotals]:
-        """Writes what the next audit needs; see ``scan.Remembering``."""
+    def add_up(self, read: DataFrame, cut: Collection[int], counting: str) -> list[RangeTotals]:
+        """Save the groups in ``read``, and return the totals of all records; see ``full_scan.IncrementalReads``."""
         self._write(self._name, read)
-        told = self._added_up(self._blocks(read.columns), counting)
-        keys = self._files([self._name], _READ, keyed=True)
+        totals = self._add_up(self._blocks(read.columns), counting)
+        keys = self._read([self._name], _READ_KEY, keyed=True)
         if keys is not None:
-            whole = {part: one for part, one in self._held.items() if not one.parts and part not in cut}
-            told += _told(self._lookup.ofNew(keys._jdf, _numbers(whole), counting)) if whole else []
-            shared = {
-                part: replace(one, parts=(self._name,))
-                for part, one in self._held.items()
-                if not one.parts and part in cut
+            new = {number: partition for number, partition in self._stored.items() if not partition.parts}
+            by_one_task = {number: partition for number, partition in new.items() if number not in cut}
+            if by_one_task:
+                totals += _parse(self._lookup.ofNew(keys._jdf, _numbers(by_one_task), counting))
+            by_several_tasks = {
+                number: replace(partition, parts=(self._name,)) for number, partition in new.items() if number in cut
             }
-            if shared:
-                told += self._added_up(grouped(self._rows(shared, keyed=True).select(read.columns)), counting)
-            for lot in range(self._lots if self._known else 0):
-                told += self._found(keys, counting, lot)
-        return told + self._unchanged(told)
+            if by_several_tasks:
+                rows = self._rows(by_several_tasks, keyed=True).select(read.columns)
+                totals += self._add_up(merge_groups(rows), counting)
+            for index in range(self._lookups if self._known else 0):
+                totals += self._look_up(keys, counting, index)
+        return totals + self._unchanged(totals)
 
-    def _added_up(self, groups: DataFrame, counting: str) -> list[RangeTotals]:
-        return [RangeTotals.of(row[0]) for row in added_up(self._spark, groups, counting).collect()]
+    def _add_up(self, groups: DataFrame, counting: str) -> list[RangeTotals]:
+        return [RangeTotals.from_json(row[0]) for row in add_up(self._spark, groups, counting).collect()]
 
-    def _found(self, read: DataFrame, counting: str, lot: int) -> list[RangeTotals]:
-        """Of a lot of the keys that were read of known partitions, with what was known of them."""
-        lookup = self._lookup(read._jdf, _numbers(self._known), counting, lot, self._lots)
-        for parts, names in _alike(self._known):
-            known = self._files(names, _KNOWN, keyed=True)
+    def _look_up(self, read: DataFrame, counting: str, index: int) -> list[RangeTotals]:
+        """Return the totals of the keys read with their earlier counts, for the ``index``-th share of these keys."""
+        lookup = self._lookup(read._jdf, _numbers(self._known), counting, index, self._lookups)
+        for partitions, names in _by_parts(self._known):
+            known = self._read(names, _KNOWN_KEY, keyed=True)
             if known is not None:
-                lookup.find(known._jdf, _numbers({part: self._known[part] for part in parts}))
-        return _told(lookup.totals())
+                lookup.find(known._jdf, _numbers({number: self._known[number] for number in partitions}))
+        return _parse(lookup.totals())
 
     @property
     def _lookup(self) -> Any:
@@ -100,88 +112,100 @@ class KeyStore:
         return jvm.topicwarden.KeyLookup
 
     def _unchanged(self, changed: list[RangeTotals]) -> list[RangeTotals]:
-        """Of the keys that were known and did not change."""
-        self.read = dict.fromkeys(self._held, 0)
-        fresh, before = ({part: KeyTotals() for part in self._held} for _ in range(2))
-        for one in changed:
-            self.read[one.part] += one.read
-            fresh[one.part] = fresh[one.part].plus(KeyTotals.lasting(one.keys))
-            before[one.part] = before[one.part].plus(KeyTotals(one.before))
-        rest = {part: KeyTotals.of(held.totals).without(before[part]) for part, held in self._held.items()}
-        self.totals = {part: one.plus(fresh[part]).told() for part, one in rest.items()}
-        return [RangeTotals(part, 0, [], [], rest[part].row()) for part in self._known]
-
-    def tidy(self) -> None:
-        """Brings together what lies in many parts."""
-        many = {
-            part: replace(one, parts=(*one.parts[one.kept :], self._name))
-            for part, one in self._known.items()
-            if one.kept < len(one.parts)
+        """Return the totals of known keys without new records; set ``read`` and ``totals``."""
+        self.read = dict.fromkeys(self._stored, 0)
+        after, before = ({number: KeyTotals() for number in self._stored} for _ in range(2))
+        for total in changed:
+            self.read[total.part] += total.read
+            after[total.part] = after[total.part].plus(KeyTotals.time_independent(total.keys))
+            before[total.part] = before[total.part].plus(KeyTotals(total.before))
+        unchanged = {
+            number: KeyTotals.from_json(partition.totals).without(before[number])
+            for number, partition in self._stored.items()
         }
-        if many:
-            keys = self._rows(many, keyed=True).select(*GROUP, *_ASKED)
-            groups = grouped(keys).unionByName(grouped(self._rows(many, keyed=False)), allowMissingColumns=True)
-            self._write(joined(self._name), groups)
+        self.totals = {number: totals.plus(after[number]).to_json() for number, totals in unchanged.items()}
+        return [RangeTotals(number, 0, [], [], unchanged[number].row()) for number in self._known]
+
+    def merge_parts(self) -> None:
+        """Merge the parts of partitions that have too many."""
+        to_merge = {
+            number: replace(partition, parts=(*partition.parts[partition.unmerged :], self._name))
+            for number, partition in self._known.items()
+            if partition.unmerged < len(partition.parts)
+        }
+        if to_merge:
+            keys = merge_groups(self._rows(to_merge, keyed=True).select(*GROUP, *_KNOWN_COUNTS))
+            blocks = merge_groups(self._rows(to_merge, keyed=False))
+            self._write(merged_name(self._name), keys.unionByName(blocks, allowMissingColumns=True))
 
     def _write(self, name: str, groups: DataFrame) -> None:
-        rows = groups.join(F.broadcast(self._places(self._held)), "part")
-        # Keys and blocks lie apart, as blocks are few and read each time.
+        rows = groups.join(F.broadcast(self._partition_rows(self._stored)), "part")
+        # Keys and blocks have separate folders, because blocks are few, and every audit reads all of them.
         self._spark.conf.set("spark.sql.maxConcurrentOutputFileWriters", "4")
-        self._store.write(FOLDER, name, rows.select(*_cast(), "keyed"), apart_by="keyed")
+        self._store.write(FOLDER, name, rows.select(*_cast_columns(), "keyed"), partition_by="keyed")
 
     def _blocks(self, columns: Iterable[str]) -> DataFrame:
-        """Blocks and notes, of this audit and of those before it, and how many of their records were ``read`` now."""
-        new = {part: replace(one, parts=(self._name,), start=0) for part, one in self._held.items()}
+        """Return the blocks and notes of this audit and of earlier ones; ``read`` is 0 for those of earlier ones."""
+        new = {number: replace(partition, parts=(self._name,), start=0) for number, partition in self._stored.items()}
         blocks = self._rows(new, keyed=False).withColumn("read", F.col("records"))
         if self._known:
-            nothing = {name: F.lit(0).cast("long") for name in (*_BORDERED, "read")}
-            blocks = blocks.unionByName(self._rows(self._known, keyed=False).withColumns(nothing))
+            zeros = {name: F.lit(0).cast("long") for name in (*_BY_BORDER, "read")}
+            blocks = blocks.unionByName(self._rows(self._known, keyed=False).withColumns(zeros))
         return blocks.select(*columns, "read")
 
-    def _rows(self, places: Mapping[int, StoredPartition], *, keyed: bool) -> DataFrame:
-        """What is held of these partitions, with their numbers in this scan; no block that retention took or cut."""
-        every = []
-        for parts, names in _alike(places):
-            held = self._files(names, _COLUMNS, keyed=keyed)
-            rows = literal(self._spark, [], _COLUMNS) if held is None else held
-            numbers = self._places({part: places[part] for part in parts})
+    def _rows(self, partitions: Mapping[int, StoredPartition], *, keyed: bool) -> DataFrame:
+        """Return the stored rows of these partitions, with their numbers in this scan.
+
+        Blocks that begin before the log start are left out.
+        """
+        tables = []
+        for parts, names in _by_parts(partitions):
+            stored = self._read(names, _COLUMNS, keyed=keyed)
+            rows = literal(self._spark, [], _COLUMNS) if stored is None else stored
+            numbers = self._partition_rows({number: partitions[number] for number in parts})
             rows = rows.withColumn("keyed", F.lit(keyed)).join(F.broadcast(numbers), ["topic_id", "partition"])
-            block = F.floor(F.col("bucket") / BANDS_AT_MOST) * BLOCK
-            stands = F.col("keyed") | F.col("note").isNotNull() | (block >= F.col("log_start"))
-            every.append(rows.where(stands).drop("topic_id", "partition", "log_start"))
-        return reduce(DataFrame.unionByName, every)
+            block_start = F.floor(F.col("bucket") / BANDS_AT_MOST) * BLOCK
+            in_log = F.col("keyed") | F.col("note").isNotNull() | (block_start >= F.col("log_start"))
+            tables.append(rows.where(in_log).drop("topic_id", "partition", "log_start"))
+        return reduce(DataFrame.unionByName, tables)
 
-    def _files(self, names: list[str], columns: str, *, keyed: bool) -> DataFrame | None:
-        """What the parts ``names`` hold of keys, or of blocks; None where none of them holds any."""
+    def _read(self, names: list[str], columns: str, *, keyed: bool) -> DataFrame | None:
+        """Return the rows of keys, or of blocks, in the parts ``names``; None if there are none."""
         folder = f"keyed={str(keyed).lower()}"
-        held = [HistoryPart(name, 0) for name in names if self._store.has(FOLDER, name, folder)]
-        return self._store.read(FOLDER, held, columns, folder) if held else None
+        parts = [HistoryPart(name, 0) for name in names if self._store.has(FOLDER, name, folder)]
+        return self._store.read(FOLDER, parts, columns, folder) if parts else None
 
-    def _places(self, held: Mapping[int, StoredPartition]) -> DataFrame:
+    def _partition_rows(self, partitions: Mapping[int, StoredPartition]) -> DataFrame:
         rows = [
-            {"part": part, "topic_id": one.topic_id, "partition": one.partition, "log_start": one.start}
-            for part, one in held.items()
+            {
+                "part": number,
+                "topic_id": partition.topic_id,
+                "partition": partition.partition,
+                "log_start": partition.start,
+            }
+            for number, partition in partitions.items()
         ]
         return literal(self._spark, rows, "part int, topic_id string, partition int, log_start long")
 
 
-def _alike(places: Mapping[int, StoredPartition]) -> list[tuple[frozenset[int], list[str]]]:
-    """Partitions that lie in the same parts, with these."""
-    alike: dict[frozenset[int], list[str]] = {}
-    for name in sorted({name for one in places.values() for name in one.parts}):
-        alike.setdefault(frozenset(part for part, one in places.items() if name in one.parts), []).append(name)
-    return list(alike.items())
+def _by_parts(partitions: Mapping[int, StoredPartition]) -> list[tuple[frozenset[int], list[str]]]:
+    """Return groups of partitions that are in the same parts, with the names of these parts."""
+    groups: dict[frozenset[int], list[str]] = {}
+    for name in sorted({name for partition in partitions.values() for name in partition.parts}):
+        members = frozenset(number for number, partition in partitions.items() if name in partition.parts)
+        groups.setdefault(members, []).append(name)
+    return list(groups.items())
 
 
-def _numbers(places: Mapping[int, StoredPartition]) -> str:
-    """As ``reader/Places.java`` takes it."""
-    return json.dumps([[one.topic_id, one.partition, part] for part, one in places.items()])
+def _numbers(partitions: Mapping[int, StoredPartition]) -> str:
+    """Return the numbers of the partitions as the JSON that ``reader/Places.java`` parses."""
+    return json.dumps([[partition.topic_id, partition.partition, number] for number, partition in partitions.items()])
 
 
-def _told(lines: str) -> list[RangeTotals]:
-    return [RangeTotals.of(line) for line in lines.splitlines()]
+def _parse(lines: str) -> list[RangeTotals]:
+    return [RangeTotals.from_json(line) for line in lines.splitlines()]
 
 
-def _cast() -> Iterable[Column]:
+def _cast_columns() -> Iterable[Column]:
     pairs = (column.strip().split(" ") for column in _COLUMNS.split(","))
     return [F.col(name).cast(kind) for name, kind in pairs]

@@ -1,7 +1,7 @@
-"""What was counted of all keys of a partition, carried on from audit to audit without looking at each key again.
+"""Totals of all keys of a partition, updated by each audit without reading every key again.
 
-A key's counts only grow while nothing is cleaned or deleted, and one that changed is counted anew: so the totals of
-all keys are those of before, less those of the keys that changed as they were, and those of these as they are now.
+While nothing is cleaned or deleted, the counts of a key only grow, and a key with new records is counted again. So the
+new totals are the old totals, minus the old counts of the changed keys, plus their new counts.
 """
 
 from __future__ import annotations
@@ -10,51 +10,58 @@ import json
 from dataclasses import dataclass, field
 
 from topicwarden.audit.scan.aggregate import Counted
-from topicwarden.audit.scan.merge import heat
+from topicwarden.audit.scan.merge import hottest_rank
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
 
-_ADDED = ("keys", "superseded", "clean_bytes_at_most", *(one.name for one in ALGORITHMS))
+_ADDED = ("keys", "superseded", "clean_bytes_at_most", *(algorithm.name for algorithm in ALGORITHMS))
 _PAIR = ("pair_last", "pair_first", "pair_key")
 _HOTTEST = ("hottest", "hottest_offset", "hottest_key")
 
 
 @dataclass(frozen=True)
 class KeyTotals:
-    """Of ``reader/KeyTotals.java``, what does not depend on the moment."""
+    """The counts of ``reader/KeyTotals.java`` that do not depend on the time of the audit."""
 
     counted: Counted = field(default_factory=dict)
 
     @staticmethod
-    def of(text: str) -> KeyTotals:
+    def from_json(text: str) -> KeyTotals:
         return KeyTotals(json.loads(text)) if text else KeyTotals()
 
     @staticmethod
-    def lasting(keys: Counted) -> KeyTotals:
-        lasting = {*_ADDED, *_PAIR, *_HOTTEST, "first_superseded"}
-        return KeyTotals({name: number for name, number in keys.items() if name in lasting})
+    def time_independent(keys: Counted) -> KeyTotals:
+        """Return the totals among the reader's counts that do not depend on the time of the audit."""
+        names = {*_ADDED, *_PAIR, *_HOTTEST, "first_superseded"}
+        return KeyTotals({name: number for name, number in keys.items() if name in names})
 
-    def told(self) -> str:
+    def to_json(self) -> str:
         return json.dumps(self.counted)
 
     def row(self) -> Counted:
-        """As the reader tells it: all of these keys have a record below any border there may be."""
+        """Return the counts as the reader reports them, for keys with a record before every border."""
         keys = self.counted.get("keys", 0)
         return {**self.counted, "keys_rolled": keys, "keys_cleanable": keys}
 
     def without(self, changed: KeyTotals) -> KeyTotals:
-        """Less what was counted of some keys; of extremes nothing is taken back, as none of these keys is gone."""
-        taken = {name: self.counted.get(name, 0) - number for name, number in changed.counted.items()}
-        return KeyTotals({**self.counted, **taken})
+        """Return the totals minus the counts of ``changed`` keys.
+
+        Minima and maxima stay, because none of these keys has been removed.
+        """
+        remaining = {name: self.counted.get(name, 0) - number for name, number in changed.counted.items()}
+        return KeyTotals({**self.counted, **remaining})
 
     def plus(self, more: KeyTotals) -> KeyTotals:
-        """With what was counted of other keys."""
-        one, other = self.counted, more.counted
-        counted = {name: one.get(name, 0) + other.get(name, 0) for name in _ADDED if name in one | other}
-        superseded = [held["first_superseded"] for held in (one, other) if "first_superseded" in held]
-        earlier = min(one, other, key=lambda held: held.get("pair_last", float("inf")))
-        hotter = max(one, other, key=heat)
-        chosen = {
-            name: held[name] for held, names in ((earlier, _PAIR), (hotter, _HOTTEST)) for name in names if name in held
+        """Return the totals plus the counts of other keys."""
+        both = self.counted, more.counted
+        sums = {
+            name: sum(counted.get(name, 0) for counted in both)
+            for name in _ADDED
+            if any(name in counted for counted in both)
         }
+        superseded = [counted["first_superseded"] for counted in both if "first_superseded" in counted]
+        earlier = min(both, key=lambda counted: counted.get("pair_last", float("inf")))
+        hotter = max(both, key=hottest_rank)
+        pair = {name: earlier[name] for name in _PAIR if name in earlier}
+        hottest = {name: hotter[name] for name in _HOTTEST if name in hotter}
         least = {"first_superseded": min(superseded)} if superseded else {}
-        return KeyTotals({**counted, **least, **chosen})
+        return KeyTotals({**sums, **least, **pair, **hottest})

@@ -1,4 +1,4 @@
-"""The narrow second read: which of the records that were remembered still stand, at their offsets, with their keys."""
+"""Look up the remembered records: which of them are still at their offsets, with their keys."""
 
 from __future__ import annotations
 
@@ -7,71 +7,77 @@ from collections.abc import Iterable, Mapping
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from topicwarden.audit.collect.horizon import PartitionOf
+from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.history.topic_state import KnownTombstone, RememberedRecord
 from topicwarden.audit.scan.literal_rows import literal
-from topicwarden.audit.scan.offset_ranges import COMMITTED, OffsetRange, in_separate_tasks, nearby_ranges, read
+from topicwarden.audit.scan.offset_ranges import (
+    READ_COMMITTED,
+    OffsetRange,
+    in_separate_tasks,
+    nearby_ranges,
+    read_ranges,
+)
 from topicwarden.kafka.connection import Connection
 
 
-def standing(
-    spark: SparkSession, connection: Connection, remembered: Mapping[PartitionOf, Iterable[RememberedRecord]]
-) -> dict[PartitionOf, frozenset[RememberedRecord]]:
-    """The witnesses of which the record is still there, and so is the one that supersedes it, where one does."""
-    wanted = {
-        place: [
-            (offset, one.key) for one in witnesses for offset in (one.offset, one.superseded_by) if offset is not None
-        ]
-        for place, witnesses in remembered.items()
+def still_present(
+    spark: SparkSession, connection: Connection, remembered: Mapping[TopicPartition, Iterable[RememberedRecord]]
+) -> dict[TopicPartition, frozenset[RememberedRecord]]:
+    """Return the records that are still in the log; of a pair, both records must be there."""
+    lookups = {
+        partition: [(offset, record.key) for record in records for offset in _offsets(record)]
+        for partition, records in remembered.items()
     }
-    found = _found(spark, connection, wanted)
+    found = _find(spark, connection, lookups)
     return {
-        place: frozenset(
-            one
-            for one in witnesses
-            if all(
-                (place, offset, one.key) in found for offset in (one.offset, one.superseded_by) if offset is not None
-            )
+        partition: frozenset(
+            record for record in records if all((partition, offset, record.key) in found for offset in _offsets(record))
         )
-        for place, witnesses in remembered.items()
+        for partition, records in remembered.items()
     }
 
 
-def committed(
-    spark: SparkSession, connection: Connection, seen: Mapping[PartitionOf, Iterable[KnownTombstone]]
-) -> dict[PartitionOf, tuple[KnownTombstone, ...]]:
-    """The tombstones that a consumer with ``isolation.level=read_committed`` sees: of no aborted transaction."""
-    wanted = {place: [(one.offset, one.key) for one in tombstones] for place, tombstones in seen.items()}
-    found = _found(spark, connection, wanted, COMMITTED)
+def committed_tombstones(
+    spark: SparkSession, connection: Connection, tombstones: Mapping[TopicPartition, Iterable[KnownTombstone]]
+) -> dict[TopicPartition, tuple[KnownTombstone, ...]]:
+    """Return the tombstones that a consumer with ``isolation.level=read_committed`` sees."""
+    lookups = {
+        partition: [(tombstone.offset, tombstone.key) for tombstone in found] for partition, found in tombstones.items()
+    }
+    present = _find(spark, connection, lookups, READ_COMMITTED)
     return {
-        place: tuple(one for one in tombstones if (place, one.offset, one.key) in found)
-        for place, tombstones in seen.items()
+        partition: tuple(tombstone for tombstone in found if (partition, tombstone.offset, tombstone.key) in present)
+        for partition, found in tombstones.items()
     }
 
 
-def _found(
+def _offsets(record: RememberedRecord) -> list[int]:
+    return [offset for offset in (record.offset, record.superseded_by) if offset is not None]
+
+
+def _find(
     spark: SparkSession,
     connection: Connection,
-    wanted: Mapping[PartitionOf, list[tuple[int, int]]],
+    lookups: Mapping[TopicPartition, list[tuple[int, int]]],
     options: Mapping[str, str] | None = None,
-) -> set[tuple[PartitionOf, int, int]]:
-    """Of the records ``wanted``, by offset and the hash of their key, those that there are."""
-    places = [place for place, records in wanted.items() if records]
-    if not places:
+) -> set[tuple[TopicPartition, int, int]]:
+    """Return the records among ``lookups`` that are in the log, each by offset and hash of the key."""
+    partitions = [partition for partition, records in lookups.items() if records]
+    if not partitions:
         return set()
     rows = [
         {"part": part, "offset": offset, "hash": key}
-        for part, place in enumerate(places)
-        for offset, key in sorted(set(wanted[place]))
+        for part, partition in enumerate(partitions)
+        for offset, key in sorted(set(lookups[partition]))
     ]
     ranges = [
-        OffsetRange(part, *place, start, end)
-        for part, place in enumerate(places)
-        for start, end in nearby_ranges(offset for offset, _ in wanted[place])
+        OffsetRange(part, *partition, start, end)
+        for part, partition in enumerate(partitions)
+        for start, end in nearby_ranges(offset for offset, _ in lookups[partition])
     ]
-    records = read(spark, connection, in_separate_tasks(ranges), consumer=options).select(
+    records = read_ranges(spark, connection, in_separate_tasks(ranges), consumer=options).select(
         "part", "offset", F.xxhash64("key").alias("hash"), F.col("key").isNotNull().alias("keyed")
     )
-    asked = F.broadcast(literal(spark, rows, "part int, offset long, hash long"))
-    found = records.where("keyed").join(asked, ["part", "offset", "hash"]).collect()
-    return {(places[row["part"]], row["offset"], row["hash"]) for row in found}
+    requested = F.broadcast(literal(spark, rows, "part int, offset long, hash long"))
+    found = records.where("keyed").join(requested, ["part", "offset", "hash"]).collect()
+    return {(partitions[row["part"]], row["offset"], row["hash"]) for row in found}

@@ -1,4 +1,4 @@
-"""What has to be read, where the last audit knows the rest (``--since last``): by partition, or why all of it."""
+"""Plan an incremental scan (``--since last``): which offsets of each partition to read, and why if all of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from topicwarden import __version__
-from topicwarden.audit.collect.horizon import Horizon, PartitionOf
+from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.history.stored_partitions import StoredPartition
 from topicwarden.audit.history.topic_state import (
@@ -19,25 +19,29 @@ from topicwarden.audit.history.topic_state import (
     TopicState,
 )
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.scan.partition_reads import BLOCK, PartitionRead, by_keys
+from topicwarden.audit.scan.partition_reads import BLOCK, PartitionRead, counted_by_key
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
 
 _CHECKPOINTS = 16
+"""The most checkpoints of one partition."""
 
 
 @dataclass(frozen=True)
 class ScanStep:
-    """One partition: what is read of it, and what is known; ``why`` all of it is read, empty where it is not."""
+    """The step for one partition: the offsets to read, and what earlier audits counted.
 
-    slice: PartitionRead
-    held: StoredPartition
+    ``reason``: why the partition is read in full; empty if it is not.
+    """
+
+    read: PartitionRead
+    stored: StoredPartition
     known: KnownPartition | None
-    why: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True)
 class WrittenPart:
-    """What this audit adds to the history of a partition: a part's name, its records, and the totals of all keys."""
+    """The part that this audit adds for a partition: its name, the records read, and the totals of all keys (JSON)."""
 
     name: str
     read: int
@@ -46,110 +50,127 @@ class WrittenPart:
 
 @dataclass(frozen=True)
 class HistoryState:
-    """What is remembered of the topics of a scan: the last looks, by topic, at the same topics by id; what of it
-    ``standing`` was found again; and the ``parts`` of keys that the history still holds.
+    """The history of the topics of a scan.
+
+    ``states``: the last state of each topic that still has the same id. ``still_present``: the remembered records that
+    are still in the log. ``parts``: the names of the parts in ``keys/``.
     """
 
-    looks: Mapping[str, TopicState]
-    standing: Mapping[PartitionOf, frozenset[RememberedRecord]]
+    states: Mapping[str, TopicState]
+    still_present: Mapping[TopicPartition, frozenset[RememberedRecord]]
     parts: frozenset[str]
 
 
-def plan(every: Iterable[PartitionRead], snapshot: Snapshot, rules: Contracts, memory: HistoryState) -> list[ScanStep]:
-    """A step a partition."""
-    return [_step(one, snapshot.topics[one.range.topic], rules, memory) for one in every]
+def plan_scan(
+    reads: Iterable[PartitionRead], snapshot: Snapshot, rules: Contracts, history: HistoryState
+) -> list[ScanStep]:
+    """Return one step for each of ``reads``, which are reads of whole partitions."""
+    return [_step(read, snapshot.topics[read.range.topic], rules, history) for read in reads]
 
 
-def _step(one: PartitionRead, live: LiveTopic, rules: Contracts, memory: HistoryState) -> ScanStep:
-    whole = StoredPartition(live.id, one.range.partition)
-    look = memory.looks.get(one.range.topic)
-    before = look.partition(one.range.partition) if look else None
-    if before is None or before.known is None or look is None:
-        return ScanStep(one, whole, None, "not known from an audit with --since last")
-    why = _why_all(one, live, before.known, rules, memory.parts) or _cleaned(
-        one, look, before, live, memory.standing.get(one.place, frozenset())
+def _step(read: PartitionRead, live: LiveTopic, rules: Contracts, history: HistoryState) -> ScanStep:
+    whole = StoredPartition(live.id, read.range.partition)
+    state = history.states.get(read.range.topic)
+    before = state.partition(read.range.partition) if state else None
+    if before is None or before.known is None or state is None:
+        return ScanStep(read, whole, None, "no earlier audit with --since last has read it")
+    reason = _reason_for_full_read(read, live, before.known, rules, history.parts) or _cleaned(
+        read, state, before, live, history.still_present.get(read.topic_partition, frozenset())
     )
-    if why:
-        return ScanStep(one, whole, None, why)
-    known, by_key = before.known, by_keys(one, rules)
-    begun, rest = one.range.start, min(_block_end(one), known.end)
-    again = replace(one.range, start=begun, end=rest) if not by_key and begun < rest else None
-    lowered = _lowered(one, known)
-    new = replace(one, range=replace(one.range, start=known.end), horizon=lowered, again=again)
+    if reason:
+        return ScanStep(read, whole, None, reason)
+    known, by_key = before.known, counted_by_key(read, rules)
+    log_start, block_end = read.range.start, min(_first_block_end(read), known.end)
+    reread = replace(read.range, start=log_start, end=block_end) if not by_key and log_start < block_end else None
+    horizon = _lowered_horizon(read, known)
+    new = replace(read, range=replace(read.range, start=known.end), horizon=horizon, reread=reread)
     return ScanStep(
         new,
-        replace(whole, parts=known.parts, read=known.read, start=0 if by_key else begun, totals=known.totals),
+        replace(whole, parts=known.parts, read=known.read, start=0 if by_key else log_start, totals=known.totals),
         known,
     )
 
 
-def _block_end(one: PartitionRead) -> int:
-    """Where the block ends that the log begins in; the log's start where that is the first of a block."""
-    return -(-one.range.start // BLOCK) * BLOCK
+def _first_block_end(read: PartitionRead) -> int:
+    """Return the end of the block that contains the log start; the log start itself if a block begins there."""
+    return -(-read.range.start // BLOCK) * BLOCK
 
 
-def _why_all(
-    one: PartitionRead, live: LiveTopic, known: KnownPartition, rules: Contracts, parts: frozenset[str]
+def _reason_for_full_read(
+    read: PartitionRead, live: LiveTopic, known: KnownPartition, rules: Contracts, parts: frozenset[str]
 ) -> str:
-    by_key, start = by_keys(one, rules), one.range.start
-    recounted = not by_key and start < _block_end(one)
-    ahead = "latest" in (rules.topics.get(one.range.topic, {}).get("records") or {})
+    by_key, start = counted_by_key(read, rules), read.range.start
+    recounted = not by_key and start < _first_block_end(read)
+    limits_future = "latest" in (rules.topics.get(read.range.topic, {}).get("records") or {})
     reasons = {
         "the history of keys is incomplete": not set(known.parts) <= parts,
-        "judged by other rules than last time": known.terms != terms(live, rules),
-        "truncated since": one.range.end < known.end,
-        "nothing is left of what was known": start >= known.end > known.start,
-        "keys were deleted by retention since": by_key and start > known.start,
-        "records with faults may have been deleted since": known.faulty and (start > known.start or recounted or ahead),
-        "records without a key in a compacted topic": one.compacted and known.null_keys > 0,
-        "expired records, or such as are stamped in the future": one.horizon.future_offset is not None
-        or one.horizon.overdue > one.horizon.start
-        or (one.horizon.expired_time is not None and one.horizon.unexpired is None),
+        "judged by other rules than last time": known.terms != terms_digest(live, rules),
+        "the log was truncated": read.range.end < known.end,
+        "all known records were deleted": start >= known.end > known.start,
+        "retention deleted records with keys": by_key and start > known.start,
+        "records with faults may have been deleted": known.faulty
+        and (start > known.start or recounted or limits_future),
+        "a compacted topic has records without a key": read.compacted and known.null_keys > 0,
+        "records have expired or have a timestamp in the future": read.horizon.future_offset is not None
+        or read.horizon.overdue > read.horizon.start
+        or (read.horizon.expired_time is not None and read.horizon.unexpired is None),
     }
-    return next((reason for reason, holds in reasons.items() if holds), "")
+    return next((reason for reason, applies in reasons.items() if applies), "")
 
 
 def _cleaned(
-    one: PartitionRead, look: TopicState, before: PartitionState, live: LiveTopic, standing: frozenset[RememberedRecord]
+    read: PartitionRead,
+    state: TopicState,
+    before: PartitionState,
+    live: LiveTopic,
+    still_present: frozenset[RememberedRecord],
 ) -> str:
-    """Compacted: the pairs that were remembered stand, at the same leader, so that no cleaning has passed them."""
-    if not one.compacted:
+    """Return why cleaning may have changed the known records; empty if it has not.
+
+    A compacted partition is unchanged if it has the same leader and every remembered record is still present.
+    """
+    if not read.compacted:
         return ""
-    leader = next(state for state in live.replicas if state.partition == one.range.partition)
-    if leader.leader_epoch is None or leader.leader_epoch != before.leader_epoch:
-        return "led by another replica since, which cleans on its own"
-    pairs = [w for w in look.witnesses if w.partition == one.range.partition]
-    return "" if all(witness in standing for witness in pairs) else "cleaned since"
+    replicas = next(replicas for replicas in live.replicas if replicas.partition == read.range.partition)
+    if replicas.leader_epoch is None or replicas.leader_epoch != before.leader_epoch:
+        return "the leader changed, and each replica cleans on its own"
+    remembered = [record for record in state.remembered_records if record.partition == read.range.partition]
+    return "" if all(record in still_present for record in remembered) else "the cleaner removed records"
 
 
-def _lowered(one: PartitionRead, known: KnownPartition) -> Horizon:
-    """Borders at which it is known how many records lie below: those of today, or the next lower of earlier audits."""
-    start, places = one.range.start, [one.range.start, *(point.offset for point in known.checkpoints)]
+def _lowered_horizon(read: PartitionRead, known: KnownPartition) -> Horizon:
+    """Return the horizon with borders for which the counts are known.
 
-    def at(border: int) -> int:
-        return border if border >= known.end else max(place for place in places if place <= max(border, start))
+    These are the current borders, or else the next lower checkpoints of earlier audits.
+    """
+    start, offsets = read.range.start, [read.range.start, *(checkpoint.offset for checkpoint in known.checkpoints)]
 
-    rolled = at(one.horizon.rolled)
-    cleanable = min(at(one.horizon.cleanable), rolled)
-    return replace(one.horizon, rolled=rolled, cleanable=cleanable, lagging=min(one.horizon.lagging, cleanable))
+    def lowered(border: int) -> int:
+        return border if border >= known.end else max(offset for offset in offsets if offset <= max(border, start))
+
+    rolled = lowered(read.horizon.rolled)
+    cleanable = min(lowered(read.horizon.cleanable), rolled)
+    return replace(read.horizon, rolled=rolled, cleanable=cleanable, lagging=min(read.horizon.lagging, cleanable))
 
 
-def completed(step: ScanStep, counts: PartitionCounts) -> PartitionCounts:
-    """Counts of a partition of which a part was known: what lies below the borders, with what lay there before."""
-    known, horizon = step.known, step.slice.horizon
-    if known is None or not step.slice.compacted:
+def complete_counts(step: ScanStep, counts: PartitionCounts) -> PartitionCounts:
+    """Return ``counts`` with the known records before the borders added; only needed for compacted partitions."""
+    known, horizon = step.known, step.read.horizon
+    if known is None or not step.read.compacted:
         return counts
     nothing = Checkpoint(known.start, 0, 0, 0)
-    below = {point.offset: point for point in (nothing, *known.checkpoints)}
+    checkpoints = {checkpoint.offset: checkpoint for checkpoint in (nothing, *known.checkpoints)}
     last = known.checkpoints[-1]
 
-    def under(border: int, new: Checkpoint) -> Checkpoint:
+    def before(border: int, new: Checkpoint) -> Checkpoint:
         if border < known.end:
-            return below[border]
+            return checkpoints[border]
         return Checkpoint(border, last.records + new.records, last.payload_bytes + new.payload_bytes, new.keys)
 
-    rolled = under(horizon.rolled, Checkpoint(0, counts.rolled, 0, counts.keys_rolled))
-    cleanable = under(horizon.cleanable, Checkpoint(0, counts.cleanable, counts.cleanable_bytes, counts.keys_cleanable))
+    rolled = before(horizon.rolled, Checkpoint(0, counts.rolled, 0, counts.keys_rolled))
+    cleanable = before(
+        horizon.cleanable, Checkpoint(0, counts.cleanable, counts.cleanable_bytes, counts.keys_cleanable)
+    )
     return replace(
         counts,
         rolled=rolled.records,
@@ -160,39 +181,39 @@ def completed(step: ScanStep, counts: PartitionCounts) -> PartitionCounts:
     )
 
 
-def now_known(
+def known_partition(
     step: ScanStep, counts: PartitionCounts, live: LiveTopic, rules: Contracts, written: WrittenPart
 ) -> KnownPartition:
-    """What the next audit may rely on; ``counts`` are complete."""
-    end, horizon = step.slice.range.end, step.slice.horizon
-    points = {point.offset: point for point in (step.known.checkpoints if step.known else ())}
-    held = counts.cleanable - counts.superseded_cleanable
-    points[horizon.cleanable] = Checkpoint(horizon.cleanable, counts.cleanable, counts.cleanable_bytes, held)
-    points[end] = Checkpoint(end, counts.records, counts.payload_bytes, counts.keys)
-    kept = sorted(points.values(), key=lambda point: point.offset)[-_CHECKPOINTS:]
-    parts, read = step.held.then(written.name, written.read)
+    """Return what the next audit need not read again; ``counts`` are those of ``complete_counts``."""
+    end, horizon = step.read.range.end, step.read.horizon
+    by_offset = {checkpoint.offset: checkpoint for checkpoint in (step.known.checkpoints if step.known else ())}
+    keys = counts.cleanable - counts.superseded_cleanable
+    by_offset[horizon.cleanable] = Checkpoint(horizon.cleanable, counts.cleanable, counts.cleanable_bytes, keys)
+    by_offset[end] = Checkpoint(end, counts.records, counts.payload_bytes, counts.keys)
+    checkpoints = sorted(by_offset.values(), key=lambda checkpoint: checkpoint.offset)[-_CHECKPOINTS:]
+    parts, read = step.stored.with_part(written.name, written.read)
     return KnownPartition(
         parts=parts,
         read=read,
-        terms=terms(live, rules),
+        terms=terms_digest(live, rules),
         start=horizon.start,
         faulty=bool(counts.faults),
         null_keys=counts.null_keys,
-        checkpoints=tuple(kept),
+        checkpoints=tuple(checkpoints),
         totals=written.totals,
     )
 
 
-def terms(live: LiveTopic, rules: Contracts) -> str:
-    """A digest of what decides how records are counted and judged; not of the moment at which they are."""
+def terms_digest(live: LiveTopic, rules: Contracts) -> str:
+    """Return a digest of all rules for counting and judging records, except for the time of the audit."""
     judged = {name: value for name, value in rules.topics.get(live.topic.name, {}).items() if name != "records"}
     records = rules.topics.get(live.topic.name, {}).get("records") or {}
-    told = {
-        "topicwarden": __version__,  # what is counted, and how, may differ from one to the next
+    decisive = {
+        "topicwarden": __version__,  # versions may count differently
         "partitions": live.topic.partitions,
         "by_key": live.topic.compacted or live.topic.name in rules.by_key,
         "compacted": live.topic.compacted,
         "terms": judged,
         "records": {name: value for name, value in records.items() if name != "latest"},
     }
-    return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,19 +1,19 @@
-"""The parts of the history that hold a partition: few, however often it is audited."""
+"""The parts of the history that contain a partition; their number stays small, however many audits there are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 MOST_PARTS = 8
-"""Of one partition; then the later ones, or all, become one."""
+"""The most parts of one partition; then the later parts, or all of them, are merged."""
 
 
 @dataclass(frozen=True)
 class StoredPartition:
-    """A partition of the scan: its topic's id, and, where its past is known, the parts that hold it.
+    """A partition of the scan: its topic's id and, if earlier audits counted it, the parts that contain its counts.
 
-    ``read`` is how many records each of them tells of. ``start`` is where its log begins now: blocks that begin before
-    are counted anew. ``totals`` are those of its keys.
+    ``read``: how many records were read for each part. ``start``: the current log start offset; blocks that begin
+    before it are counted again. ``totals``: the totals of its keys, as JSON.
     """
 
     topic_id: str
@@ -24,21 +24,21 @@ class StoredPartition:
     totals: str = ""
 
     @property
-    def kept(self) -> int:
-        """How many of the parts, the oldest, stay; the others are brought together with the next one."""
+    def unmerged(self) -> int:
+        """The number of parts, from the oldest on, that stay; the others are merged with the next part."""
         if len(self.parts) < MOST_PARTS:
             return len(self.parts)
         first, *later = self.read
         return 1 if sum(later) < first // 2 else 0
 
-    def then(self, name: str, read: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
-        """The parts that hold it when ``name`` was added, of ``read`` records, and how many each tells of."""
-        if self.kept == len(self.parts):
+    def with_part(self, name: str, read: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Return the parts, and the records read for each, after part ``name`` with ``read`` records is added."""
+        if self.unmerged == len(self.parts):
             return (*self.parts, name), (*self.read, read)
-        together = sum(self.read[self.kept :]) + read
-        return (*self.parts[: self.kept], joined(name)), (*self.read[: self.kept], together)
+        merged_read = sum(self.read[self.unmerged :]) + read
+        return (*self.parts[: self.unmerged], merged_name(name)), (*self.read[: self.unmerged], merged_read)
 
 
-def joined(name: str) -> str:
-    """The name of the part in which others are brought together by the audit that adds ``name``."""
+def merged_name(name: str) -> str:
+    """Return the name of the merged part that the audit writes which adds part ``name``."""
     return f"{name}-joined"

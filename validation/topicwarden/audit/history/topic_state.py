@@ -1,7 +1,7 @@
-"""What an audit remembers of a topic, and what the next one asks of it; plain values, so that checks need no Spark.
+"""The state of a topic that an audit saves for the next one, as plain values, so that checks need no Spark.
 
-A topic is known by its cluster and its id: one that was deleted and created again under its name has no past.
-Keys are remembered as 64-bit hashes (``xxhash64``), values not at all.
+A topic is identified by its cluster and its topic id: a topic that was deleted and created again with the same name has
+no earlier state. The history has 64-bit hashes (``xxhash64``) of keys, and no values.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 SHAPING = ("cleanup.policy", "segment.ms", "segment.bytes", "max.compaction.lag.ms")
-"""Settings that decide where segments end, as a log keeps the shape that they gave it."""
+"""Settings that decide where segments end. A change does not affect the segments that were rolled before."""
 
 Facts = Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """How many records lay below an offset, the bytes of their keys and values, and of how many keys they were."""
+    """Counts of all records before an offset: records, bytes of their keys and values, and distinct keys."""
 
     offset: int
     records: int
@@ -27,24 +27,24 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class KnownPartition:
-    """What is known of a partition's records, so that they need not be read again; see ``keys``."""
+    """The counts of a partition's records, so that the next audit need not read them again; see ``key_store.py``."""
 
     parts: tuple[str, ...]
-    """The parts of the history that hold its groups, the oldest first."""
+    """The parts of the history that contain its groups, the oldest first."""
     read: tuple[int, ...]
-    """How many records each of them tells of."""
+    """How many records were read for each of these parts."""
     terms: str
-    """A digest of what its records were judged by."""
+    """A digest of the rules by which its records were judged."""
     start: int
-    """Where the log began."""
+    """The log start offset."""
     faulty: bool
-    """Whether the reader noted any fault: notes cannot be taken back where records have gone."""
+    """Whether the reader noted a fault; faults cannot be subtracted when records are deleted."""
     null_keys: int
     checkpoints: tuple[Checkpoint, ...]
-    """In the order of their offsets; the last one is where the log ended."""
+    """Checkpoints by ascending offset; the last one is at the end of the log."""
 
     totals: str
-    """What was counted of all keys, as JSON; see ``totals``."""
+    """The totals of all keys, as JSON; see ``key_totals.py``."""
 
     @property
     def end(self) -> int:
@@ -53,7 +53,7 @@ class KnownPartition:
 
 @dataclass(frozen=True)
 class PartitionState:
-    """A partition's log at one moment; offsets as Kafka counts them, ``None`` where the brokers did not say."""
+    """A partition's log at the time of an audit; a value is None if the brokers did not report it."""
 
     partition: int
     start: int
@@ -63,47 +63,53 @@ class PartitionState:
     leader: int | None
     leader_epoch: int | None
     shaped_from: int
-    """Records from this offset on were written under the ``SHAPING`` settings of today, as far as audits saw."""
+    """Records from this offset on were written under the current ``SHAPING`` settings, as far as audits know."""
     known: KnownPartition | None = None
 
 
 @dataclass(frozen=True)
 class OpenFinding:
-    """What would be a ``fail`` if ``facts`` still held at a later look, with ``settings`` unchanged."""
+    """A finding that becomes a ``fail`` if a later audit sees the same ``facts`` and ``settings``."""
 
     check: str
     partition: int
     verdict: str
-    """What the audit said of it: a ``pass`` where it only has to be remembered."""
+    """The verdict of the audit; ``pass`` if the facts only have to be saved."""
     since: int
-    """When it was first seen, in milliseconds; it has been seen at every look since."""
+    """The time in milliseconds of the first audit that saw it; every audit since has seen it."""
     facts: Facts
     settings: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class RememberedRecord:
-    """A record that stood, by its key's hash: part of a pair, or one that a cleaning must remove."""
+    """A record that the next audit looks up: part of a superseded pair, or a record that cleaning must remove."""
 
     partition: int
     offset: int
     key: int
+    """The 64-bit hash of the key."""
     superseded_by: int | None
-    """The offset of a later record of its key; None for a record that has none, such as a tombstone."""
+    """The offset of a later record with the same key; None for the last record of a key, such as a tombstone."""
 
 
 @dataclass(frozen=True)
 class KnownTombstone:
-    """A key that was seen deleted: the tombstone at ``offset`` was its last record."""
+    """A deleted key: the tombstone at ``offset`` was the last record of the key."""
 
     partition: int
     offset: int
     key: int
+    """The 64-bit hash of the key."""
 
 
 @dataclass(frozen=True)
 class TopicState:
-    """One topic, as one audit saw it. ``since`` tells for each setting from which look on it had its value."""
+    """The state of one topic in one audit.
+
+    ``taken_at``: the time of the audit in milliseconds. ``since``: for each setting, the time of the first audit that
+    saw its current value.
+    """
 
     cluster_id: str
     topic: str
@@ -112,39 +118,46 @@ class TopicState:
     settings: Mapping[str, str]
     since: Mapping[str, int]
     partitions: tuple[PartitionState, ...]
-    suspicions: tuple[OpenFinding, ...] = ()
-    witnesses: tuple[RememberedRecord, ...] = ()
+    open_findings: tuple[OpenFinding, ...] = ()
+    remembered_records: tuple[RememberedRecord, ...] = ()
     tombstones: tuple[KnownTombstone, ...] = ()
 
     def partition(self, number: int) -> PartitionState | None:
-        return next((look for look in self.partitions if look.partition == number), None)
+        return next((state for state in self.partitions if state.partition == number), None)
 
-    def suspicion(self, check: str, partition: int) -> OpenFinding | None:
-        return next((one for one in self.suspicions if (one.check, one.partition) == (check, partition)), None)
+    def open_finding(self, check: str, partition: int) -> OpenFinding | None:
+        return next(
+            (finding for finding in self.open_findings if (finding.check, finding.partition) == (check, partition)),
+            None,
+        )
 
 
 @dataclass(frozen=True)
 class PreviousAudit:
-    """What a check may know of a topic's past.
+    """The earlier state of a topic, for checks.
 
-    ``standing`` are the remembered records that were found again, at their offsets and with their keys.
+    ``state`` is None in a first audit. ``still_present``: the remembered records that are still at their offsets, with
+    their keys.
     """
 
-    look: TopicState | None = None
+    state: TopicState | None = None
     recreated_from: str | None = None
-    """The topic's id at the last look, where that was another."""
-    standing: frozenset[RememberedRecord] = frozenset()
+    """The topic's id in the previous audit, if it was another id."""
+    still_present: frozenset[RememberedRecord] = frozenset()
 
     def since(self, check: str, partition: int, facts: Facts, settings: Mapping[str, str]) -> int | None:
-        """From when on the same was seen, under the same settings; None where it was not seen last time."""
-        seen = self.look.suspicion(check, partition) if self.look else None
-        same = seen is not None and seen.facts == facts and seen.settings == settings
-        return seen.since if seen is not None and same else None
+        """Return the time (ms) since which audits have seen the same facts under the same settings.
+
+        None if the previous audit did not see them.
+        """
+        previous = self.state.open_finding(check, partition) if self.state else None
+        same = previous is not None and previous.facts == facts and previous.settings == settings
+        return previous.since if previous is not None and same else None
 
     def partition(self, number: int) -> PartitionState | None:
-        return self.look.partition(number) if self.look else None
+        return self.state.partition(number) if self.state else None
 
     def shaped_from(self, partition: int) -> int | None:
-        """From which offset on the shaping settings are known; None where nothing was seen before."""
-        seen = self.partition(partition)
-        return seen.shaped_from if seen else None
+        """Return the offset from which on the shaping settings are known; None in a first audit."""
+        previous = self.partition(partition)
+        return previous.shaped_from if previous else None

@@ -1,1 +1,1 @@
-"""Partitioners, and the placement of keys."""
+"""Find out which partitioner placed the keys of a topic."""

@@ -1,7 +1,7 @@
-"""The closer look at keys: once more through the keys alone of topics that no known partitioner explains.
+"""Read the keys again of topics that no known partitioner explains.
 
-Everything is said in Spark's own code, but for a partitioner that is declared as a Python function, which runs on
-the executors over distinct keys.
+All work is done by Spark's own operators, except for a partitioner that is declared as a Python function. That function
+runs on the executors, once for each distinct key.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from topicwarden.audit.keys.key_placement import (
     scores,
 )
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.scan.offset_ranges import COMMITTED, OffsetRange, pack, read
-from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, BY_NAME, DECLARED, HASHES
+from topicwarden.audit.scan.offset_ranges import READ_COMMITTED, OffsetRange, pack_tasks, read_ranges
+from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, ALGORITHMS_BY_NAME, DECLARED_ALGORITHMS, HASHES
 from topicwarden.kafka.connection import Connection
 from topicwarden.model.topic import Contents
-from topicwarden.policies.custom_partitioners import refused
+from topicwarden.policies.custom_partitioners import refusal_reason
 
 SAMPLE_KEYS = 10_000
-"""Of a topic, about: enough to tell one in a thousand."""
+"""The approximate size of a topic's sample; enough to notice one key in a thousand."""
 
 
 class UnusableModule(Exception):
-    """The module of a declared partition function, which cannot be imported; the message says why."""
+    """Raised if the module of a declared partition function cannot be imported; the message has the reason."""
 
 
 @dataclass(frozen=True)
 class TopicKeys:
-    """The keys of one topic: what is declared of them, what the scan counted, and the ranges that are committed."""
+    """The keys of one topic: the declared contents, the counts of the scan, and the committed offset ranges."""
 
     topic: str
     partitions: int
@@ -59,26 +59,26 @@ class TopicKeys:
         return sum(each.keys for each in self.counts.values())
 
     @property
-    def open(self) -> bool:
-        """Whether the scan's counts leave something to ask."""
+    def needs_study(self) -> bool:
+        """Return whether the scan's counts do not suffice for a conclusion, so that the keys must be read again."""
         score = scores(self.counts.values())
-        own = self.contents.partition_expression or self.contents.partition_function
-        declared = DECLARED.get(self.contents.partitioner or "")
-        asked = bool(own) or score.get(declared or "", 1) < 1 or 1 not in score.values()
-        return bool(score) and bool(self.ranges) and asked
+        custom = self.contents.partition_expression or self.contents.partition_function
+        declared = DECLARED_ALGORITHMS.get(self.contents.partitioner or "")
+        inconclusive = bool(custom) or score.get(declared or "", 1) < 1 or 1 not in score.values()
+        return bool(score) and bool(self.ranges) and inconclusive
 
 
-def placements(
+def key_placements(
     spark: SparkSession, connection: Connection, topics: Iterable[TopicKeys], root: Path, functions: frozenset[str]
 ) -> dict[str, KeyPlacement]:
-    """The conclusion on each topic; reads the keys again of those that need a closer look, and of no other.
+    """Return the conclusion about each topic; reads the keys again only if the scan's counts do not suffice.
 
-    ``root`` is where the module of a Python function is looked for, before what is installed; ``functions`` are those
-    that may be imported.
+    The module of a Python function is first searched in ``root``, then among the installed packages. ``functions`` are
+    the functions (``module:name``) that may be imported.
     """
-    held = list(topics)
-    studies = _studies(spark, connection, [keys for keys in held if keys.open], root, functions)
-    return {keys.topic: conclude(keys.partitions, keys.counts.values(), studies.get(keys.topic)) for keys in held}
+    all_keys = list(topics)
+    studies = _studies(spark, connection, [keys for keys in all_keys if keys.needs_study], root, functions)
+    return {keys.topic: conclude(keys.partitions, keys.counts.values(), studies.get(keys.topic)) for keys in all_keys}
 
 
 def _studies(
@@ -86,41 +86,40 @@ def _studies(
 ) -> dict[str, PlacementStudy]:
     if not topics:
         return {}
-    places = _places(spark, connection, topics).persist(StorageLevel.DISK_ONLY)
+    placed = _placed_keys(spark, connection, topics).persist(StorageLevel.DISK_ONLY)
     try:
-        totals, several, samples = _totals(places), _several(places), _samples(places)
-        found = {}
+        totals, scattered, samples = _totals(placed), _scattered(placed), _samples(placed)
+        studies = {}
         for number, keys in enumerate(topics):
-            elsewhere, failed = misplaced(places.where(F.col("topic") == number), keys, root, functions)
-            count, at = several.get(number, (0, ()))
+            wrong, failed = misplaced(placed.where(F.col("topic") == number), keys, root, functions)
+            scattered_keys, examples = scattered.get(number, (0, ()))
             distinct, fits = totals.get(number, (0, ()))
-            found[keys.topic] = PlacementStudy(
-                distinct, fits, count, at, tuple(samples.get(number, ())), elsewhere, failed
-            )
-        return found
+            sample = tuple(samples.get(number, ()))
+            studies[keys.topic] = PlacementStudy(distinct, fits, scattered_keys, examples, sample, wrong, failed)
+        return studies
     finally:
-        places.unpersist()
+        placed.unpersist()
 
 
-def _places(spark: SparkSession, connection: Connection, topics: list[TopicKeys]) -> DataFrame:
-    """A row a key and partition that it lies in; topics by their number in ``topics``."""
-    ranges = [(number, keys, one) for number, keys in enumerate(topics) for one in keys.ranges]
-    known = [
+def _placed_keys(spark: SparkSession, connection: Connection, topics: list[TopicKeys]) -> DataFrame:
+    """Return a row for each key and partition that contains the key; topics by their number in ``topics``."""
+    ranges = [(number, keys, offsets) for number, keys in enumerate(topics) for offsets in keys.ranges]
+    rows = [
         {
-            "part": one.part,
+            "part": offsets.part,
             "topic": number,
-            "partition": one.partition,
+            "partition": offsets.partition,
             "rate": max(1, keys.distinct // SAMPLE_KEYS),
         }
-        for number, keys, one in ranges
+        for number, keys, offsets in ranges
     ]
     schema = "array<struct<part:int,topic:int,partition:int,rate:int>>"
-    numbered = spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(known)), schema)))
-    contracts = Contracts(
-        {keys.topic: {"partitions": keys.partitions} for keys in topics}
-    )  # the reader then tells fits
+    numbered = spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(rows)), schema)))
+    # The reader only computes ``fits`` for topics with a number of partitions in their contract.
+    contracts = Contracts({keys.topic: {"partitions": keys.partitions} for keys in topics})
+    tasks = pack_tasks(spark, (offsets for _, _, offsets in ranges))
     return (
-        read(spark, connection, pack(spark, (one for _, _, one in ranges)), COMMITTED, contracts)
+        read_ranges(spark, connection, tasks, READ_COMMITTED, contracts)
         .where(F.col("key").isNotNull())
         .groupBy("part", "key")
         .agg(
@@ -132,45 +131,47 @@ def _places(spark: SparkSession, connection: Connection, topics: list[TopicKeys]
     )
 
 
-def _totals(places: DataFrame) -> dict[int, tuple[int, tuple[int, ...]]]:
-    """By topic: how many keys there are, by partition, and how many lie where each of ``ALGORITHMS`` puts them."""
-    bits = [F.sum(F.getbit("fits", F.lit(bit))).alias(each.name) for bit, each in enumerate(ALGORITHMS)]
-    rows = places.groupBy("topic").agg(F.count("*").alias("keys"), *bits).collect()
-    return {row["topic"]: (row["keys"], tuple(int(row[each.name]) for each in ALGORITHMS)) for row in rows}
+def _totals(placed: DataFrame) -> dict[int, tuple[int, tuple[int, ...]]]:
+    """Return the number of keys of each topic, and how many of them each of ``ALGORITHMS`` explains.
+
+    A key counts once for each partition that contains the key.
+    """
+    bits = [F.sum(F.getbit("fits", F.lit(bit))).alias(algorithm.name) for bit, algorithm in enumerate(ALGORITHMS)]
+    rows = placed.groupBy("topic").agg(F.count("*").alias("keys"), *bits).collect()
+    return {row["topic"]: (row["keys"], tuple(int(row[algorithm.name]) for algorithm in ALGORITHMS)) for row in rows}
 
 
-def _several(places: DataFrame) -> dict[int, tuple[int, tuple[tuple[tuple[int, int], ...], ...]]]:
-    """By topic: how many keys lie in more than one partition, and where one does."""
+def _scattered(placed: DataFrame) -> dict[int, tuple[int, tuple[tuple[tuple[int, int], ...], ...]]]:
+    """Return how many keys of each topic are in more than one partition, and an example."""
     found = (
-        places.groupBy("topic", "key")
+        placed.groupBy("topic", "key")
         .agg(
-            F.count("*").alias("places"),
-            F.min("partition").alias("here"),
-            F.min_by("first", "partition").alias("at"),
-            F.max("partition").alias("there"),
-            F.max_by("first", "partition").alias("also_at"),
+            F.count("*").alias("partitions"),
+            F.min("partition").alias("lowest"),
+            F.min_by("first", "partition").alias("lowest_offset"),
+            F.max("partition").alias("highest"),
+            F.max_by("first", "partition").alias("highest_offset"),
         )
-        .where(F.col("places") > 1)
+        .where(F.col("partitions") > 1)
         .groupBy("topic")
         .agg(
             F.count("*").alias("keys"),
-            F.min(F.struct("here", "at", "there", "also_at")).alias("one"),
+            F.min(F.struct("lowest", "lowest_offset", "highest", "highest_offset")).alias("example"),
         )
         .collect()
     )
-    return {
-        row["topic"]: (
-            row["keys"],
-            (((row["one"]["here"], row["one"]["at"]), (row["one"]["there"], row["one"]["also_at"])),),
-        )
-        for row in found
-    }
+    scattered: dict[int, tuple[int, tuple[tuple[tuple[int, int], ...], ...]]] = {}
+    for row in found:
+        key = row["example"]
+        lowest, highest = (key["lowest"], key["lowest_offset"]), (key["highest"], key["highest_offset"])
+        scattered[row["topic"]] = row["keys"], ((lowest, highest),)
+    return scattered
 
 
-def _samples(places: DataFrame) -> dict[int, list[SampledKey]]:
-    """By topic a fair sample: the keys whose hash falls into one of as many classes as make it small enough."""
-    # An empty key is no key to librdkafka: it lies anywhere, and tells nothing.
-    chosen = places.where((F.length("key") > 0) & (F.pmod(F.xxhash64("key"), F.col("rate")) == 0))
+def _samples(placed: DataFrame) -> dict[int, list[SampledKey]]:
+    """Return a random sample of each topic's keys: those with a hash of 0 modulo the topic's ``rate``."""
+    # librdkafka treats an empty key as no key and puts the record into any partition, so empty keys are left out.
+    chosen = placed.where((F.length("key") > 0) & (F.pmod(F.xxhash64("key"), F.col("rate")) == 0))
     found: dict[int, list[SampledKey]] = {}
     for row in chosen.select("topic", "partition", "first", "last", *HASHES).collect():
         hashes = {name: row[name] for name in HASHES}
@@ -179,72 +180,75 @@ def _samples(places: DataFrame) -> dict[int, list[SampledKey]]:
 
 
 def misplaced(
-    places: DataFrame, keys: TopicKeys, root: Path, functions: frozenset[str]
+    placed: DataFrame, keys: TopicKeys, root: Path, functions: frozenset[str]
 ) -> tuple[dict[int, MisplacedKey], str]:
-    """The keys that lie elsewhere than declared, by partition; or why a partitioner of one's own did not answer."""
+    """Return the keys by partition that the declared partitioner puts elsewhere, and why a custom one failed."""
     if not keys.contents.places_keys:
         return {}, ""
-    if message := refused(keys.contents, functions):
+    if message := refusal_reason(keys.contents, functions):
         return {}, message
     try:
-        wanted = _wanted(keys.contents, root)
-        named = places.withColumn("raw", F.col("key"))
+        expected = _expected_partition(keys.contents, root)
+        with_raw_key = placed.withColumn("raw", F.col("key"))
         if keys.contents.partition_expression:
-            named = named.withColumn("key", F.col("key").cast("string"))
-        elsewhere = named.withColumn("partitions", F.lit(keys.partitions)).where(~_agrees(wanted))
+            with_raw_key = with_raw_key.withColumn("key", F.col("key").cast("string"))
+        wrong = with_raw_key.withColumn("partitions", F.lit(keys.partitions)).where(~_agrees(expected))
         smaller = F.explode_outer(F.sequence(F.lit(1), F.lit(keys.partitions - 1))) if keys.partitions > 1 else F.lit(0)
-        once = (
-            elsewhere.withColumn("partitions", smaller)
-            .withColumn("lawful", (F.col("partitions") > F.col("partition")) & _agrees(wanted))
+        wrong_keys = (
+            wrong.withColumn("partitions", smaller)
+            .withColumn("fits_smaller", (F.col("partitions") > F.col("partition")) & _agrees(expected))
             .groupBy("partition", "raw")
-            .agg(F.min("first").alias("first"), F.max("lawful").alias("lawful"))
+            .agg(F.min("first").alias("first"), F.max("fits_smaller").alias("fits_smaller"))
         )
+        fits_none = ~F.col("fits_smaller")
         rows = (
-            once.groupBy("partition")
+            wrong_keys.groupBy("partition")
             .agg(
                 F.count("*").alias("keys"),
-                F.count_if(~F.col("lawful")).alias("never"),
-                F.coalesce(F.min(F.when(~F.col("lawful"), F.col("first"))), F.min("first")).alias("offset"),
+                F.count_if(fits_none).alias("fits_none"),
+                F.coalesce(F.min(F.when(fits_none, F.col("first"))), F.min("first")).alias("offset"),
             )
             .collect()
         )
     except UnusableModule as error:
-        return {}, f"the declared partitioner gave no answer: {error}"
+        return {}, f"the declared partitioner returned no result: {error}"
     except (PySparkException, Py4JJavaError, AttributeError) as error:
-        return {}, f"the declared partitioner gave no answer: {type(error).__name__}"
-    return {row["partition"]: MisplacedKey(row["keys"], row["never"], row["offset"]) for row in rows}, ""
+        return {}, f"the declared partitioner returned no result: {type(error).__name__}"
+    return {row["partition"]: MisplacedKey(row["keys"], row["fits_none"], row["offset"]) for row in rows}, ""
 
 
-def _agrees(wanted: Callable[[], Column]) -> Column:
-    """Whether the partitioner puts the key where it is; an answer that is none is no agreement."""
-    return F.coalesce(wanted() == F.col("partition"), F.lit(False))
+def _agrees(expected: Callable[[], Column]) -> Column:
+    """Return a column: whether the key is in the expected partition; false if the partitioner returns null."""
+    return F.coalesce(expected() == F.col("partition"), F.lit(False))
 
 
-def _wanted(contents: Contents, root: Path) -> Callable[[], Column]:
-    """The partition by the declared partitioner, as a column over the key, its hashes and ``partitions``."""
+def _expected_partition(contents: Contents, root: Path) -> Callable[[], Column]:
+    """Return the partition by the declared partitioner, as a column over ``key``, its hashes and ``partitions``."""
     if contents.partition_function:
         function = _function(contents.partition_function, root)
-        placed = F.udf(lambda key, partitions: int(function(bytes(key), partitions)), "int", useArrow=False)
-        return lambda: placed(F.col("key"), F.col("partitions"))
+        call = F.udf(lambda key, partitions: int(function(bytes(key), partitions)), "int", useArrow=False)
+        return lambda: call(F.col("key"), F.col("partitions"))
     if expression := contents.partition_expression:
         return lambda: F.expr(expression)
-    name = DECLARED[contents.partitioner or "murmur2"]
-    hashed = F.col(BY_NAME[name].hash_column).cast("long")
-    own = F.pmod(F.abs(hashed) if name == "fnv1a" else hashed, F.greatest(F.col("partitions"), F.lit(1)))
-    return lambda: F.when(F.length("key") == 0, F.col("partition")).otherwise(own) if name == "crc32" else own
+    name = DECLARED_ALGORITHMS[contents.partitioner or "murmur2"]
+    key_hash = F.col(ALGORITHMS_BY_NAME[name].hash_column).cast("long")
+    by_hash = F.pmod(F.abs(key_hash) if name == "fnv1a" else key_hash, F.greatest(F.col("partitions"), F.lit(1)))
+    if name != "crc32":
+        return lambda: by_hash
+    return lambda: F.when(F.length("key") == 0, F.col("partition")).otherwise(by_hash)
 
 
 def _function(name: str, root: Path) -> Callable[[bytes, int], int]:
-    """Return the function ``module:name``; it travels to the executors by value, as they may lack the module.
+    """Return the function ``module:name``, pickled by value, because the executors may not have the module.
 
-    Raises ``UnusableModule`` for whatever the module raises, and ``AttributeError`` if it has no such function.
+    Raises ``UnusableModule`` if the import fails for any reason, and ``AttributeError`` if the function is missing.
     """
     module_name, _, attribute = name.partition(":")
     sys.path.insert(0, str(root))
     try:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
-        raise UnusableModule(f"importing {module_name} ended with {type(error).__name__}") from error
+        raise UnusableModule(f"the import of {module_name} failed with {type(error).__name__}") from error
     finally:
         sys.path.remove(str(root))
     cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]

@@ -1,1 +1,1 @@
-"""The Spark scan of the records, and the narrow second reads."""
+"""The Spark scan that counts all records, and the second reads of small offset ranges."""

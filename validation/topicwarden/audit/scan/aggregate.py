@@ -1,7 +1,7 @@
-"""What the reader counted, group by group, brought together and added up by partition (``reader/Totals.java``).
+"""Merge the counts of the reader by group, and add them up by partition (``reader/Totals.java``).
 
-Groups, a row a key and a row an age band of a block of offsets, are needed where several tasks read of one partition,
-or where a part of it is known from before. Else the reader adds them up itself, and no key enters Spark.
+A group is one key, or one age band of a block of offsets. Spark needs the groups if several tasks read one partition,
+or if an earlier audit has counted a part of it. Otherwise the reader adds up the groups, and no key enters Spark.
 """
 
 from __future__ import annotations
@@ -13,21 +13,27 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from topicwarden.audit.scan.counts import METRICS, Merge
+
 GROUP = ("part", "note", "keyed", "bucket")
-LEAST = ("fits", "first_null_key", "first_empty_value", "first_offset", "first_timestamp")
-GREATEST = ("largest_record", "last_offset", "last_tombstone", "last_timestamp")
-"""What tells one group from another, and what is told of two rows of one; the rest adds up."""
+"""The columns that identify a group."""
+
+_MERGES: dict[str, Merge] = {
+    **{name: metric.merge for name, metric in METRICS.items() if metric.column},
+    # Columns of keys: the partitioners that fit, and offsets of the key's records.
+    **{"fits": Merge.MIN, "first_offset": Merge.MIN, "last_offset": Merge.MAX, "last_tombstone": Merge.MAX},
+}
 
 Counted = dict[str, int]
-"""What was counted, by the names of ``PartitionCounts``; what there is nothing of is not there."""
+"""Counts by the field names of ``PartitionCounts``; a count is absent if there is nothing to count."""
 
 
 @dataclass(frozen=True)
 class RangeTotals:
-    """What a task tells of the part with this number: of records by age band, and of keys.
+    """The totals that one task reports for the partition with the number ``part`` in the scan.
 
-    ``before`` is what had been counted of the same keys, where they were known from before, and ``read`` the records
-    that were read now. ``notes`` are the reader's on the records.
+    ``read``: the records that this audit read. ``bands``: the counts of each age band. ``keys``: the counts of the
+    keys. ``before``: what earlier audits had counted for the same keys. ``notes``: the reader's notes on the records.
     """
 
     part: int
@@ -38,33 +44,28 @@ class RangeTotals:
     before: Counted = field(default_factory=dict)
 
     @staticmethod
-    def of(text: str) -> RangeTotals:
-        """As ``reader/Totals.java`` tells it."""
-        told: dict[str, Any] = json.loads(text)
-        keys = told.pop("keys", {})
-        return RangeTotals(**told, keys=keys, before=keys.pop("before", {}))
+    def from_json(text: str) -> RangeTotals:
+        """Return the totals that ``reader/Totals.java`` wrote as ``text``."""
+        totals: dict[str, Any] = json.loads(text)
+        keys = totals.pop("keys", {})
+        return RangeTotals(**totals, keys=keys, before=keys.pop("before", {}))
 
 
-def grouped(counted: DataFrame) -> DataFrame:
-    """One row for each key, or for each age band of a block of offsets, and one for each note."""
-    added = counted.groupBy(*GROUP).agg(
-        *(
-            (F.min if name in LEAST else F.max if name in GREATEST else F.sum)(name).alias(name)
-            for name in counted.columns
-            if name not in GROUP
-        )
+def merge_groups(counted: DataFrame) -> DataFrame:
+    """Return one row for each key, one for each age band of a block of offsets, and one for each note."""
+    merged = counted.groupBy(*GROUP).agg(
+        *(getattr(F, _MERGES[name].value)(name).alias(name) for name in counted.columns if name not in GROUP)
     )
-    return added.select(counted.columns)
+    return merged.select(counted.columns)
 
 
-def added_up(spark: SparkSession, groups: DataFrame, counting: str) -> DataFrame:
-    """Add up groups to rows of ``RangeTotals``.
+def add_up(spark: SparkSession, groups: DataFrame, counting: str) -> DataFrame:
+    """Return rows of ``RangeTotals`` as JSON.
 
-    The groups are in the order of the reader's columns; ``counting`` is what the reader was given.
+    ``groups`` has the reader's columns in their order. A column ``read`` may follow: how many records of a block this
+    audit read. ``counting`` is the JSON that the reader received.
 
-    After these may come a column ``read``: of a block, how many of its records were read now.
-
-    In Java (``reader/GroupTotals.java``), as the reader does: so each number is said once.
+    ``reader/GroupTotals.java`` adds up, with the code that the reader uses, so that each count has one definition.
     """
     jvm: Any = spark._jvm
     strings = jvm.org.apache.spark.sql.Encoders.STRING()

@@ -1,4 +1,7 @@
-"""How much is read of Kafka's own topics: nobody bounds them, and a cleaner that died lets one grow for ever."""
+"""Limit how much is read of Kafka's internal topics.
+
+No retention bounds these topics, so if the cleaner has died, one of them grows without limit.
+"""
 
 from __future__ import annotations
 
@@ -9,31 +12,31 @@ from topicwarden.audit.scan.partition_reads import PartitionRead
 from topicwarden.kafka.snapshot import LiveTopic
 
 MOST_BYTES = 64 << 20
-"""Of one partition: where the cleaner begins, so that what it leaves shows there first."""
+"""The bytes that are read from the start of a partition. The cleaner starts there, so its backlog shows there first."""
 
 MOST_OFFSETS = 500_000
-"""Of one partition, where the brokers do not tell how large it is."""
+"""The offsets that are read of a partition if the brokers do not report its size."""
 
 
-def heads(slices: Iterable[PartitionRead], topics: Mapping[str, LiveTopic]) -> list[PartitionRead]:
-    """The slices; of Kafka's own topics only the oldest part of a large partition, with the borders within that.
+def limit_internal_topics(reads: Iterable[PartitionRead], topics: Mapping[str, LiveTopic]) -> list[PartitionRead]:
+    """Return ``reads``, with large partitions of internal topics cut to their oldest records and borders.
 
-    How far ``MOST_BYTES`` go is taken from the mean size of what an offset holds: a part that was cleaned before
-    holds less, so that never much more is read.
+    The number of offsets in ``MOST_BYTES`` follows from the mean bytes of an offset. A cleaned part has fewer bytes an
+    offset, so the audit never reads much more than that.
     """
-    return [_head(one, topics[one.range.topic]) for one in slices]
+    return [_limit(read, topics[read.range.topic]) for read in reads]
 
 
-def _head(one: PartitionRead, live: LiveTopic) -> PartitionRead:
-    size, span = live.extents[one.range.partition].log_bytes, one.range.size
+def _limit(read: PartitionRead, live: LiveTopic) -> PartitionRead:
+    size, span = live.extents[read.range.partition].log_bytes, read.range.size
     most = MOST_OFFSETS if size is None else span * MOST_BYTES // max(size, MOST_BYTES)
     if not live.topic.internal or span <= most:
-        return one
-    end, borders = one.range.start + max(1, most), one.horizon
-    within = replace(
-        borders,
-        rolled=min(borders.rolled, end),
-        cleanable=min(borders.cleanable, end),
-        lagging=min(borders.lagging, end),
+        return read
+    end, horizon = read.range.start + max(1, most), read.horizon
+    limited = replace(
+        horizon,
+        rolled=min(horizon.rolled, end),
+        cleanable=min(horizon.cleanable, end),
+        lagging=min(horizon.lagging, end),
     )
-    return replace(one, range=replace(one.range, end=end), horizon=within)
+    return replace(read, range=replace(read.range, end=end), horizon=limited)

@@ -1,86 +1,70 @@
-"""The totals of a partition's age bands, made into its counts."""
+"""Merge the totals of a partition's age bands and keys to ``PartitionCounts``."""
 
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from topicwarden.audit.scan.aggregate import Counted
-from topicwarden.audit.scan.counts import BANDS, PartitionCounts, SupersededPair
+from topicwarden.audit.scan.counts import BANDS, METRICS, Merge, PartitionCounts, SupersededPair
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
-from topicwarden.audit.scan.reader_notes import faults_of, last_gap_of, stamped_of
+from topicwarden.audit.scan.reader_notes import last_gap, merge_faults, timestamp_types
 
-_LOTS = 4
-"""Of ``reader/KeyTotals.java``: each gives one key that was deleted."""
+_DELETED_KEYS = 4
+"""How many deleted keys ``reader/KeyTotals.java`` reports, as ``deleted_key_0`` and so on."""
 
 
-def merge(told: list[Counted], notes: list[str], max_late: int | None) -> PartitionCounts:
-    """The counts of a partition, of what was told of its age bands and of its keys, and of what the reader noticed in
-    it; see ``faults_of``.
+def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> PartitionCounts:
+    """Return the counts of a partition from the totals of its age bands and keys, and from the reader's ``notes``.
+
+    ``max_late`` (ms) as in ``merge_faults``.
     """
-
-    def known(name: str) -> list[int]:
-        return [one[name] for one in told if name in one]
-
-    def total(name: str) -> int:
-        return sum(known(name))
-
-    def least(name: str) -> int | None:
-        return min(known(name), default=None)
-
+    numbers = {name: _merged(totals, name, metric.merge) for name, metric in METRICS.items()}
+    merged: dict[str, Any] = {name: number for name, number in numbers.items() if number is not None}
     ages: Counter[int | None] = Counter()
-    for one in told:
-        ages[one.get("band")] += one.get("records", 0)
-    by_key = any("hottest" in one for one in told)
-    hottest = max(told, key=heat)
+    for counted in totals:
+        ages[counted.get("band")] += counted.get("records", 0)
+    by_key = any("hottest" in counted for counted in totals)
+    hottest = max(totals, key=hottest_rank)
+    deleted_names = ((f"deleted_key_{number}", f"deleted_offset_{number}") for number in range(_DELETED_KEYS))
     return PartitionCounts(
-        records=total("records"),
-        payload_bytes=total("payload_bytes"),
-        largest_record=max(known("largest_record"), default=0),
-        null_keys=total("null_keys"),
-        first_null_key=least("first_null_key"),
-        tombstones=total("tombstones"),
-        empty_values=total("empty_values"),
-        first_empty_value=least("first_empty_value"),
-        keys=total("keys"),
-        superseded=total("superseded"),
-        superseded_rolled=total("superseded_rolled"),
-        superseded_cleanable=total("superseded_cleanable"),
-        rolled=total("rolled"),
-        cleanable=total("cleanable"),
-        cleanable_bytes=total("cleanable_bytes"),
-        clean_bytes_at_most=total("clean_bytes_at_most"),
-        keys_rolled=total("keys_rolled"),
-        keys_cleanable=total("keys_cleanable"),
-        earliest_pair=_pair(told),
-        deleted=_keys(told, *((f"deleted_key_{lot}", f"deleted_offset_{lot}") for lot in range(_LOTS))),
-        risen=_keys(told, ("risen_key", "risen_offset")),
-        first_superseded=least("first_superseded"),
-        expired=total("expired"),
-        expired_behind_future=total("expired_behind_future"),
-        first_timestamp=least("first_timestamp"),
-        last_timestamp=max(known("last_timestamp"), default=None),
+        **merged,
+        earliest_pair=_earliest_pair(totals),
+        deleted=_keys(totals, *deleted_names),
+        resurrected=_keys(totals, ("risen_key", "risen_offset")),
         ages=tuple(ages.get(number, 0) for number in range(len(BANDS) + 1)),
-        fits=tuple(total(algorithm.name) for algorithm in ALGORITHMS) if by_key else (),
+        fits=tuple(_merged(totals, algorithm.name) or 0 for algorithm in ALGORITHMS) if by_key else (),
         hottest=hottest.get("hottest", 0),
         hottest_offset=hottest.get("hottest_offset"),
         hottest_key=hottest.get("hottest_key"),
-        faults=faults_of(notes, max_late),
-        stamped=stamped_of(notes),
-        last_gap=last_gap_of(notes),
+        faults=merge_faults(notes, max_late),
+        timestamp_types=timestamp_types(notes),
+        last_gap=last_gap(notes),
     )
 
 
-def heat(keys: Counted) -> tuple[int, int]:
-    """What the hottest key is told by: of those with as many records, it is the one that comes first."""
+def _merged(totals: list[Counted], name: str, merge: Merge = Merge.SUM) -> int | None:
+    return merge.of(counted[name] for counted in totals if name in counted)
+
+
+def hottest_rank(keys: Counted) -> tuple[int, int]:
+    """Return the sort key of the hottest key: most records first, then the lowest offset."""
     return keys.get("hottest", 0), -keys.get("hottest_offset", 0)
 
 
-def _pair(told: list[Counted]) -> SupersededPair | None:
-    pairs = [SupersededPair(one["pair_first"], one["pair_last"], one["pair_key"]) for one in told if "pair_last" in one]
+def _earliest_pair(totals: list[Counted]) -> SupersededPair | None:
+    pairs = [
+        SupersededPair(counted["pair_first"], counted["pair_last"], counted["pair_key"])
+        for counted in totals
+        if "pair_last" in counted
+    ]
     return min(pairs, key=lambda pair: pair.superseded_by, default=None)
 
 
-def _keys(told: list[Counted], *names: tuple[str, str]) -> tuple[tuple[int, int], ...]:
-    """Hashes of keys, each with an offset: of each pair of names the least hash, where there is one."""
-    found = (min(((one[key], one[offset]) for one in told if key in one), default=None) for key, offset in names)
-    return tuple(one for one in found if one is not None)
+def _keys(totals: list[Counted], *names: tuple[str, str]) -> tuple[tuple[int, int], ...]:
+    """Return for each pair of column names the least key hash and its offset, if there is any."""
+    found = (
+        min(((counted[key], counted[offset]) for counted in totals if key in counted), default=None)
+        for key, offset in names
+    )
+    return tuple(key for key in found if key is not None)

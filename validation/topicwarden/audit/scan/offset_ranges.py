@@ -1,4 +1,4 @@
-"""Exact ranges of offsets, packed into tasks of about the same work, and read from Kafka by our source."""
+"""Read exact offset ranges from Kafka with our Spark source, in tasks of about equal size."""
 
 from __future__ import annotations
 
@@ -14,32 +14,30 @@ from topicwarden.audit.scan.reader_jars import FORMAT
 from topicwarden.kafka.connection import Connection
 
 MOST_OFFSETS = 1_000_000
-"""Of one task: short enough for progress, long enough to be worth a consumer."""
+"""The most offsets of one task: few enough to show progress, enough to be worth starting a consumer."""
 
-_FAIR = 1.5
-"""A range that is to stay whole is cut where it is larger than so many times a core's share of all offsets."""
+_MOST_SHARES = 1.5
+"""A range that should stay whole is cut if it is larger than this multiple of a core's share of all offsets."""
 
 READ_OPTIONS = {
     "isolation.level": "read_uncommitted",
-    "fetch.max.wait.ms": "10",  # all that is read is there: where a log ends, nothing is worth waiting for
-    # Larger polls leave the processor's cache before they are counted; larger fetches are no faster (benchmarks/).
+    "fetch.max.wait.ms": "10",  # no range extends beyond the end of a log, so a fetch never waits for new records
+    # Records of larger polls leave the CPU cache before they are counted; larger fetches are no faster (benchmarks/).
     "max.poll.records": "1000",
     "max.partition.fetch.bytes": str(2 * 1024 * 1024),
     "fetch.max.bytes": str(16 * 1024 * 1024),
 }
 
-
-COMMITTED = {"isolation.level": "read_committed"}
-"""Changes ``READ_OPTIONS``: no records of aborted transactions, and none from the first open one on."""
-
+READ_COMMITTED = {"isolation.level": "read_committed"}
+"""Overrides ``READ_OPTIONS``: no records of aborted transactions, and none from the first open transaction on."""
 
 NEAR = 1_000
-"""Offsets no further apart than this are read in one go."""
+"""Offsets that are closer than this are read as one range."""
 
 
 @dataclass(frozen=True)
 class OffsetRange:
-    """Offsets ``[start, end)`` of a partition; ``part`` is the number by which its records are known in Spark."""
+    """Offsets ``[start, end)`` of a partition; ``part`` is the partition's number in the scan."""
 
     part: int
     topic: str
@@ -49,14 +47,14 @@ class OffsetRange:
 
     @property
     def size(self) -> int:
-        """How many offsets it has; no more records than these."""
+        """The number of offsets, which is an upper bound for the number of records."""
         return self.end - self.start
 
     def __str__(self) -> str:
         return f"{self.part}:{self.topic}:{self.partition}:{self.start}:{self.end}"
 
 
-def read(
+def read_ranges(
     spark: SparkSession,
     connection: Connection,
     tasks: list[list[OffsetRange]],
@@ -67,46 +65,50 @@ def read(
     counted: str | None = None,
     counting: str = "",
 ) -> DataFrame:
-    """The records of the ranges in ``tasks``: ``part``, ``offset``, ``time`` (ms), ``key`` and ``value`` as bytes.
+    """Return the records in ``tasks``: ``part``, ``offset``, ``time`` (ms), ``key`` and ``value`` as bytes.
 
-    With ``counted`` what was counted of them: ``groups`` (``reader/GroupReader.java``) or ``totals``
-    (``reader/TotalsReader.java``), as ``counting`` says (``reader/Counting.java``).
+    The other columns are those of ``reader/KafkaRanges.java``, by ``contracts``; a column that is not selected costs
+    nothing. With ``counted``, return counts instead of records: ``groups`` (``reader/GroupReader.java``) or ``totals``
+    (``reader/TotalsReader.java``), as the JSON in ``counting`` specifies (``reader/Counting.java``).
 
-    The other columns are the reader's (``reader/KafkaRanges.java``), by ``contracts``; what is not selected costs
-    nothing. ``consumer`` changes ``READ_OPTIONS``; ``rate`` bounds the bytes a second of all tasks that run at once.
+    ``consumer`` overrides ``READ_OPTIONS``. ``rate`` limits the bytes a second of all tasks that run at the same time.
     """
-    at_once = max(1, min(len(tasks), spark.sparkContext.defaultParallelism))
-    pace = None if rate is None else max(1, rate // at_once)
-    settings = {**connection.for_java(), **READ_OPTIONS, **(_small(pace) if pace else {}), **(consumer or {})}
+    parallel_tasks = max(1, min(len(tasks), spark.sparkContext.defaultParallelism))
+    task_rate = None if rate is None else max(1, rate // parallel_tasks)
+    fetch_sizes = _fetch_sizes(task_rate) if task_rate else {}
+    settings = {**connection.for_java(), **READ_OPTIONS, **fetch_sizes, **(consumer or {})}
     options = {f"kafka.{name}": value for name, value in settings.items()}
     return (
         spark.read.format(FORMAT)
         .options(**options, **contracts.options())
-        .option("rate", pace or 0)
+        .option("rate", task_rate or 0)
         .options(**({"counted": counted, "counting": counting} if counted else {}))
         .option("tasks", "\n".join(" ".join(map(str, task)) for task in tasks))
         .load()
     )
 
 
-def _small(pace: int) -> dict[str, str]:
-    """Fetches and polls of about a second's worth, so that a bound on bytes a second is kept to from the start."""
-    size = str(min(2 * 1024 * 1024, max(64 * 1024, pace)))
+def _fetch_sizes(rate: int) -> dict[str, str]:
+    """Return consumer options that fetch and poll about one second's bytes, to keep to ``rate`` from the start."""
+    size = str(min(2 * 1024 * 1024, max(64 * 1024, rate)))
     return {"max.poll.records": "500", "max.partition.fetch.bytes": size, "fetch.max.bytes": size}
 
 
-def pack(
+def pack_tasks(
     spark: SparkSession, ranges: Iterable[OffsetRange], whole: Collection[int] = frozenset()
 ) -> list[list[OffsetRange]]:
-    """Tasks of about as many offsets each: the largest range first, always into the emptiest task.
+    """Return tasks with about the same number of offsets: the largest range first, always into the emptiest task.
 
-    A large range is cut; small ones share a task, and so a consumer. Every core gets a task, if there
-    are as many ranges. The parts in ``whole`` are cut only where one core would have too much to do.
+    A large range is cut. Small ranges share a task, and so a consumer. Every core gets a task, if there are enough
+    ranges. Partitions with a number in ``whole`` are cut only if one core would get too many offsets.
     """
-    cores, held = spark.sparkContext.defaultParallelism, list(ranges)
-    total = sum(one.size for one in held)
+    cores, uncut = spark.sparkContext.defaultParallelism, list(ranges)
+    total = sum(offsets.size for offsets in uncut)
     share = max(MOST_OFFSETS, -(-total // cores))
-    cut = (_cut(one, share, _FAIR * share) if one.part in whole else _cut(one, MOST_OFFSETS) for one in held)
+    cut = (
+        _cut(offsets, share, _MOST_SHARES * share) if offsets.part in whole else _cut(offsets, MOST_OFFSETS)
+        for offsets in uncut
+    )
     pieces = sorted(chain.from_iterable(cut), key=lambda piece: -piece.size)
     tasks: list[list[OffsetRange]] = [[] for _ in range(min(len(pieces), max(cores, -(-total // MOST_OFFSETS))))]
     loads = [(0, number) for number in range(len(tasks))]
@@ -117,32 +119,33 @@ def pack(
     return tasks
 
 
-def _cut(one: OffsetRange, size: int, most: float = 0) -> Iterable[OffsetRange]:
-    """Pieces of ``size`` offsets; the whole where it has no more than ``most``."""
-    if one.size <= most:
-        return [one]
-    return [replace(one, start=start, end=min(one.end, start + size)) for start in range(one.start, one.end, size)]
+def _cut(offsets: OffsetRange, size: int, most: float = 0) -> Iterable[OffsetRange]:
+    """Return pieces of ``size`` offsets; the whole range if it has no more than ``most`` offsets."""
+    if offsets.size <= most:
+        return [offsets]
+    starts = range(offsets.start, offsets.end, size)
+    return [replace(offsets, start=start, end=min(offsets.end, start + size)) for start in starts]
 
 
 def in_separate_tasks(ranges: Iterable[OffsetRange]) -> list[list[OffsetRange]]:
-    """Return tasks whose ranges are of different partitions, as a consumer has one position in each."""
+    """Return tasks in which each range is of another partition, because a consumer has one position in each."""
     tasks: list[list[OffsetRange]] = []
-    taken: dict[int, int] = {}
-    for one in ranges:
-        number = taken.get(one.part, 0)
+    next_task: dict[int, int] = {}
+    for offsets in ranges:
+        number = next_task.get(offsets.part, 0)
         if number == len(tasks):
             tasks.append([])
-        tasks[number].append(one)
-        taken[one.part] = number + 1
+        tasks[number].append(offsets)
+        next_task[offsets.part] = number + 1
     return tasks
 
 
 def nearby_ranges(offsets: Iterable[int]) -> list[tuple[int, int]]:
     """Return the ranges ``[start, end)`` that contain the offsets, in order; one range for nearby offsets."""
-    runs: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for offset in sorted(set(offsets)):
-        if runs and offset - runs[-1][1] < NEAR:
-            runs[-1] = runs[-1][0], offset + 1
+        if ranges and offset - ranges[-1][1] < NEAR:
+            ranges[-1] = ranges[-1][0], offset + 1
         else:
-            runs.append((offset, offset + 1))
-    return runs
+            ranges.append((offset, offset + 1))
+    return ranges

@@ -1,4 +1,4 @@
-"""What is to be read of each partition, and how the reader counts it."""
+"""The offset range to read of each partition, and the options by which the reader counts its records."""
 
 from __future__ import annotations
 
@@ -6,39 +6,40 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from topicwarden.audit.collect.horizon import Horizon, PartitionOf
+from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.scan.counts import BANDS
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.kafka.snapshot import LiveTopic
 
 BLOCK = 8_192
-"""Offsets that are counted together, where records are not counted by key."""
+"""The number of offsets that are counted together if records are not counted by key."""
 BANDS_AT_MOST = 16
+"""An upper bound for the number of age bands; the reader numbers a block's groups in steps of this size."""
 
 
-Grave = tuple[str, int, int, int]
-"""Topic, partition, the hash of a key, and the offset of the tombstone that was its last record."""
+DeletedKey = tuple[str, int, int, int]
+"""Topic, partition, hash of a key, and offset of the tombstone that was the key's last record."""
 
 
 @dataclass(frozen=True)
 class PartitionRead:
-    """What is to be read of one partition, and the borders to count by."""
+    """The offset range to read of one partition, and the borders to count by."""
 
     range: OffsetRange
     compacted: bool
     horizon: Horizon
-    again: OffsetRange | None = None
-    """What is read beside it: the rest of a block of which retention took a part."""
+    reread: OffsetRange | None = None
+    """A second range to read: the rest of a block if retention has deleted the start of the block."""
 
     @property
-    def place(self) -> PartitionOf:
+    def topic_partition(self) -> TopicPartition:
         return self.range.topic, self.range.partition
 
 
-def slices(topics: Iterable[LiveTopic], horizons: Mapping[PartitionOf, Horizon]) -> list[PartitionRead]:
-    """Every partition that holds anything, as the snapshot saw it."""
-    held = [
+def partition_reads(topics: Iterable[LiveTopic], horizons: Mapping[TopicPartition, Horizon]) -> list[PartitionRead]:
+    """Return a read of every partition that is not empty in the snapshot."""
+    nonempty = [
         (live.topic, partition, extent)
         for live in topics
         for partition, extent in live.extents.items()
@@ -50,31 +51,33 @@ def slices(topics: Iterable[LiveTopic], horizons: Mapping[PartitionOf, Horizon])
             topic.compacted,
             horizons[topic.name, partition],
         )
-        for number, (topic, partition, extent) in enumerate(held)
+        for number, (topic, partition, extent) in enumerate(nonempty)
     ]
 
 
-def counting(parts: list[PartitionRead], contracts: Contracts, now: int, buried: Iterable[Grave] = ()) -> str:
-    """How the reader counts; see ``reader/Counting.java``."""
-    graves: dict[PartitionOf, list[tuple[int, int]]] = {}
-    for topic, partition, key, offset in buried:
-        graves.setdefault((topic, partition), []).append((key, offset))
+def counting_options(
+    reads: list[PartitionRead], contracts: Contracts, now: int, deleted_keys: Iterable[DeletedKey] = ()
+) -> str:
+    """Return the JSON that tells the reader how to count; see ``reader/Counting.java``."""
+    deleted: dict[TopicPartition, list[tuple[int, int]]] = {}
+    for topic, partition, key, offset in deleted_keys:
+        deleted.setdefault((topic, partition), []).append((key, offset))
     borders = [
         {
-            "part": part.range.part,
-            "by_key": by_keys(part, contracts),
-            "rolled_border": part.horizon.rolled,
-            "cleanable_border": part.horizon.cleanable,
-            "expired_time": part.horizon.expired_time,
-            "future_offset": part.horizon.future_offset,
-            "graves": graves.get(part.place, []),
+            "part": read.range.part,
+            "by_key": counted_by_key(read, contracts),
+            "rolled_border": read.horizon.rolled,
+            "cleanable_border": read.horizon.cleanable,
+            "expired_time": read.horizon.expired_time,
+            "future_offset": read.horizon.future_offset,
+            "graves": deleted.get(read.topic_partition, []),
         }
-        for part in parts
+        for read in reads
     ]
     rules = {"now": now, "bands": BANDS, "block": BLOCK, "bands_at_most": BANDS_AT_MOST}
     return json.dumps({**rules, "parts": borders})
 
 
-def by_keys(part: PartitionRead, contracts: Contracts) -> bool:
-    """Whether its records are counted by key, too."""
-    return part.compacted or part.range.topic in contracts.by_key
+def counted_by_key(read: PartitionRead, contracts: Contracts) -> bool:
+    """Return whether the reader also counts the records by key."""
+    return read.compacted or read.range.topic in contracts.by_key

@@ -9,18 +9,15 @@ from typing import Final
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A partitioner: its name in the YAML and in findings, and who puts keys so.
-
-    ``of`` gives the partition by the hash, which is ``hash_column`` of the reader.
-    """
+    """A partitioner: its name in YAML and findings, the producers that use it, and the reader's hash column."""
 
     name: str
     producers: str
     hash_column: str
 
-    def of(self, hashed: int, partitions: int) -> int:
-        """The partition of a key, by the value in ``hash_column``."""
-        return _PLACES[self.name](hashed) % partitions
+    def partition_for(self, key_hash: int, partitions: int) -> int:
+        """Return the partition of a key from its value in ``hash_column``."""
+        return _NON_NEGATIVE[self.name](key_hash) % partitions
 
 
 ALGORITHMS = (
@@ -28,19 +25,19 @@ ALGORITHMS = (
     Algorithm("crc32", "librdkafka's default, consistent_random, and consistent", "crc32"),
     Algorithm("fnv1a", "Sarama's default, librdkafka's fnv1a and fnv1a_random", "fnv1a"),
     Algorithm("fnv1a-masked", "Sarama's reference hash partitioner", "fnv1a"),
-    Algorithm("fnv1a-unsigned", "partitioners that take the plain FNV-1a", "fnv1a"),
+    Algorithm("fnv1a-unsigned", "partitioners that use plain FNV-1a", "fnv1a"),
 )
-BY_NAME = {algorithm.name: algorithm for algorithm in ALGORITHMS}
-DECLARED = {"murmur2": "murmur2", "crc32": "crc32", "fnv1a": "fnv1a", "sarama": "fnv1a"}
-"""The algorithm by the name that the YAML gives it."""
+ALGORITHMS_BY_NAME = {algorithm.name: algorithm for algorithm in ALGORITHMS}
+DECLARED_ALGORITHMS = {"murmur2": "murmur2", "crc32": "crc32", "fnv1a": "fnv1a", "sarama": "fnv1a"}
+"""The name of the algorithm by the partitioner's name in YAML."""
 
 HASHES = ("murmur2", "crc32", "fnv1a")
-"""The reader's columns of hashes."""
+"""The reader's hash columns."""
 
-_PLACES: Final[Mapping[str, Callable[[int], int]]] = {
-    "murmur2": lambda hashed: hashed,
-    "crc32": lambda hashed: hashed,
+_NON_NEGATIVE: Final[Mapping[str, Callable[[int], int]]] = {
+    "murmur2": lambda key_hash: key_hash,
+    "crc32": lambda key_hash: key_hash,
     "fnv1a": abs,
-    "fnv1a-masked": lambda hashed: hashed & 0x7FFFFFFF,
-    "fnv1a-unsigned": lambda hashed: hashed & 0xFFFFFFFF,
+    "fnv1a-masked": lambda key_hash: key_hash & 0x7FFFFFFF,
+    "fnv1a-unsigned": lambda key_hash: key_hash & 0xFFFFFFFF,
 }

@@ -1,4 +1,4 @@
-"""How far Spark is, told while it works."""
+"""Report the progress of a Spark scan while it runs."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 Progress = Callable[[float], None]
-"""Takes the share that is done, from 0 to 1, which only grows."""
+"""A callback for the share of the work that is done, from 0 to 1; the share never decreases."""
 
 _INTERVAL_S = 0.2
 
 
 @contextmanager
-def watched(spark: SparkSession, progress: Progress, offsets: int) -> Iterator[None]:
-    """Reports the share of ``offsets`` that was passed, for as long as the block runs.
+def report_progress(spark: SparkSession, progress: Progress, offsets: int) -> Iterator[None]:
+    """Report the share of ``offsets`` that has been read, while the ``with`` block runs.
 
-    Where executors are processes of their own, which do not tell while they read, it is the share of the largest
-    stage's tasks that have ended. That stage is the one that reads from Kafka; what else there is, is small.
+    Executors in other processes do not report offsets while they read. Then the share is the share of finished tasks
+    of the largest stage. That stage reads from Kafka; the other stages are small.
     """
     tracker = spark.sparkContext.statusTracker()
-    over = threading.Event()
-    before = _passed(spark)
+    finished = threading.Event()
+    passed_before = _passed(spark)
 
     def watch() -> None:
-        share, most, done = 0.0, 0, 0
-        while not over.wait(_INTERVAL_S):
+        share, largest, done = 0.0, 0, 0
+        while not finished.wait(_INTERVAL_S):
             for stage in filter(None, map(tracker.getStageInfo, tracker.getActiveStageIds())):
-                if stage.numTasks > most:
-                    most, done = stage.numTasks, 0
-                if stage.numTasks == most:
+                if stage.numTasks > largest:
+                    largest, done = stage.numTasks, 0
+                if stage.numTasks == largest:
                     done = max(done, stage.numCompletedTasks)
-            passed = (_passed(spark) - before) / max(1, offsets)
-            share = max(share, min(1.0, passed), done / most if done < most else 0.0)  # a small stage ends as well
+            read_share = (_passed(spark) - passed_before) / max(1, offsets)
+            # A finished stage does not count: it may be a small one that runs before the scan.
+            task_share = done / largest if done < largest else 0.0
+            share = max(share, min(1.0, read_share), task_share)
             progress(share)
 
     thread = threading.Thread(target=watch, name="spark-progress", daemon=True)
@@ -44,11 +46,11 @@ def watched(spark: SparkSession, progress: Progress, offsets: int) -> Iterator[N
         yield
         progress(1.0)
     finally:
-        over.set()
+        finished.set()
         thread.join()
 
 
 def _passed(spark: SparkSession) -> int:
-    """The offsets that readers in Spark's own process have passed so far."""
+    """Return the number of offsets that readers in the driver's process have read so far."""
     jvm: Any = spark._jvm
     return int(jvm.topicwarden.KafkaRanges.passed())

@@ -1,4 +1,4 @@
-"""How much an audit reads, where that is bounded, and how fast."""
+"""Limits for the number of records that an audit reads, and for its read rate."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from topicwarden.audit.scan.partition_reads import PartitionRead
 
 @dataclass(frozen=True)
 class ReadLimits:
-    """``sample`` is a share of each partition, ``max_records`` a number of offsets over all of them, ``rate`` bytes a
-    second over all tasks; None where there is no bound.
+    """Limits of one audit; None means no limit.
 
-    What is read is the newest part of each partition, the same share of each: what producers do now is what one
-    can mend. Old records are judged by what the brokers tell of them, whatever is read.
+    ``sample``: the share of each partition to read, from 0 to 1. ``max_records``: the number of offsets over all
+    partitions. ``rate``: bytes a second over all tasks.
+
+    An audit with limits reads the newest records, the same share of each partition, because current producers can
+    still be fixed. Old records are always judged by what the brokers report about them.
     """
 
     sample: float | None = None
@@ -22,7 +24,7 @@ class ReadLimits:
     rate: int | None = None
 
     def share(self, offsets: int) -> float:
-        """The share of ``offsets`` that may be read."""
+        """Return the share of ``offsets`` that may be read, from 0 to 1."""
         shares = [1.0]
         if self.sample is not None:
             shares.append(self.sample)
@@ -30,17 +32,20 @@ class ReadLimits:
             shares.append(self.max_records / offsets)
         return min(shares)
 
-    def applied(self, parts: Iterable[PartitionRead]) -> list[PartitionRead]:
-        """The newest part of each slice; empty ones are left out."""
-        held = list(parts)
-        share = self.share(sum(part.range.size for part in held))
+    def apply(self, reads: Iterable[PartitionRead]) -> list[PartitionRead]:
+        """Return the reads, cut to the newest offsets of each partition; empty reads are left out."""
+        unlimited = list(reads)
+        share = self.share(sum(read.range.size for read in unlimited))
         if share >= 1:
-            return held
-        cut = [replace(part, range=replace(part.range, start=_start(part, share))) for part in held]
-        return [part for part in cut if part.range.start < part.range.end]
+            return unlimited
+        cut = [replace(read, range=replace(read.range, start=_start(read, share))) for read in unlimited]
+        return [read for read in cut if read.range.start < read.range.end]
 
 
-def _start(part: PartitionRead, share: float) -> int:
-    """Whole offsets, rounded down, so that a bound holds over all partitions; one offset at the least."""
-    size = part.range.size
-    return part.range.end - max(1, int(size * share)) if share > 0 else part.range.end
+def _start(read: PartitionRead, share: float) -> int:
+    """Return the start offset of the newest ``share`` of a partition.
+
+    The number of offsets is rounded down, so that the limit holds over all partitions; it is at least one.
+    """
+    size = read.range.size
+    return read.range.end - max(1, int(size * share)) if share > 0 else read.range.end

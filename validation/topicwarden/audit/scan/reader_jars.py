@@ -1,5 +1,4 @@
-"""The Spark source that reads exact ranges of offsets, and judges what it reads: compiled once, from the Java files
-beside this one."""
+"""Compile the Java reader: the Spark source that reads exact offset ranges and judges the records."""
 
 from __future__ import annotations
 
@@ -17,13 +16,13 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 
 FORMAT = "topicwarden.KafkaRanges"
-"""What ``spark.read.format`` takes."""
+"""The name of the source for ``spark.read.format``."""
 
 
 def jars(project: Project) -> list[Path]:
-    """The jars that a session needs: Kafka's client, and the reader, which is compiled where it is not there yet.
+    """Return the jars that a Spark session needs: Kafka's client, and the reader, which is compiled if necessary.
 
-    Refuses where the client was not fetched, or no Java compiler is at hand.
+    Raises ``Refusal`` if the client is not installed or there is no Java compiler.
     """
     fetched = sorted((project.cache / "jars" / "spark").glob("*.jar"))
     if not fetched:
@@ -56,19 +55,19 @@ def _compile(sources: dict[str, bytes], fetched: list[Path], jar: Path) -> None:
         written = sorted(Path(scratch).glob("*.java"))
         _run(_tool("javac"), "--release", "17", "-nowarn", "-cp", class_path, "-d", classes, *written)
         _run(_tool("jar"), "--create", "--file", done, "-C", classes, ".")
-        done.replace(jar)  # at once: two audits may compile at the same time
+        done.replace(jar)  # atomic, because two audits may compile at the same time
 
 
 def _tool(name: str) -> str:
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(name, path=str(Path(home) / "bin")) if home else shutil.which(name)
     if found is None:
-        raise Refusal(f"no {name}: install a JDK, 17 or newer, and not a runtime alone")
+        raise Refusal(f"{name} was not found: install a JDK, 17 or later; a JRE is not enough")
     return found
 
 
 def _run(*command: str | Path) -> None:
     answer = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
     if answer.returncode:
-        said = (answer.stderr.strip() or answer.stdout.strip()).partition("\n")[0]
-        raise Refusal(f"{Path(command[0]).name} could not build the reader: {said}; it needs a JDK, 17 or newer")
+        message = (answer.stderr.strip() or answer.stdout.strip()).partition("\n")[0]
+        raise Refusal(f"{Path(command[0]).name} could not build the reader: {message}; it needs a JDK, 17 or later")

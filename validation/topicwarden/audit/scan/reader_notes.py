@@ -1,4 +1,4 @@
-"""What the reader noticed (``reader/Notes.java``): a note a range, brought together by partition."""
+"""Merge the reader's notes (``reader/Notes.java``) by partition; the reader writes one note for each range."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import Any
 from topicwarden.audit.scan.counts import ContentFault, TimestampTypeCount
 
 MOST_OFFSETS = 5
-"""That a fault gives."""
+"""The most offsets that a fault lists."""
 
 _LATE = "timestamp-late"
 
 
-def faults_of(notes: Iterable[str], max_late: int | None = None) -> tuple[ContentFault, ...]:
-    """The faults that ``notes`` of one partition tell of, the most frequent first.
+def merge_faults(notes: Iterable[str], max_late: int | None = None) -> tuple[ContentFault, ...]:
+    """Return the faults in the ``notes`` of one partition, the most frequent first.
 
-    A range is read without knowing those before it. A record that is late (by more than ``max_late`` ms) only for a
-    younger one of an earlier range is not counted there; the number of late records is then a lower bound.
+    The reader does not know the earlier ranges. So it does not count a record that is late (by more than ``max_late``
+    ms) only in comparison with a record of an earlier range; the number of late records is then a lower bound.
     """
-    told = sorted((json.loads(note) for note in notes), key=lambda note: note["start"])
+    parsed = sorted((json.loads(note) for note in notes), key=lambda note: note["start"])
     merged: dict[tuple[str, str, bool], ContentFault] = {}
-    for note in told:
-        for one in note["faults"]:
-            _add(merged, ContentFault(**{**one, "offsets": tuple(one["offsets"])}))
+    for note in parsed:
+        for fault in note["faults"]:
+            _add(merged, ContentFault(**{**fault, "offsets": tuple(fault["offsets"])}))
     if max_late is not None:
-        for fault in _late_across(told, max_late):
-            _add(merged, fault)
+        for late in _late_across_ranges(parsed, max_late):
+            _add(merged, late)
     return tuple(sorted(merged.values(), key=lambda fault: (-fault.count, fault.rule, fault.reason)))
 
 
-def stamped_of(notes: Iterable[str]) -> dict[str, TimestampTypeCount]:
-    """The types of timestamps that occur, by Kafka's names for them."""
+def timestamp_types(notes: Iterable[str]) -> dict[str, TimestampTypeCount]:
+    """Return the counts of records by timestamp type, with Kafka's names of the types."""
     found: dict[str, TimestampTypeCount] = {}
     for note in map(json.loads, notes):
         for name, (records, last) in note["types"].items():
@@ -42,9 +42,9 @@ def stamped_of(notes: Iterable[str]) -> dict[str, TimestampTypeCount]:
     return found
 
 
-def last_gap_of(notes: Iterable[str]) -> int | None:
-    """The last offset of these ranges that holds no record."""
-    # A note of before ``last_gap`` was known tells nothing: there may be gaps.
+def last_gap(notes: Iterable[str]) -> int | None:
+    """Return the last offset in these ranges without a record; None if there is no gap."""
+    # Notes from earlier versions have no ``last_gap``. The range may have gaps, so its start counts as one.
     gaps = (note.get("last_gap", note["start"]) for note in map(json.loads, notes))
     return max((gap for gap in gaps if gap is not None), default=None)
 
@@ -62,9 +62,9 @@ def _add(merged: dict[tuple[str, str, bool], ContentFault], fault: ContentFault)
     merged[key] = fault
 
 
-def _late_across(told: list[dict[str, Any]], max_late: int) -> Iterable[ContentFault]:
+def _late_across_ranges(notes: list[dict[str, Any]], max_late: int) -> Iterable[ContentFault]:
     highest: int | None = None
-    for note in (note for note in told if "highest" in note):
+    for note in (note for note in notes if "highest" in note):
         noted = any(fault["rule"] == _LATE for fault in note["faults"])
         if highest is not None and highest - note["lowest"] > max_late:
             count, offsets = (0, ()) if noted else (1, (note["lowest_offset"],))

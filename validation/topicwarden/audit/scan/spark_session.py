@@ -1,4 +1,4 @@
-"""The Spark session: our reader on its class path, and no chatter."""
+"""Start the Spark session with our reader on its class path and little logging."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.scan import reader_jars
-from topicwarden.child_processes import signals_held
+from topicwarden.child_processes import defer_signals
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 
 _MEMORY = {
     "spark.driver.memory": "2g",
-    # A batch wants throughput, not short pauses.
+    # A batch job needs throughput more than short pauses.
     "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
 }
-"""Of a session on this machine; ``benchmarks/audit.py --memory`` says what of it is taken."""
+"""For a local session; ``benchmarks/audit.py --memory`` measures how much of it is used."""
 
 _END_S = 5.0
-"""How long a JVM whose connection broke may take to end."""
+"""The longest time, in seconds, that a JVM takes to end after its connection broke."""
 
 _LOGGING = """\
 rootLogger.level = error
@@ -39,7 +39,7 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}
 
 
 def configure(project: Project) -> None:
-    """Writes Spark's configuration for this project: ``spark-defaults.conf`` and ``log4j2.properties``."""
+    """Write Spark's configuration for this project: ``spark-defaults.conf`` and ``log4j2.properties``."""
     defaults = {
         "spark.jars": ",".join(map(str, reader_jars.jars(project))),
         **_MEMORY,
@@ -54,9 +54,9 @@ def configure(project: Project) -> None:
 
 @contextmanager
 def spark_session(project: Project, master: str | None = None) -> Iterator[SparkSession]:
-    """A session on ``master`` (default: what spark-submit was given, else all cores of this machine).
+    """Return a session on ``master`` (default: the master of spark-submit, or else all cores of this machine).
 
-    A session that was there before is used as it is, and left running. Refuses if Spark's JVM ends within the context.
+    An active session is used unchanged and stays open. Raises ``Refusal`` if Spark's JVM ends within the context.
     """
     running = SparkSession.getActiveSession()
     if running is not None:
@@ -70,10 +70,10 @@ def spark_session(project: Project, master: str | None = None) -> Iterator[Spark
             raise
         raise Refusal(
             "Spark's JVM ended before the audit did, so there is no report: it was killed, or had too little memory "
-            f"(spark.driver.memory); {project.cache / 'spark' / 'spark.log'} says more"
+            f"(spark.driver.memory); see {project.cache / 'spark' / 'spark.log'}"
         ) from error
     finally:
-        with suppress(Py4JError, ConnectionError):  # of a JVM that is gone there is nothing to stop
+        with suppress(Py4JError, ConnectionError):  # a JVM that has ended cannot be stopped
             spark.stop()
 
 
@@ -88,7 +88,7 @@ def _ended(spark: SparkSession) -> bool:
 
 
 def _start(project: Project, master: str | None) -> SparkSession:
-    submitted = "SPARK_ENV_LOADED" in os.environ  # spark-submit has chosen the master and the configuration
+    submitted = "SPARK_ENV_LOADED" in os.environ  # spark-submit sets the master and the configuration
     builder = SparkSession.builder.appName("topicwarden audit").config("spark.sql.session.timeZone", "UTC")
     if not submitted:
         configure(project)
@@ -98,17 +98,17 @@ def _start(project: Project, master: str | None) -> SparkSession:
     log = project.cache / "spark" / "spark.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     try:
-        # A JVM that has started, but whose gateway nobody has read, would live for ever.
-        with _stderr_to(log), signals_held():
+        # A signal between the start of the JVM and the read of its gateway port would leave the JVM running.
+        with _stderr_to(log), defer_signals():
             return builder.getOrCreate()
     except (PySparkException, RuntimeError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise Refusal(f"Spark could not start: {reason}; it needs Java 17 or later, and says more in {log}") from error
+        raise Refusal(f"Spark could not start: {reason}; it needs Java 17 or later; see {log}") from error
 
 
 @contextmanager
 def _stderr_to(log: Path) -> Iterator[None]:
-    """What the JVM inherits as its standard error for as long as it lives, while ours stays for people."""
+    """Make ``log`` the standard error of the JVM started in this context; our own is restored afterwards."""
     ours = os.dup(2)
     try:
         with log.open("wb") as file:

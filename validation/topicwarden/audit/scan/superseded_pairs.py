@@ -1,7 +1,7 @@
-"""The narrow second read: which records exactly are superseded, and by which, in a bounded window.
+"""Find pairs of a superseded record and its successor, in a small window of offsets.
 
-The one scan counts by hashes of keys; this compares the keys themselves, from the first superseded
-record of a partition on: by SHA-256, as no two keys that anybody writes have the same.
+The full scan counts by 64-bit hashes of keys. This second read starts at the first superseded record of a partition and
+compares SHA-256 digests of the keys, which do not collide in practice.
 """
 
 from __future__ import annotations
@@ -12,46 +12,49 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from topicwarden.audit.collect.horizon import PartitionOf
+from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
-from topicwarden.audit.scan.offset_ranges import pack, read
+from topicwarden.audit.scan.offset_ranges import pack_tasks, read_ranges
 from topicwarden.audit.scan.partition_reads import PartitionRead
 from topicwarden.kafka.connection import Connection
 
 WINDOW_OFFSETS = 1_000
+"""The number of offsets that are read of one partition."""
 MOST_PARTITIONS = 100
+"""The number of partitions that are read by one audit."""
 
 
 def superseded_pairs(
     spark: SparkSession,
     connection: Connection,
-    parts: list[PartitionRead],
-    counts: Mapping[PartitionOf, PartitionCounts],
-) -> dict[PartitionOf, tuple[SupersededPair, ...]]:
-    """The pairs that lie within ``WINDOW_OFFSETS`` of a partition's first superseded record.
+    reads: list[PartitionRead],
+    counts: Mapping[TopicPartition, PartitionCounts],
+) -> dict[TopicPartition, tuple[SupersededPair, ...]]:
+    """Return the pairs within ``WINDOW_OFFSETS`` after the first superseded record of each partition.
 
-    Looks at no more than ``MOST_PARTITIONS`` partitions; reads nothing where nothing is superseded.
+    Reads ``MOST_PARTITIONS`` partitions at most, and none without superseded records.
     """
     windows = [
-        replace(part.range, start=first, end=min(part.range.end, first + WINDOW_OFFSETS))
-        for part in parts
-        if (first := _first(counts, part)) is not None
+        replace(read.range, start=first, end=min(read.range.end, first + WINDOW_OFFSETS))
+        for read in reads
+        if (first := _first_superseded(counts, read)) is not None
     ][:MOST_PARTITIONS]
     if not windows:
         return {}
-    # A digest stands for the key, which does not leave Spark; in one stage, as this is part of every audit's time.
-    key = F.xxhash64("key").alias("hash"), F.sha2("key", 256).alias("digest")
-    rows = read(spark, connection, pack(spark, windows)).where(F.col("key").isNotNull())
-    places = {part.range.part: part.place for part in parts}
-    last: dict[tuple[int, str], int] = {}
-    pairs: dict[PartitionOf, list[SupersededPair]] = {}
-    for row in sorted(rows.select("part", "offset", *key).collect(), key=lambda row: row["offset"]):
-        of_key = row["part"], row["digest"]
-        if of_key in last:
-            pairs.setdefault(places[row["part"]], []).append(SupersededPair(last[of_key], row["offset"], row["hash"]))
-        last[of_key] = row["offset"]
-    return {place: tuple(sorted(held, key=lambda pair: pair.offset)) for place, held in pairs.items()}
+    # The key itself does not leave Spark, only its digest. One stage, because this adds to the time of every audit.
+    hashes = F.xxhash64("key").alias("hash"), F.sha2("key", 256).alias("digest")
+    rows = read_ranges(spark, connection, pack_tasks(spark, windows)).where(F.col("key").isNotNull())
+    partitions = {read.range.part: read.topic_partition for read in reads}
+    previous: dict[tuple[int, str], int] = {}
+    pairs: dict[TopicPartition, list[SupersededPair]] = {}
+    for row in sorted(rows.select("part", "offset", *hashes).collect(), key=lambda row: row["offset"]):
+        key = row["part"], row["digest"]
+        if key in previous:
+            pair = SupersededPair(previous[key], row["offset"], row["hash"])
+            pairs.setdefault(partitions[row["part"]], []).append(pair)
+        previous[key] = row["offset"]
+    return {partition: tuple(sorted(found, key=lambda pair: pair.offset)) for partition, found in pairs.items()}
 
 
-def _first(counts: Mapping[PartitionOf, PartitionCounts], part: PartitionRead) -> int | None:
-    return counts[part.place].first_superseded if part.compacted and part.place in counts else None
+def _first_superseded(counts: Mapping[TopicPartition, PartitionCounts], read: PartitionRead) -> int | None:
+    return counts[read.topic_partition].first_superseded if read.compacted and read.topic_partition in counts else None

@@ -13,6 +13,8 @@ from topicwarden.plan.setting_effects import HARMFUL
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import shorten, spelled
 
+AVOIDABLE = False
+
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     return RequiredEvidence() if change.declaration is not None and change.action is not Action.DELETE else None

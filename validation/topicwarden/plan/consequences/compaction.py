@@ -18,6 +18,7 @@ from topicwarden.plan.setting_effects import EFFECTS, lowered
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import at_most, changes_text, count, records_of
 
+AVOIDABLE = True
 _LOWER = tuple(name for name, effect in EFFECTS.items() if effect.consequence == "compaction")
 _MEANING = {
     "min.cleanable.dirty.ratio": "the share of a log that must be dirty before the cleaner runs",

@@ -22,6 +22,7 @@ from topicwarden.plan.wording import (
     shorten,
 )
 
+AVOIDABLE = True
 _UNDECLARED = "no YAML declares it any more, so the topic would be deleted; "
 
 

@@ -12,6 +12,7 @@ from topicwarden.model.topic import Allowance
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
 
+AVOIDABLE = False
 _BY_REBALANCE = "replication_factor"
 
 

@@ -10,6 +10,8 @@ from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import contents_text
 
+AVOIDABLE = False
+
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     return RequiredEvidence() if change.duplicates else None

@@ -16,6 +16,7 @@ from topicwarden.plan.setting_effects import EFFECTS, SettingRisk, lowered, rais
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import at_most, changes_text, count, group_effects, reader_reasons, records_of
 
+AVOIDABLE = True
 SETTINGS = tuple(name for name, effect in EFFECTS.items() if "earlier-roll" in effect.consequence)
 
 

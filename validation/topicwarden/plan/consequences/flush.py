@@ -13,6 +13,7 @@ from topicwarden.plan.setting_effects import raised
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import changes_text
 
+AVOIDABLE = True
 SETTINGS = ("flush.messages", "flush.ms")
 
 

@@ -11,6 +11,8 @@ from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import shorten
 
+AVOIDABLE = False
+
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     return RequiredEvidence() if change.action is Action.ADOPT else None

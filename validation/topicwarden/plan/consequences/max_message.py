@@ -12,6 +12,7 @@ from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import count, records_of, size
 
+AVOIDABLE = False
 _SETTING = "max.message.bytes"
 
 

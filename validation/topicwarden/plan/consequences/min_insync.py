@@ -14,6 +14,8 @@ from topicwarden.plan.required_allowance import remedy_of, severity_of
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import count
 
+AVOIDABLE = True
+
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     return RequiredEvidence() if changed(change, "min.insync.replicas") else None

@@ -15,6 +15,7 @@ from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import count, shorten
 
+AVOIDABLE = False
 _DEFAULT = "murmur2"
 
 

@@ -15,6 +15,7 @@ from topicwarden.plan.required_allowance import remedy_of, severity_of
 from topicwarden.plan.topic_change import TopicChange, place_of
 from topicwarden.plan.wording import count, durability_text
 
+AVOIDABLE = False
 THROTTLE = 50 << 20
 """Default throttle of `topicwarden rebalance`, in bytes per second into and out of each broker."""
 

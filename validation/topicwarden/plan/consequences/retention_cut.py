@@ -28,6 +28,7 @@ from topicwarden.plan.wording import (
     sum_or_none,
 )
 
+AVOIDABLE = True
 _DAY_MS = 86_400_000
 _HORIZONS = {"at once": 0, "within a day": _DAY_MS, "within a week": 7 * _DAY_MS}
 

@@ -11,6 +11,8 @@ from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange, added_by_hand
 
+AVOIDABLE = False
+
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.declaration is None or change.action is not Action.UPDATE:

@@ -14,6 +14,7 @@ from topicwarden.plan.setting_effects import lowered
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import at_most
 
+AVOIDABLE = True
 SETTING = "remote.storage.enable"
 
 

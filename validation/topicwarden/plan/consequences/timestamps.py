@@ -13,6 +13,7 @@ from topicwarden.plan.setting_effects import EFFECTS, lowered
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import changes_text
 
+AVOIDABLE = False
 TYPE = "message.timestamp.type"
 LIMITS = tuple(name for name, effect in EFFECTS.items() if effect.consequence == "timestamp-limit")
 

@@ -14,6 +14,7 @@ from topicwarden.plan.setting_effects import lowered
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import UNSEEN_GROUPS, at_most, changes_text, group_effects, records_of, shorten
 
+AVOIDABLE = True
 SETTING = "delete.retention.ms"
 
 

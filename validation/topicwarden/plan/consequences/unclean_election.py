@@ -14,6 +14,7 @@ from topicwarden.plan.setting_effects import raised
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import count, records_of
 
+AVOIDABLE = True
 SETTING = "unclean.leader.election.enable"
 
 

@@ -13,6 +13,7 @@ from topicwarden.plan.setting_effects import HARMFUL
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import shorten
 
+AVOIDABLE = False
 _WRITES = frozenset({Action.CREATE, Action.ADOPT, Action.UPDATE, Action.RECREATE, Action.DELETE})
 
 
