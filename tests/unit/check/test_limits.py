@@ -76,6 +76,6 @@ def test_names_that_differ_in_case_only_are_warned_of(root: Path) -> None:
     assert done.code == 0
     first = done.out.splitlines()[0]
     assert first == (
-        "topics/b.yaml:5:8: warning: shop_orders and Shop.Orders (topics/b.yaml:1:8) differ only in upper and lower "
-        "case; rename one [topic-case]"
+        "topics/b.yaml:5:8: warning: shop_orders and Shop.Orders (topics/b.yaml:1:8) differ only in upper and "
+        "lower case; rename one [topic-case]"
     )

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import base64
-import fcntl
 import os
 import tempfile
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from topicwarden.model.problem import Refusal
@@ -104,25 +103,17 @@ def port_lock(say: Say) -> Iterator[None]:
 
 @contextmanager
 def _held(path: Path, busy: str, say: Say) -> Iterator[None]:
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    # Without the fallback, the system releases the lock when the process is killed.
+    file_lock = FileLock(path, mode=0o600, fallback_to_soft=False)
     try:
-        deadline = time.monotonic() + _LOCK_WAIT_S
-        waiting = False
-        while not _locked(handle):
-            if time.monotonic() > deadline:
-                raise Refusal(f"{busy}, still after {_LOCK_WAIT_S:.0f} s: wait for it, or end it, and try again")
-            if not waiting:
-                say(f"{busy}: waiting for it")
-            waiting = True
-            time.sleep(0.1)
+        file_lock.acquire(blocking=False)
+    except Timeout:
+        say(f"{busy}: waiting for it")
+        try:
+            file_lock.acquire(timeout=_LOCK_WAIT_S)
+        except Timeout:
+            raise Refusal(f"{busy}, still after {_LOCK_WAIT_S:.0f} s: wait for it, or end it, and try again") from None
+    try:
         yield
     finally:
-        os.close(handle)
-
-
-def _locked(handle: int) -> bool:
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        file_lock.release()

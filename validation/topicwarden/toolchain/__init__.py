@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from filelock import FileLock
 
 from topicwarden.kafka.connection import SANDBOX_PASSPHRASE, on_sandbox
 from topicwarden.model.problem import Refusal
@@ -86,6 +87,5 @@ def environment(project: Project, stack: str | None = None) -> dict[str, str]:
 @contextmanager
 def _alone(cache: Path) -> Iterator[None]:
     """Lets one installation at a time work on a cache; the system frees the lock of one that was killed."""
-    with (cache / ".install.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(cache / ".install.lock", fallback_to_soft=False):
         yield
