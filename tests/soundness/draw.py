@@ -14,7 +14,8 @@ from typing import Final
 from kafka.partitioner.default import murmur2
 
 from tests.soundness.scenario import Deed, History, Record, Step, Write
-from topicwarden.model.topic import Contents, Topic
+from topicwarden.model.contents import Contents
+from topicwarden.model.topic import Topic
 
 _QUICK: Final = {"segment.ms": "100", "compression.type": "producer"}
 

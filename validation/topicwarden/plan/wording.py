@@ -9,9 +9,9 @@ from topicwarden.kafka.snapshot import LiveTopic
 from topicwarden.model.planned_change import GroupEffect
 from topicwarden.model.timestamps import utc
 from topicwarden.model.topic import Topic
+from topicwarden.model.units import DURATION, SIZE
 from topicwarden.plan.placement.durability import Durability
 from topicwarden.plan.plan_evidence import PlanEvidence
-from topicwarden.specs.units import DURATION, SIZE
 
 UNSEEN_GROUPS = (
     "there may be consumer groups that this user may not see (Describe on the Cluster resource, or on each group)"

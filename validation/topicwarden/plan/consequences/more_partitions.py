@@ -29,11 +29,11 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     assert change.live and change.after and change.declaration
     before, after = change.live.topic.partitions, change.after.partitions
     contents = change.declaration.topic.contents
-    declared = contents.partitioner
-    custom_partitioner = contents.partition_expression or contents.partition_function
+    declared = contents.key.partitioner
+    custom_partitioner = contents.key.partition_expression or contents.key.partition_function
     newest = evidence.newest_records
     keys = sorted(newest.keys) if newest else []
-    if newest is not None and not keys and not contents.key_required:
+    if newest is not None and not keys and not contents.key.required:
         yield Consequence(
             kind="more-partitions",
             weight=Severity.NOTE,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from topicwarden.specs.message_text import plain_number_hint, quoted
+from topicwarden.model.message_text import plain_number_hint, quoted
 
 
 @dataclass(frozen=True)
