@@ -11,6 +11,7 @@ import json
 import os
 import runpy
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -83,7 +84,7 @@ def _install(cache: Path, folder: Path, chosen: dict[str, str]) -> None:
         directory.mkdir(parents=True, exist_ok=True)
     pulumi = binaries / "pulumi"
     if not pulumi.exists() or not pulumi.samefile(real):
-        _replace(pulumi, lambda partial: os.link(real, partial))  # a link by name would lead the CLI to its own host
+        _replace(pulumi, lambda partial: _same(real, partial))
     host = _CLIENT.format(python=sys.executable, prefix=["-c", _HOST], cold=["-c", _HOST], variable=SOCKET)
     _replace(binaries / "pulumi-language-python", lambda partial: _write(partial, host))
     _write(environment / "bin" / "python", _CLIENT.format(python=sys.executable, prefix=[], cold=[], variable=SOCKET))
@@ -98,6 +99,14 @@ def _replace(path: Path, make: Callable[[Path], object]) -> None:
     partial.unlink(missing_ok=True)
     make(partial)
     partial.replace(path)
+
+
+def _same(real: Path, partial: Path) -> None:
+    """Make a hard link: the CLI resolves a symbolic one, and looks beside its own file for the language host."""
+    try:
+        os.link(real, partial)
+    except OSError:
+        shutil.copy2(real, partial)
 
 
 def _write(path: Path, text: str) -> None:
