@@ -1,4 +1,4 @@
-"""A history: one topic, its settings, and what befalls it in each of the stretches between looks. All by chance."""
+"""A random history: one topic, its settings, and the actions on it between audits."""
 
 from __future__ import annotations
 
@@ -91,16 +91,16 @@ class Deny:
     kept: tuple[ACLOperation, ...]
 
 
-Deed = Write | Transact | Configure | Grow | Trim | Recreate | Drop | Deny
+Action = Write | Transact | Configure | Grow | Trim | Recreate | Drop | Deny
 
 
 @dataclass(frozen=True)
 class Step:
-    """A deed in a stretch, ``at`` this share of it."""
+    """An action in a stretch, ``at`` this share of it."""
 
     stretch: int
     at: float
-    deed: Deed
+    action: Action
 
 
 @dataclass(frozen=True)
