@@ -67,7 +67,7 @@ def emptied(sandbox: Sandbox, servers: list[str], now: int) -> None:
         admin.create_topics([NewTopic(name, 1, 1, topic_configs=CONFIG) for name in TOPICS])
         for name, later in TOPICS.items():
             fill(servers, name, now + YEAR_MS, later, now - 2 * DAY_MS)
-    log_cleaner.wake(servers)
+    log_cleaner.speed_up(servers)
     for name in TOPICS:
         log_cleaner.wait_until_clean(sandbox, name)
 

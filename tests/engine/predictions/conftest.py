@@ -33,7 +33,7 @@ def sandbox(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     sandbox = sandbox_of(project_of(tmp_path_factory.mktemp("sandbox"), {}))
     try:
         sandbox.up(brokers=3)
-        log_cleaner.wake(sandbox.bootstrap_servers)
+        log_cleaner.speed_up(sandbox.bootstrap_servers)
         yield sandbox
     finally:
         sandbox.down(remove=True)

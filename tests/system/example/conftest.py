@@ -73,8 +73,8 @@ def deployed(shell: Shell, cluster: Cluster) -> Deployed:
 
 @pytest.fixture(scope="package")
 def filled(deployed: Deployed, servers: list[str]) -> None:
-    """The scenarios' data and their faults; the cleaner is held from before the first record."""
-    log_cleaner.hold(servers)
+    """The data of the scenarios and their faults. The cleaner is paused before the first record."""
+    log_cleaner.pause(servers)
     assert flights.fill(servers) == flights.RECORDS
     compacted_cache.fill(servers)
     broker_loss.fill(servers)

@@ -113,7 +113,7 @@ def test_a_port_that_is_taken(own_cache: dict[str, str], tmp_path: Path) -> None
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = min(taken.getsockname()[1], 65_000)
         done = shell_of(tmp_path, GOOD, **own_cache).topicwarden("sandbox", "up", "--port", str(port))
-    assert f"port {port} is taken: free it, or choose another with --port" in refused(done)
+    assert f"port {port} is in use: stop the program that uses it, select another port with --port" in refused(done)
     assert not (Path(own_cache["TOPICWARDEN_CACHE"]) / "sandbox" / "state.json").exists()
 
 

@@ -149,9 +149,9 @@ def test_after_one_more_append_and_a_cleaning_the_superseded_are_gone(
     report: AuditReport, look: AuditFunction, sandbox: Sandbox, servers: list[str]
 ) -> None:
     compacted_cache.append(servers)
-    log_cleaner.wake(servers)
+    log_cleaner.speed_up(servers)
     log_cleaner.wait_until_clean(sandbox, compacted_cache.TOPIC)
-    log_cleaner.hold(servers)
+    log_cleaner.pause(servers)
     cleaned = look((compacted_cache.TOPIC,))
 
     # The last one before the append was the latest of all that had rolled: it may stay as long as nothing follows.

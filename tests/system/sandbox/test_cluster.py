@@ -17,8 +17,8 @@ from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient, NewTopic
 
 from topicwarden.model.problem import Refusal
-from topicwarden.sandbox.broker import BrokerCondition, telling
-from topicwarden.sandbox.broker_process import BrokerProcess, _from_proc, _from_ps, started
+from topicwarden.sandbox.broker import BrokerCondition, failure_line
+from topicwarden.sandbox.broker_process import BrokerProcess, _from_proc, _from_ps, start_time
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.log_files import cleaner_checkpoint, segments
 from topicwarden.sandbox.sandbox_state import lock
@@ -123,7 +123,7 @@ def test_a_killed_broker_is_seen_and_starts_again(sandbox: Sandbox, tmp_path: Pa
 def test_a_demanded_port_that_is_taken_is_refused(sandbox: Sandbox) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(Refusal, match=f"port {port} is taken"):
+        with pytest.raises(Refusal, match=f"port {port} is in use"):
             sandbox.up(brokers=1, port=port)
     assert sandbox.status().brokers == ()
 
@@ -131,7 +131,7 @@ def test_a_demanded_port_that_is_taken_is_refused(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("true_start", [False, True])
 def test_a_pid_that_is_another_programs_is_left_alone(sandbox: Sandbox, tmp_path: Path, true_start: bool) -> None:
     other = subprocess.Popen(["sleep", "60"])
-    start = started(other.pid)
+    start = start_time(other.pid)
     assert start
     folder = tmp_path / "sandbox" / "broker-1"
     folder.mkdir(parents=True)
@@ -139,7 +139,7 @@ def test_a_pid_that_is_another_programs_is_left_alone(sandbox: Sandbox, tmp_path
     (folder / "pid").write_text(noted.model_dump_json())
     sandbox.down()
     assert noted.alive is False
-    assert (started(other.pid) is None) is true_start
+    assert (start_time(other.pid) is None) is true_start
     other.kill()
 
 
@@ -171,7 +171,7 @@ def test_a_second_command_waits_and_says_so(sandbox: Sandbox, tmp_path: Path) ->
         second.join(0.5)
         assert second.is_alive()
     second.join(5)
-    assert said == [f"another command is at work on {tmp_path / 'sandbox'}: waiting for it", "no broker is running"]
+    assert said == [f"another command is using {tmp_path / 'sandbox'}: waiting for it", "no broker is running"]
 
 
 def test_a_java_too_old_or_missing_is_refused(tmp_path: Path, java: Path, jars: Path) -> None:
@@ -201,4 +201,4 @@ def test_the_telling_line_is_the_exception() -> None:
     output = (
         "[2026] INFO x (a)\n[2026] ERROR Exiting (kafka.Kafka$)\njava.io.IOException: no space\n\tat a.b(C.java:1)\n"
     )
-    assert telling(output) == "java.io.IOException: no space"
+    assert failure_line(output) == "java.io.IOException: no space"

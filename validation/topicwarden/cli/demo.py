@@ -24,7 +24,7 @@ from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.report_files import write
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
-from topicwarden.sandbox.scenarios.cluster_settings import filled
+from topicwarden.sandbox.scenarios.cluster_settings import has_records
 
 STACK = "dev"
 _LOST_BROKER = 3
@@ -81,16 +81,16 @@ def demo(out: Path) -> int:
 
 def _fill(sandbox: Sandbox) -> None:
     servers = sandbox.bootstrap_servers
-    if not filled(servers, flights.EVENTS):
+    if not has_records(servers, flights.EVENTS):
         started = time.monotonic()
         _say(f"{flights.fill(servers):,} flights written to two topics in {time.monotonic() - started:.1f} s")
-    log_cleaner.wake(servers)
+    log_cleaner.speed_up(servers)
     log_cleaner.wait_until_clean(sandbox, flights.AIRCRAFT)
-    log_cleaner.hold(servers)
+    log_cleaner.pause(servers)
     compacted_cache.fill(servers)
-    if not filled(servers, broker_loss.TOPIC):
+    if not has_records(servers, broker_loss.TOPIC):
         broker_loss.fill(servers)
-    if not filled(servers, planted_faults.ORDERS):
+    if not has_records(servers, planted_faults.ORDERS):
         planted_faults.fill(servers)
     planted_faults.plant(servers)
     _say("the cache is filled, the faults are planted, and the log cleaner is paused during the audit")
@@ -99,9 +99,9 @@ def _fill(sandbox: Sandbox) -> None:
 def _clean(sandbox: Sandbox) -> None:
     servers = sandbox.bootstrap_servers
     compacted_cache.append(servers)
-    log_cleaner.wake(servers)
+    log_cleaner.speed_up(servers)
     log_cleaner.wait_until_clean(sandbox, compacted_cache.TOPIC)
-    log_cleaner.release(servers)
+    log_cleaner.restore_default(servers)
 
 
 @contextmanager

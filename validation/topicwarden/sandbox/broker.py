@@ -1,4 +1,4 @@
-"""One broker: its folder, its process, and what it says when it dies."""
+"""One broker: its folder, its process, and the reason for its end."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from enum import StrEnum
 from pathlib import Path
 
 from topicwarden.model.problem import Refusal
-from topicwarden.sandbox.broker_process import BrokerProcess, noted, spawn
+from topicwarden.sandbox.broker_process import BrokerProcess, read_pid_file, spawn
 from topicwarden.sandbox.jvm import Jvm
 
-_THROWN = re.compile(r"^(Caused by: )?[\w.$]+(Exception|Error)\b")
-_REPORTED = re.compile(r"\] (ERROR|FATAL) ")
+_EXCEPTION = re.compile(r"^(Caused by: )?[\w.$]+(Exception|Error)\b")
+_ERROR = re.compile(r"\] (ERROR|FATAL) ")
 
 
 class BrokerCondition(StrEnum):
-    """``stopped``: in order, or never started. ``killed``: by ``kill``, or an end that nobody asked the sandbox for."""
+    """The state of a broker's process.
+
+    ``STOPPED``: never started, or stopped by the sandbox. ``KILLED``: killed by ``Sandbox.kill``, or ended in another
+    way without the sandbox.
+    """
 
     RUNNING = "running"
     STOPPED = "stopped"
@@ -27,13 +31,13 @@ class BrokerCondition(StrEnum):
 
 @dataclass(frozen=True)
 class Broker:
-    """One broker in the folder ``directory``, running or not."""
+    """One broker, whose files are in the folder ``directory``. It need not be running."""
 
     directory: Path
 
     @property
     def data(self) -> Path:
-        """Kafka's ``log.dirs``: the records, and the checkpoints of cleaner and recovery."""
+        """Kafka's ``log.dirs``: the records, and the checkpoints of log cleaner and recovery."""
         return self.directory / "data"
 
     @property
@@ -50,8 +54,8 @@ class Broker:
 
     @property
     def process(self) -> BrokerProcess | None:
-        """The process last started here, alive or not; None after an orderly end."""
-        return noted(self._pid_file)
+        """The process that was started last, running or not; None if the sandbox stopped it."""
+        return read_pid_file(self._pid_file)
 
     @property
     def condition(self) -> BrokerCondition:
@@ -60,8 +64,11 @@ class Broker:
             return BrokerCondition.STOPPED
         return BrokerCondition.RUNNING if process.alive else BrokerCondition.KILLED
 
-    def owner(self) -> str | None:
-        """The id of the cluster that the data here belong to (``meta.properties``); None where unformatted."""
+    def cluster_id(self) -> str | None:
+        """Return the id of the cluster that the data belongs to; None if the folder is not formatted.
+
+        Source: ``meta.properties``.
+        """
         try:
             text = (self.data / "meta.properties").read_text(encoding="latin-1")
         except FileNotFoundError:
@@ -70,12 +77,12 @@ class Broker:
         return found[1].strip() if found else ""
 
     def format(self, jvm: Jvm, cluster_id: str) -> subprocess.Popen[str]:
-        """Begins to make the folder a part of the cluster, with Kafka's own StorageTool; to be waited for."""
+        """Start Kafka's StorageTool, which formats the folder for the cluster. The caller waits for its end."""
         command = jvm.tool("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c", str(self.properties))
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def start(self, jvm: Jvm, heap: str) -> None:
-        """Starts the process; the log of the run before is kept beside the new one."""
+        """Start the process. The log of the previous run is kept as ``server.log.previous``."""
         if self.log.exists():
             self.log.replace(self.directory / "server.log.previous")
         spawn(jvm.broker(self.directory, heap, self.properties), self.console, self._pid_file)
@@ -84,38 +91,39 @@ class Broker:
         if process := self.process:
             process.send(number)
 
-    def ended_within(self, seconds: float) -> bool:
+    def wait(self, seconds: float) -> bool:
+        """Wait at most ``seconds`` for the end of the process; return whether it has ended."""
         process = self.process
-        return process is None or process.ended_within(seconds)
+        return process is None or process.wait(seconds)
 
-    def forget(self) -> None:
-        """Notes that the process ended in order."""
+    def mark_stopped(self) -> None:
+        """Record that the sandbox stopped the process."""
         self._pid_file.unlink(missing_ok=True)
 
     def require_alive(self) -> None:
-        """Refuses a broker that has died, with its last words."""
+        """Raise Refusal with the reason from the logs if the process has died."""
         process = self.process
         if process is None or not process.alive:
-            raise Refusal(f"{self.directory.name} died: {self.last_words()}; see {self.log}")
+            raise Refusal(f"{self.directory.name} died: {self.failure()}; see {self.log}")
 
-    def last_words(self) -> str:
-        """The last line of its logs that says why it ended."""
-        return telling(_text(self.log) + _text(self.console))
+    def failure(self) -> str:
+        """Return the line of the logs that best explains why the broker ended."""
+        return failure_line(_text(self.log) + _text(self.console))
 
     @property
     def _pid_file(self) -> Path:
         return self.directory / "pid"
 
 
-def telling(output: str) -> str:
-    """The line of a Java program's output that names the failure: the last exception, error, or plain line."""
+def failure_line(output: str) -> str:
+    """Return the line of a Java program's output that names the failure: the last exception, error, or other line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    for sort in (_THROWN, _REPORTED):
-        found = [line for line in lines if sort.search(line)]
-        if found:
-            return found[-1]
-    said = [line for line in lines if not line.startswith(("at ", "..."))]
-    return said[-1] if said else "it said nothing"
+    for pattern in (_EXCEPTION, _ERROR):
+        matches = [line for line in lines if pattern.search(line)]
+        if matches:
+            return matches[-1]
+    messages = [line for line in lines if not line.startswith(("at ", "..."))]
+    return messages[-1] if messages else "no output"
 
 
 def _text(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""What is done with several brokers at once."""
+"""Operations on several brokers at once: format, start, wait for the cluster, stop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from topicwarden.kafka.reachability import brokers as brokers_that_answer
 from topicwarden.model.problem import Refusal
-from topicwarden.sandbox.broker import Broker, BrokerCondition, telling
+from topicwarden.sandbox.broker import Broker, BrokerCondition, failure_line
 from topicwarden.sandbox.jvm import Jvm
 from topicwarden.sandbox.ports import is_free
 from topicwarden.sandbox.sandbox_state import BrokerPorts, SandboxState, Say
@@ -22,86 +22,96 @@ _PROBE_S = 3.0
 
 @dataclass(frozen=True)
 class BrokerFleet:
-    """The brokers whose folders lie in ``directory``."""
+    """The brokers of the sandbox in ``directory``; each broker has a folder there."""
 
     directory: Path
     jvm: Jvm
 
-    def server(self, place: BrokerPorts) -> Broker:
-        return Broker(self.directory / f"broker-{place.id}")
+    def broker(self, ports: BrokerPorts) -> Broker:
+        return Broker(self.directory / f"broker-{ports.id}")
 
-    def servers(self) -> list[Broker]:
-        """Every broker that has a folder, also where the state file is lost."""
+    def brokers(self) -> list[Broker]:
+        """Return every broker that has a folder, even if the state file is lost."""
         return [Broker(folder) for folder in sorted(self.directory.glob("broker-*"))]
 
-    def runs(self, place: BrokerPorts) -> bool:
-        return self.server(place).condition is BrokerCondition.RUNNING
+    def runs(self, ports: BrokerPorts) -> bool:
+        return self.broker(ports).condition is BrokerCondition.RUNNING
 
-    def joined(self, places: Collection[BrokerPorts]) -> set[int]:
-        """The ids that the metadata lists, asked of whichever of ``places`` listens."""
-        listening = [place.address for place in places if not is_free(place.port)]
+    def joined(self, broker_ports: Collection[BrokerPorts]) -> set[int]:
+        """Return the ids of the brokers in the cluster's metadata, from the brokers of ``broker_ports`` that listen."""
+        listening = [ports.address for ports in broker_ports if not is_free(ports.port)]
         return brokers_that_answer(listening, _PROBE_S) if listening else set()
 
-    def prepare(self, state: SandboxState, places: Collection[BrokerPorts], say: Say) -> None:
-        """Writes the properties, and formats the folders that are new, all at once."""
+    def prepare(self, state: SandboxState, broker_ports: Collection[BrokerPorts], say: Say) -> None:
+        """Write each broker's properties, and format all new folders in parallel."""
         if "," in str(self.directory):
-            raise Refusal(f"Kafka takes no folder with a comma in its name: {self.directory}; choose another")
+            raise Refusal(
+                f"the folder of the sandbox contains a comma, which Kafka's log.dirs does not allow: {self.directory}; "
+                "move the project to another folder"
+            )
         unformatted = []
-        for place in places:
-            server = self.server(place)
-            owner = server.owner()
-            if owner is None:
-                unformatted.append((place, server))
-            elif owner != state.cluster_id:
+        for ports in broker_ports:
+            broker = self.broker(ports)
+            cluster_id = broker.cluster_id()
+            if cluster_id is None:
+                unformatted.append((ports, broker))
+            elif cluster_id != state.cluster_id:
                 raise Refusal(
-                    f"{server.data} belongs to another cluster ({owner}): "
-                    "start afresh with `topicwarden sandbox down --remove`"
+                    f"{broker.data} belongs to another cluster ({cluster_id}): delete the sandbox with "
+                    "`topicwarden sandbox down --remove`, then start it again"
                 )
-            server.directory.mkdir(parents=True, exist_ok=True)
-            server.properties.write_text(server_properties(state, place, server.data), encoding="ascii")
+            broker.directory.mkdir(parents=True, exist_ok=True)
+            broker.properties.write_text(server_properties(state, ports, broker.data), encoding="ascii")
         if unformatted:
-            say(f"formatting {count(len(unformatted))}")
-        formatting = [(place, server.format(self.jvm, state.cluster_id)) for place, server in unformatted]
-        for place, output, code in [(place, tool.communicate()[0], tool.returncode) for place, tool in formatting]:
+            say(f"formatting {broker_count(len(unformatted))}")
+        formatting = [(ports, broker.format(self.jvm, state.cluster_id)) for ports, broker in unformatted]
+        for ports, output, code in [(ports, tool.communicate()[0], tool.returncode) for ports, tool in formatting]:
             if code:
-                raise Refusal(f"Kafka's StorageTool could not format broker {place.id}: {telling(output)}")
+                raise Refusal(f"Kafka's StorageTool could not format broker {ports.id}: {failure_line(output)}")
 
-    def start(self, state: SandboxState, places: Collection[BrokerPorts], say: Say) -> None:
-        say(f"starting {count(len(places))}: " + ", ".join(f"{place.id} at {place.address}" for place in places))
-        for place in places:
-            self.server(place).start(self.jvm, state.heap)
+    def start(self, state: SandboxState, broker_ports: Collection[BrokerPorts], say: Say) -> None:
+        say(
+            f"starting {broker_count(len(broker_ports))}: "
+            + ", ".join(f"{ports.id} at {ports.address}" for ports in broker_ports)
+        )
+        for ports in broker_ports:
+            self.broker(ports).start(self.jvm, state.heap)
 
     def join(self, state: SandboxState, ids: Collection[int], say: Say) -> None:
-        """Waits until each of ``ids`` itself answers, which it does only once it has joined, and sees all of them."""
-        waiting = [place for place in state.brokers if place.id in ids]
-        began = time.monotonic()
+        """Wait until each of the brokers ``ids`` answers and its metadata lists all of them.
+
+        A broker answers only after it has joined the cluster. Raises Refusal if a broker dies or the wait times out.
+        """
+        waiting = [ports for ports in state.brokers if ports.id in ids]
+        started = time.monotonic()
         while waiting:
-            for place in waiting:
-                self.server(place).require_alive()
-            ready = [place for place in waiting if set(ids) <= self.joined([place])]
-            waiting = [place for place in waiting if place not in ready]
-            for place in ready:
-                say(f"broker {place.id} has joined after {time.monotonic() - began:.1f} s")
-            if waiting and time.monotonic() - began > _READY_S:
-                server = self.server(waiting[0])
+            for ports in waiting:
+                self.broker(ports).require_alive()
+            ready = [ports for ports in waiting if set(ids) <= self.joined([ports])]
+            waiting = [ports for ports in waiting if ports not in ready]
+            for ports in ready:
+                say(f"broker {ports.id} has joined after {time.monotonic() - started:.1f} s")
+            if waiting and time.monotonic() - started > _READY_S:
+                broker = self.broker(waiting[0])
                 raise Refusal(
                     f"broker {waiting[0].id} has not joined within {_READY_S:.0f} s: "
-                    f"{server.last_words()}; see {server.log}"
+                    f"{broker.failure()}; see {broker.log}"
                 )
             if waiting:
                 time.sleep(0.1)
 
-    def end(self, servers: Collection[Broker], seconds: float, number: signal.Signals) -> None:
-        """Signals all at once; kills what is left after ``seconds``."""
-        for server in servers:
-            server.signal(number)
+    def end(self, brokers: Collection[Broker], seconds: float, number: signal.Signals) -> None:
+        """Send the signal ``number`` to all brokers; kill those that still run after ``seconds``."""
+        for broker in brokers:
+            broker.signal(number)
         deadline = time.monotonic() + seconds
-        for server in servers:
-            if not server.ended_within(max(0.0, deadline - time.monotonic())):
-                server.signal(signal.SIGKILL)
-                server.ended_within(seconds)
-            server.forget()
+        for broker in brokers:
+            if not broker.wait(max(0.0, deadline - time.monotonic())):
+                broker.signal(signal.SIGKILL)
+                broker.wait(seconds)
+            broker.mark_stopped()
 
 
-def count(brokers: int) -> str:
+def broker_count(brokers: int) -> str:
+    """Return ``one broker``, ``3 brokers``."""
     return "one broker" if brokers == 1 else f"{brokers} brokers"

@@ -1,4 +1,4 @@
-"""Processes that outlive the command that started them, known by pid and by when they started."""
+"""Processes that continue after the command that started them, identified by pid and start time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PROC = Path("/proc")
 
 
 class BrokerProcess(BaseModel):
-    """A pid and the start time of its process: a pid alone may by now be another program's."""
+    """A pid and the start time of its process. The pid alone could have been reused by another program."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,20 +26,20 @@ class BrokerProcess(BaseModel):
 
     @property
     def alive(self) -> bool:
-        return started(self.pid) == self.started
+        return start_time(self.pid) == self.started
 
     def send(self, number: signal.Signals) -> None:
-        """Signals the process, unless it is gone."""
+        """Send a signal to the process if it is still running."""
         if not self.alive:
             return
         with suppress(ProcessLookupError):
             try:
                 os.kill(self.pid, number)
             except PermissionError as error:
-                raise Refusal(f"process {self.pid} belongs to another user: end it as that user") from error
+                raise Refusal(f"process {self.pid} belongs to another user: stop it as that user") from error
 
-    def ended_within(self, seconds: float) -> bool:
-        """Waits for the end of the process, at most ``seconds``; whether it came."""
+    def wait(self, seconds: float) -> bool:
+        """Wait at most ``seconds`` for the end of the process; return whether it has ended."""
         deadline = time.monotonic() + seconds
         while self.alive:
             if time.monotonic() > deadline:
@@ -49,7 +49,7 @@ class BrokerProcess(BaseModel):
 
 
 def spawn(command: list[str], console: Path, pid_file: Path) -> BrokerProcess:
-    """Starts ``command`` in a session of its own, its output in ``console``, and notes it in ``pid_file``."""
+    """Start ``command`` in a new session, with its output in the file ``console``; write its pid to ``pid_file``."""
     pid = os.posix_spawn(
         command[0],
         command,
@@ -61,22 +61,22 @@ def spawn(command: list[str], console: Path, pid_file: Path) -> BrokerProcess:
         ],
         setsid=True,
     )
-    process = BrokerProcess(pid=pid, started=started(pid) or "")
+    process = BrokerProcess(pid=pid, started=start_time(pid) or "")
     pid_file.write_text(process.model_dump_json(), encoding="utf-8")
     return process
 
 
-def noted(pid_file: Path) -> BrokerProcess | None:
-    """The process of a pid file; None where there is no such file, or nothing in it to go by."""
+def read_pid_file(pid_file: Path) -> BrokerProcess | None:
+    """Return the process that a pid file names; None if the file does not exist or is invalid."""
     try:
         return BrokerProcess.model_validate_json(pid_file.read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
 
 
-def started(pid: int) -> str | None:
-    """When process ``pid`` started, to be compared only; None where it has ended."""
-    with suppress(ChildProcessError):  # our own child stays a zombie, with its pid, until it is waited for
+def start_time(pid: int) -> str | None:
+    """Return the start time of process ``pid``, in a format that depends on the system; None if it has ended."""
+    with suppress(ChildProcessError):  # a child of this process remains a zombie until it is waited for
         os.waitpid(pid, os.WNOHANG)
     return _from_proc(pid) if (_PROC / "self" / "stat").exists() else _from_ps(pid)
 
@@ -86,7 +86,7 @@ def _from_proc(pid: int) -> str | None:
         text = (_PROC / str(pid) / "stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    fields = text.rpartition(")")[2].split()  # the name before it may hold blanks and brackets
+    fields = text.rpartition(")")[2].split()  # the program's name before it can contain spaces and brackets
     state, ticks_since_boot = fields[0], fields[19]
     return None if state in "ZX" else ticks_since_boot
 

@@ -1,4 +1,4 @@
-"""Read the files that a broker keeps beside its segments."""
+"""Read the files that a broker stores next to its segments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sandbox remembers between commands, and the lock that keeps two commands apart."""
+"""The saved state of the sandbox, and the locks that let one command at a time change it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Model(BaseModel):
 
 
 class BrokerPorts(_Model):
-    """A broker's id, and the ports of its listeners; brokers past the quorum have no controller."""
+    """A broker's id, and the ports of its listeners. Only the first ``QUORUM`` brokers are controllers."""
 
     id: int
     port: int
@@ -40,7 +40,7 @@ class BrokerPorts(_Model):
 
 
 class SandboxState(_Model):
-    """One cluster: its id, its brokers, and the settings that they were started with."""
+    """One cluster: its id, its brokers, and the settings that the brokers start with."""
 
     version: Literal[1] = 1
     cluster_id: str
@@ -51,10 +51,10 @@ class SandboxState(_Model):
     @property
     def addresses(self) -> list[str]:
         """The ``bootstrap.servers`` of the cluster."""
-        return [place.address for place in self.brokers]
+        return [ports.address for ports in self.brokers]
 
     def save(self, directory: Path) -> None:
-        """Replaces the state file in one step, so that it is never half written."""
+        """Replace the state file in one step, so that readers never see an incomplete file."""
         directory.mkdir(parents=True, exist_ok=True)
         partial = directory / f"{FILE}.partial"
         partial.write_text(self.model_dump_json(indent=2), encoding="utf-8")
@@ -62,7 +62,10 @@ class SandboxState(_Model):
 
 
 def load(directory: Path) -> SandboxState | None:
-    """The state of the sandbox in ``directory``; None where there is none. Refuses a file that is not one."""
+    """Return the state of the sandbox in ``directory``; None if there is no sandbox.
+
+    Raises Refusal if the state file is invalid.
+    """
     path = directory / FILE
     try:
         return SandboxState.model_validate_json(path.read_bytes())
@@ -70,12 +73,13 @@ def load(directory: Path) -> SandboxState | None:
         return None
     except ValidationError as error:
         raise Refusal(
-            f"{path} is not the state of a sandbox: start afresh with `topicwarden sandbox down --remove`"
+            f"{path} is not a valid sandbox state: delete the sandbox with `topicwarden sandbox down --remove`, "
+            "then start it again"
         ) from error
 
 
 def new_cluster_id() -> str:
-    """A random id in Kafka's spelling (``org.apache.kafka.common.Uuid``), which never starts with a dash."""
+    """Return a random id in Kafka's format (``org.apache.kafka.common.Uuid``), which never starts with a dash."""
     while True:
         name = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         if not name.startswith("-"):
@@ -84,26 +88,27 @@ def new_cluster_id() -> str:
 
 @contextmanager
 def lock(directory: Path, say: Say) -> Iterator[None]:
-    """Holds the sandbox in ``directory`` for one command; a second one says that it waits, then refuses.
+    """Lock the sandbox in ``directory`` for one command.
 
-    The file lies beside the directory, as ``down --remove`` deletes what is in it.
+    A second command reports to ``say`` that it waits, and raises Refusal after a timeout. The lock file is next to
+    the directory, because ``down --remove`` deletes the directory's contents.
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
-    with _held(directory.with_name(f".{directory.name}.lock"), f"another command is at work on {directory}", say):
+    with _locked(directory.with_name(f".{directory.name}.lock"), f"another command is using {directory}", say):
         yield
 
 
 @contextmanager
 def port_lock(say: Say) -> Iterator[None]:
-    """Held from the choice of ports until brokers listen on them: two sandboxes would choose the same ones."""
+    """Lock the ports of this machine until the brokers listen. Otherwise two sandboxes could select the same ports."""
     name = f"topicwarden-sandbox-{os.getuid()}.lock"
-    with _held(Path(tempfile.gettempdir()) / name, "another sandbox is starting on this machine", say):
+    with _locked(Path(tempfile.gettempdir()) / name, "another sandbox is starting on this machine", say):
         yield
 
 
 @contextmanager
-def _held(path: Path, busy: str, say: Say) -> Iterator[None]:
-    # Without the fallback, the system releases the lock when the process is killed.
+def _locked(path: Path, busy: str, say: Say) -> Iterator[None]:
+    # Without the fallback to soft locks, the operating system releases the lock when the process is killed.
     file_lock = FileLock(path, mode=0o600, fallback_to_soft=False)
     try:
         file_lock.acquire(blocking=False)
@@ -112,7 +117,9 @@ def _held(path: Path, busy: str, say: Say) -> Iterator[None]:
         try:
             file_lock.acquire(timeout=_LOCK_WAIT_S)
         except Timeout:
-            raise Refusal(f"{busy}, still after {_LOCK_WAIT_S:.0f} s: wait for it, or end it, and try again") from None
+            raise Refusal(
+                f"{busy}, still after {_LOCK_WAIT_S:.0f} s: wait for it, or stop it, then try again"
+            ) from None
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""What the sandbox tells about itself."""
+"""The status of the sandbox and its brokers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from topicwarden.sandbox.sandbox_state import HOST
 
 @dataclass(frozen=True)
 class BrokerStatus:
-    """One broker; ``pid`` is None unless it runs, ``in_cluster`` says that the cluster's metadata lists it."""
+    """One broker. ``pid`` is None if it is not running; ``in_cluster``: the cluster's metadata lists the broker."""
 
     id: int
     rack: str
@@ -22,7 +22,7 @@ class BrokerStatus:
 
 @dataclass(frozen=True)
 class SandboxStatus:
-    """The sandbox at one moment; without brokers where none was ever started, or it was removed."""
+    """The status of all brokers; empty if the sandbox was never started, or was deleted."""
 
     brokers: tuple[BrokerStatus, ...] = ()
 
@@ -32,12 +32,12 @@ class SandboxStatus:
 
     @property
     def answers(self) -> bool:
-        """Whether a broker answers with the cluster's metadata."""
+        """True if a broker answers with the cluster's metadata."""
         return any(broker.in_cluster for broker in self.brokers)
 
     @property
     def ready(self) -> bool:
-        """Whether every broker runs and has joined."""
+        """True if every broker is running and has joined the cluster."""
         return bool(self.brokers) and all(
             broker.in_cluster and broker.condition is BrokerCondition.RUNNING for broker in self.brokers
         )

@@ -1,4 +1,4 @@
-"""Installs what no Python package brings: Kafka's and Spark's jars, and Pulumi with its Kafka plug-in."""
+"""Install the tools that are not Python packages: Kafka's and Spark's jars, and Pulumi with its Kafka plugin."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PASSPHRASES = {"PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"}
 
 @dataclass(frozen=True)
 class Toolchain:
-    """Where everything lies: two executables, two folders of jars, and Pulumi's home."""
+    """The paths of the installed tools: two executables, two folders of jars, and Pulumi's home folder."""
 
     java: Path
     kafka_jars: Path
@@ -31,15 +31,15 @@ class Toolchain:
 
 
 def install(project: Project, say: Callable[[str], None]) -> Toolchain:
-    """Installs what is missing into the project's cache; what is there already stays untouched.
+    """Install the missing tools into the project's cache, and return all paths. Installed tools are not changed.
 
-    ``say`` takes each line of progress. Raises Refusal where the machine lacks something, or a download failed.
+    ``say`` receives each line of progress. Raises Refusal if a prerequisite is missing or a download fails.
     """
     project.cache.mkdir(parents=True, exist_ok=True)
-    with _alone(project.cache):
+    with _install_lock(project.cache):
         choice = pulumi_cli.choose(project.cache)
         lacking = jars.missing(project.cache)
-        builds = choice.way is pulumi_cli.PulumiSource.BUILD and choice.present is None
+        builds = choice.source is pulumi_cli.PulumiSource.BUILD and choice.present is None
         prerequisites.require(maven=bool(lacking), go=builds)
         for name in lacking:
             jars.fetch(project.cache, name, say)
@@ -48,7 +48,7 @@ def install(project: Project, say: Callable[[str], None]) -> Toolchain:
 
 
 def toolchain(project: Project) -> Toolchain:
-    """What is installed; only looks. Raises Refusal that names what is missing."""
+    """Return the paths of the installed tools; install nothing. Raises Refusal with the names of missing tools."""
     cache = project.cache
     java, pulumi = prerequisites.find_java(), pulumi_cli.present(cache)
     lacking = [f"jars of {name}" for name in jars.missing(cache)]
@@ -59,10 +59,10 @@ def toolchain(project: Project) -> Toolchain:
 
 
 def environment(project: Project, stack: str | None = None) -> dict[str, str]:
-    """The variables of the project's shell: what ``pulumi``, Python and Spark are to see, on top of today's.
+    """Return the environment variables that ``pulumi``, Python and Spark need in addition to ``os.environ``.
 
-    A backend and a passphrase that the user has set are left alone. The sandbox's passphrase is among them only for a
-    ``stack`` on the sandbox; without a stack, only if every stack of the project is on the sandbox.
+    A backend and a passphrase that the user has set are not changed. The sandbox's passphrase is included only for a
+    ``stack`` on the sandbox; without ``stack``, only if every stack of the project is on the sandbox.
     """
     tools = toolchain(project)
     state = pulumi_cli.state(project.cache)
@@ -85,7 +85,7 @@ def environment(project: Project, stack: str | None = None) -> dict[str, str]:
 
 
 @contextmanager
-def _alone(cache: Path) -> Iterator[None]:
-    """Lets one installation at a time work on a cache; the system frees the lock of one that was killed."""
+def _install_lock(cache: Path) -> Iterator[None]:
+    """Lock ``cache`` for one installation at a time. The operating system releases the lock of a killed process."""
     with FileLock(cache / ".install.lock", fallback_to_soft=False):
         yield

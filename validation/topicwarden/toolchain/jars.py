@@ -1,4 +1,4 @@
-"""Kafka's jars, and those of Spark's Kafka connector, fetched with Maven from the poms that lie beside this module."""
+"""Download Kafka's jars and the jars of Spark's Kafka connector with Maven, from the poms in the folder ``maven``."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _STAMP = ".pom.sha256"
 
 
 def folder(cache: Path, name: str) -> Path:
-    """Where the jars of a set lie, one folder without subfolders."""
+    """Return the folder that contains all jars of a set, without subfolders."""
     return cache / "jars" / name
 
 
 def missing(cache: Path) -> list[str]:
-    """The sets that are not there, or were fetched from another pom than today's."""
+    """Return the sets that are not installed, or that were downloaded from another version of their pom."""
     return [name for name in SETS if _stamp(folder(cache, name)) != _fingerprint(name)]
 
 
 def provide(cache: Path, name: str, say: Callable[[str], None], poms: Path = _POMS) -> Path:
-    """Return the folder of a set, fetched if it is not there or is another pom's; raises what ``fetch`` does.
+    """Return the folder of a set. Download the jars if they are missing or are from another version of the pom.
 
-    ``poms`` has a folder of that name with the ``pom.xml``.
+    ``poms`` contains a folder with the name of the set and its ``pom.xml``. Raises Refusal like ``fetch``.
     """
     if _stamp(folder(cache, name)) != _fingerprint(name, poms):
         fetch(cache, name, say, poms)
@@ -40,21 +40,21 @@ def provide(cache: Path, name: str, say: Callable[[str], None], poms: Path = _PO
 
 
 def fetch(cache: Path, name: str, say: Callable[[str], None], poms: Path = _POMS) -> None:
-    """Puts a set's jars into its folder: all of them or none.
+    """Download the jars of a set into its folder: all of them or none.
 
-    Raises Refusal with Maven's own first error.
+    Raises Refusal with Maven's first error.
     """
     began = time.monotonic()
     target = folder(cache, name)
     partial = target.with_name(f".{name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    say(f"jars of {name}: fetching with Maven")
+    say(f"jars of {name}: downloading with Maven")
     command = ["mvn", "-B", "-q", _GOAL, "-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
     done = subprocess.run(command, cwd=poms / name, capture_output=True, text=True, check=False)
     if done.returncode:
         raise Refusal(
-            f"Maven could not fetch the jars of {name}: {_first_error(done.stdout + done.stderr)}; "
+            f"Maven could not download the jars of {name}: {_first_error(done.stdout + done.stderr)}; "
             "check the network, or the mirror in ~/.m2/settings.xml, and run `topicwarden sandbox install` again"
         )
     (partial / _STAMP).write_text(_fingerprint(name, poms), encoding="utf-8")
@@ -75,4 +75,4 @@ def _stamp(target: Path) -> str | None:
 def _first_error(output: str) -> str:
     plain = re.sub(r"\x1b\[[0-9;]*m", "", output)
     errors = [line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if line.startswith("[ERROR]")]
-    return errors[0] if errors else plain.strip()[-300:] or "no word of why"
+    return errors[0] if errors else plain.strip()[-300:] or "Maven printed no reason"

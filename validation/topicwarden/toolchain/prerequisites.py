@@ -1,4 +1,4 @@
-"""What must be on the machine before anything can be installed: a JDK, and Maven and Go where they have work to do."""
+"""Find the tools that an installation needs: always a JDK, Maven to download jars, Go to build Pulumi."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 
 from topicwarden.model.problem import Refusal
 
-JAVA = 17  # the oldest that Kafka's brokers and Spark 4 run on
-GO = (1, 21)  # the first that fetches the newer Go which a go.mod asks for
+JAVA = 17  # the oldest version that Kafka's brokers and Spark 4 support
+GO = (1, 21)  # the first version that downloads the newer Go toolchain that a go.mod requires
 
 _HOW = {
     "java": (
@@ -20,14 +20,14 @@ _HOW = {
     ),
     "maven": "Maven, for Kafka's and Spark's jars (Debian: apt install maven; macOS: brew install maven)",
     "go": (
-        f"Go, {GO[0]}.{GO[1]} or newer, to build Pulumi, whose download site cannot be reached "
-        "(https://go.dev/dl; macOS: brew install go), or Pulumi itself on the PATH"
+        f"Go, {GO[0]}.{GO[1]} or newer, to build Pulumi, because Pulumi's download site cannot be reached "
+        "(https://go.dev/dl; macOS: brew install go); or Pulumi itself on the PATH"
     ),
 }
 
 
 def find_java() -> Path | None:
-    """The ``java`` of JAVA_HOME, or else of the PATH, if it is new enough; symbolic links are followed."""
+    """Return the ``java`` of JAVA_HOME, else of the PATH, with symbolic links resolved; None if it is too old."""
     home = os.environ.get("JAVA_HOME")
     named = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if not named or not Path(named).is_file():
@@ -37,16 +37,17 @@ def find_java() -> Path | None:
 
 
 def find_go() -> str | None:
-    """The path of ``go``, if it is new enough."""
+    """Return the path of ``go``; None if it is not installed or too old."""
     go = shutil.which("go")
     release = re.search(r"go(\d+)\.(\d+)", _output(go, "version")) if go else None
     return go if release and (int(release[1]), int(release[2])) >= GO else None
 
 
 def require(*, maven: bool, go: bool) -> Path:
-    """The ``java`` to use.
+    """Return the path of ``java``.
 
-    Raises one Refusal that names every part that is missing, and how to get it.
+    Raises one Refusal that lists every missing tool, and how to install it. ``maven`` and ``go`` are required only
+    if they are true.
     """
     java = find_java()
     missing = [] if java else ["java"]
@@ -56,9 +57,7 @@ def require(*, maven: bool, go: bool) -> Path:
         missing.append("go")
     if java is None or missing:
         parts = "\n".join(f"  - {_HOW[part]}" for part in missing)
-        raise Refusal(
-            f"this machine lacks:\n{parts}\nInstall what is named, then run `topicwarden sandbox install` again."
-        )
+        raise Refusal(f"these tools are missing:\n{parts}\nInstall them, then run `topicwarden sandbox install` again.")
     return java
 
 

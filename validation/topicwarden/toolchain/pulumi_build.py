@@ -1,4 +1,4 @@
-"""The ``pulumi`` CLI and the ``pulumi-resource-kafka`` plug-in, built from the Go modules that ``go/`` names."""
+"""Build the ``pulumi`` CLI and the ``pulumi-resource-kafka`` plugin from the Go modules that ``go/`` declares."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from topicwarden.model.problem import Refusal
 _GO = Path(__file__).parent / "go"
 _CLI = "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
 _VERSION = "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version"
-_HEARTBEAT = 30  # seconds between lines that say that a build goes on
+_HEARTBEAT_S = 30  # seconds between progress lines of a running build
 
-# The folder of the package comes last, for a checkout that is not installed.
+# The package's folder is appended to the path, so that a checkout works that is not installed.
 _HOST = "import sys; sys.path.append(sys.argv.pop(1)); from topicwarden.deploy.language_host import main; main()"
 
 
 def fingerprint() -> str:
-    """Changes when what would be built changes."""
+    """Return a hash of the inputs of the build; a different hash means that a new build is necessary."""
     digest = hashlib.sha256(_plugin_version().encode())
     for file in sorted(path for path in _GO.rglob("*") if path.is_file()):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
@@ -35,14 +35,14 @@ def fingerprint() -> str:
 
 
 def plugin(root: Path) -> Path:
-    """Where the CLI looks for ``pulumi-resource-kafka``, if ``home`` below ``root`` is its PULUMI_HOME."""
+    """Return the path at which the CLI looks for ``pulumi-resource-kafka`` if PULUMI_HOME is ``root/home``."""
     return root / "home" / "plugins" / f"resource-kafka-v{_plugin_version()}" / "pulumi-resource-kafka"
 
 
 def build(root: Path, say: Callable[[str], None]) -> Path:
-    """Puts ``bin/pulumi`` and ``home/plugins/resource-kafka-v…/`` below ``root``; gives the path of the former.
+    """Build ``bin/pulumi`` and ``home/plugins/resource-kafka-v…/`` below ``root``; return the path of ``pulumi``.
 
-    Both are built at once, with the user's own Go caches. Raises Refusal with the end of what Go said.
+    Both builds run in parallel and use the user's Go caches. Raises Refusal with the end of Go's output.
     """
     began = time.monotonic()
     partial = root / ".build.partial"
@@ -54,15 +54,15 @@ def build(root: Path, say: Callable[[str], None]) -> Path:
             "plugin", ".", f"main.version={_plugin_version()}", partial / "pulumi-resource-kafka"
         ),
     }
-    say(f"pulumi: go build of {' and '.join(builds)}; minutes the first time, seconds once Go has it in its caches")
+    say(f"pulumi: go build of {' and '.join(builds)}; the first build takes minutes, later builds take seconds")
     try:
         for name, process in builds.items():
             _wait(name, process, began, say)
             if process.returncode:
-                words = (partial / f"{name}.log").read_text(encoding="utf-8", errors="replace").strip()
+                output = (partial / f"{name}.log").read_text(encoding="utf-8", errors="replace").strip()
                 raise Refusal(
-                    f"go build of {name} failed: {words[-500:]}\ncheck the network and GOPROXY, then run "
-                    "`topicwarden sandbox install`"
+                    f"go build of {name} failed: {output[-500:]}\ncheck the network and GOPROXY, then run "
+                    "`topicwarden sandbox install` again"
                 )
             say(f"pulumi: {name} built, {time.monotonic() - began:.0f} s")
     finally:
@@ -77,7 +77,10 @@ def build(root: Path, say: Callable[[str], None]) -> Path:
 
 
 def write_language_host(root: Path) -> None:
-    """Puts ``pulumi-language-python`` beside ``pulumi``, where the CLI looks first; it runs in this environment."""
+    """Write ``pulumi-language-python`` next to ``pulumi``, where the CLI looks first.
+
+    The script runs the language host in this Python environment.
+    """
     command = shlex.join([sys.executable, "-c", _HOST, str(Path(topicwarden.__file__).parent.parent)])
     target = root / "bin" / "pulumi-language-python"
     partial = target.with_name(f".{target.name}.partial")
@@ -112,7 +115,7 @@ def _start(module: str, package: str, variable: str, target: Path) -> subprocess
 
 def _wait(name: str, process: subprocess.Popen[bytes], began: float, say: Callable[[str], None]) -> None:
     try:
-        process.wait(_HEARTBEAT)
+        process.wait(_HEARTBEAT_S)
     except subprocess.TimeoutExpired:
         say(f"pulumi: {name} still building, {time.monotonic() - began:.0f} s")
         _wait(name, process, began, say)

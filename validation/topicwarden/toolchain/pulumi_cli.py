@@ -1,4 +1,4 @@
-"""Which ``pulumi`` the project uses: the one on the PATH, Pulumi's own installer's, or one built from Go modules."""
+"""Choose and install the project's ``pulumi``: the one on the PATH, a download from Pulumi, or a build from source."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ _INSTALL = "import sys; from pulumi.automation import PulumiCommand; PulumiComma
 
 
 class PulumiSource(StrEnum):
+    """The origin of ``pulumi``: already on the PATH, Pulumi's own installer, or a build from Go modules."""
+
     PATH = "path"
     OFFICIAL = "official"
     BUILD = "build"
@@ -30,25 +32,25 @@ class PulumiSource(StrEnum):
 
 @dataclass(frozen=True)
 class PulumiChoice:
-    """A way to get at ``pulumi``, why this one, and what of it is there already."""
+    """The chosen source of ``pulumi``, the reason, and the path of ``pulumi`` if it is already installed."""
 
-    way: PulumiSource
-    why: str
+    source: PulumiSource
+    reason: str
     present: Path | None
 
 
 def home(cache: Path) -> Path:
-    """The project's own PULUMI_HOME."""
+    """Return the project's own PULUMI_HOME."""
     return _root(cache) / "home"
 
 
 def state(cache: Path) -> Path:
-    """The folder of the file backend that the sandbox's stacks are kept in."""
+    """Return the folder of the file backend that contains the state of the sandbox's stacks."""
     return _root(cache) / "state"
 
 
 def present(cache: Path) -> Path | None:
-    """The ``pulumi`` that the last installation chose, if it still is what would be installed today."""
+    """Return the ``pulumi`` of the last installation; None if it is missing or a new build is necessary."""
     record = _record(cache)
     if not record.is_file():
         return None
@@ -60,7 +62,10 @@ def present(cache: Path) -> Path | None:
 
 
 def choose(cache: Path) -> PulumiChoice:
-    """Takes at most some seconds: no more than a look at whether Pulumi's site answers is done here."""
+    """Return the source to use: the PATH, the last installation, Pulumi's site if it answers, else a build.
+
+    Installs nothing, and takes a few seconds at most.
+    """
     found = _on_path(cache)
     if found:
         return PulumiChoice(PulumiSource.PATH, f"{found} is on the PATH", found)
@@ -71,33 +76,33 @@ def choose(cache: Path) -> PulumiChoice:
         )
     if _runs(_PROBE, _SITE, seconds=8):
         return PulumiChoice(PulumiSource.OFFICIAL, "get.pulumi.com answers", None)
-    return PulumiChoice(PulumiSource.BUILD, "no pulumi on the PATH, and get.pulumi.com does not answer", None)
+    return PulumiChoice(PulumiSource.BUILD, "pulumi is not on the PATH, and get.pulumi.com does not answer", None)
 
 
 def install(cache: Path, choice: PulumiChoice, say: Callable[[str], None]) -> None:
-    """Carries the choice out and notes it down; says in one line which way was taken and why.
+    """Install ``pulumi`` as chosen, record the choice in the cache, and report the path and the reason.
 
-    Raises Refusal when the build, the last way, fails or has no Go.
+    If Pulumi's own installer fails, build from source. Raises Refusal if the build fails or Go is missing.
     """
-    way, why, executable = choice.way, choice.why, choice.present
-    if executable is None and way is PulumiSource.OFFICIAL:
-        say(f"pulumi: running Pulumi's own installer ({why})")
+    source, reason, executable = choice.source, choice.reason, choice.present
+    if executable is None and source is PulumiSource.OFFICIAL:
+        say(f"pulumi: running Pulumi's own installer ({reason})")
         executable = _official(cache)
         if executable is None:
-            way, why = PulumiSource.BUILD, "Pulumi's own installer failed"
+            source, reason = PulumiSource.BUILD, "Pulumi's own installer failed"
     if executable is None:
         prerequisites.require(maven=False, go=True)
-        say(f"pulumi: building it from Go modules ({why})")
+        say(f"pulumi: building from Go modules ({reason})")
         executable = pulumi_build.build(_root(cache), say)
-    if way is PulumiSource.BUILD:
+    if source is PulumiSource.BUILD:
         pulumi_build.write_language_host(_root(cache))
     for folder in (home(cache), state(cache)):
         folder.mkdir(parents=True, exist_ok=True)
-    chosen = {"way": way.value, "executable": str(executable), "fingerprint": pulumi_build.fingerprint()}
+    chosen = {"way": source.value, "executable": str(executable), "fingerprint": pulumi_build.fingerprint()}
     partial = _record(cache).with_suffix(".partial")
     partial.write_text(json.dumps(chosen), encoding="utf-8")
     partial.replace(_record(cache))
-    say(f"pulumi: {executable} ({why})")
+    say(f"pulumi: {executable} ({reason})")
 
 
 def _root(cache: Path) -> Path:
@@ -109,16 +114,18 @@ def _record(cache: Path) -> Path:
 
 
 def _on_path(cache: Path) -> Path | None:
-    """A ``pulumi`` that is not the project's own, and new enough."""
+    """Return the first ``pulumi`` on the PATH outside of the project's cache; None if it is missing or too old."""
     own = (_root(cache) / "bin").resolve()
-    folders = [one for one in os.environ.get("PATH", "").split(os.pathsep) if one and Path(one).resolve() != own]
+    folders = [
+        folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder and Path(folder).resolve() != own
+    ]
     found = shutil.which("pulumi", path=os.pathsep.join(folders))
     if found is None:
         return None
-    quiet = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}
+    environment = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}
     try:
         answer = subprocess.run(
-            [found, "version"], capture_output=True, text=True, timeout=30, env=quiet, check=False
+            [found, "version"], capture_output=True, text=True, timeout=30, env=environment, check=False
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -127,7 +134,10 @@ def _on_path(cache: Path) -> Path | None:
 
 
 def _official(cache: Path) -> Path | None:
-    """What ``pulumi.automation`` installs: the version of the installed SDK, with its language hosts."""
+    """Install ``pulumi`` and its language hosts with ``pulumi.automation``, in the version of the installed SDK.
+
+    Returns the path of ``pulumi``, or None if the installation failed.
+    """
     root, partial = _root(cache), _root(cache) / ".official.partial"
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
@@ -140,10 +150,13 @@ def _official(cache: Path) -> Path | None:
 
 
 def _runs(code: str, argument: str, seconds: float) -> bool:
-    """Whether a piece of Python ends well in time; a process of its own, since a name's resolution has no time-out."""
+    """Return whether the Python ``code`` succeeds within ``seconds``.
+
+    It runs in a separate process, because DNS resolution has no timeout.
+    """
     command = [sys.executable, "-c", code, argument]
-    quiet = subprocess.DEVNULL
+    devnull = subprocess.DEVNULL
     try:
-        return subprocess.run(command, stdout=quiet, stderr=quiet, timeout=seconds, check=False).returncode == 0
+        return subprocess.run(command, stdout=devnull, stderr=devnull, timeout=seconds, check=False).returncode == 0
     except subprocess.TimeoutExpired:
         return False

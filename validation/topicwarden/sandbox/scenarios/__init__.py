@@ -1,1 +1,1 @@
-"""What the topics of the example project live through: for the demo, and for tests, each as it is in real life."""
+"""Scenarios for the topics of the example project, for the demo and for tests: records, faults, a lost broker."""

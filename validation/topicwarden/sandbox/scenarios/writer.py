@@ -1,4 +1,4 @@
-"""Writing to the sandbox, fast and with every delivery accounted for."""
+"""Write records to the sandbox, and verify that every record was delivered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from topicwarden.model.problem import Refusal
 
 
 class Writer:
-    """Sends records with ``acks=all``, placed as Java's producer places them; see ``writing``."""
+    """Sends records with ``acks=all`` and the partitioner of Kafka's Java producer; see ``writing``."""
 
     def __init__(self, producer: Producer) -> None:
         self._producer = producer
@@ -26,7 +26,7 @@ class Writer:
         timestamp: int | None = None,
         partition: int | None = None,
     ) -> None:
-        """Queues a record; ``timestamp`` in milliseconds, the clock's where None."""
+        """Add a record to the producer's queue; ``timestamp`` in milliseconds, None for the current time."""
         settings: dict[str, Any] = {"timestamp": timestamp} if timestamp is not None else {}
         if partition is not None:
             settings["partition"] = partition
@@ -34,12 +34,12 @@ class Writer:
             try:
                 self._producer.produce(topic, value, key, on_delivery=self._delivered, **settings)
                 break
-            except BufferError:  # the queue is full: let some go out
+            except BufferError:  # the queue is full: wait for deliveries
                 self._producer.poll(0.1)
         self._producer.poll(0)
 
     def flush(self) -> None:
-        """Waits until every record was accepted or refused."""
+        """Wait until every record was accepted or refused."""
         self._producer.flush(60)
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
@@ -49,7 +49,7 @@ class Writer:
 
 @contextmanager
 def writing(servers: Sequence[str], refusals_expected: bool = False, timeout_s: float = 30) -> Iterator[Writer]:
-    """A ``Writer``; refuses at the end if a record was, unless that is what is being tried."""
+    """Yield a ``Writer``. Raises Refusal at the end if a record was refused, unless ``refusals_expected`` is true."""
     producer = Producer(
         {
             "bootstrap.servers": ",".join(servers),
@@ -57,7 +57,7 @@ def writing(servers: Sequence[str], refusals_expected: bool = False, timeout_s: 
             "compression.type": "lz4",
             "acks": "all",
             "linger.ms": 20,
-            "log_level": 0,  # a lost broker is part of the stories
+            "log_level": 0,  # some scenarios lose a broker on purpose
             "batch.size": 262_144,
             "queue.buffering.max.messages": 500_000,
             "message.timeout.ms": int(timeout_s * 1000),
@@ -68,6 +68,6 @@ def writing(servers: Sequence[str], refusals_expected: bool = False, timeout_s: 
         yield writer
         writer.flush()
     except KafkaException as error:
-        raise Refusal(f"the sandbox cannot be written to: {error.args[0]}") from error
+        raise Refusal(f"cannot write to the sandbox: {error.args[0]}") from error
     if writer.errors and not refusals_expected:
         raise Refusal(f"the sandbox refused {len(writer.errors)} records: {writer.errors[0].str()}")
