@@ -65,4 +65,6 @@ def added_up(spark: SparkSession, groups: DataFrame, counting: str) -> DataFrame
     """
     jvm: Any = spark._jvm
     strings = jvm.org.apache.spark.sql.Encoders.STRING()
-    return DataFrame(groups._jdf.mapPartitions(jvm.topicwarden.GroupTotals(counting), strings).toDF(), spark)
+    return DataFrame(
+        groups._jdf.mapPartitions(jvm.io.topicwarden.reader.counting.GroupTotals(counting), strings).toDF(), spark
+    )

@@ -51,4 +51,4 @@ def watched(spark: SparkSession, progress: Progress, offsets: int) -> Iterator[N
 def _passed(spark: SparkSession) -> int:
     """The offsets that readers in Spark's own process have passed so far."""
     jvm: Any = spark._jvm
-    return int(jvm.topicwarden.KafkaRanges.passed())
+    return int(jvm.io.topicwarden.reader.source.OffsetRangeSource.offsetsRead())

@@ -67,7 +67,7 @@ class Keys:
         keys = self._files([self._name], _READ, keyed=True)
         if keys is not None:
             whole = {part: one for part, one in self._held.items() if not one.parts and part not in cut}
-            told += _told(self._lookup.ofNew(keys._jdf, _numbers(whole), counting)) if whole else []
+            told += _told(self._lookup.totalsOfNewKeys(keys._jdf, _numbers(whole), counting)) if whole else []
             shared = {
                 part: replace(one, parts=(self._name,))
                 for part, one in self._held.items()
@@ -94,7 +94,7 @@ class Keys:
     @property
     def _lookup(self) -> Any:
         jvm: Any = self._spark._jvm
-        return jvm.topicwarden.KeyLookup
+        return jvm.io.topicwarden.reader.counting.KeyLookup
 
     def _unchanged(self, changed: list[Totals]) -> list[Totals]:
         """Of the keys that were known and did not change."""

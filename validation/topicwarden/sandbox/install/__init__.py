@@ -1,4 +1,4 @@
-"""Installs what no Python package brings: Kafka's and Spark's jars, and Pulumi with its Kafka plug-in."""
+"""Installs what no Python package brings: Kafka's jars, the Spark reader, and Pulumi with its Kafka plug-in."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from pathlib import Path
 from topicwarden.kafka.connection import SANDBOX_PASSPHRASE, on_sandbox
 from topicwarden.problem import Refusal
 from topicwarden.project import Project
-from topicwarden.sandbox.install import jars, prerequisites, pulumi_cli
+from topicwarden.sandbox.install import jars, prerequisites, pulumi_cli, spark_reader
 
 PASSPHRASES = {"PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"}
 
 
 @dataclass(frozen=True)
 class Toolchain:
-    """Where everything lies: two executables, two folders of jars, and Pulumi's home."""
+    """Where everything lies: two executables, Kafka's jars, and Pulumi's home."""
 
     java: Path
     kafka_jars: Path
-    spark_jars: Path
     pulumi: Path
     pulumi_home: Path
 
@@ -38,10 +37,13 @@ def install(project: Project, say: Callable[[str], None]) -> Toolchain:
     with _alone(project.cache):
         choice = pulumi_cli.choose(project.cache)
         lacking = jars.missing(project.cache)
+        lines = spark_reader.missing(project)
         builds = choice.way is pulumi_cli.Way.BUILD and choice.present is None
-        prerequisites.require(maven=bool(lacking), go=builds)
+        prerequisites.require(maven=bool(lacking or lines), go=builds)
         for name in lacking:
             jars.fetch(project.cache, name, say)
+        for line in lines:
+            spark_reader.build(project, line, say)
         pulumi_cli.install(project.cache, choice, say)
     return toolchain(project)
 
@@ -51,10 +53,11 @@ def toolchain(project: Project) -> Toolchain:
     cache = project.cache
     java, pulumi = prerequisites.find_java(), pulumi_cli.present(cache)
     lacking = [f"jars of {name}" for name in jars.missing(cache)]
+    lacking += [f"the reader for Spark {line}" for line in spark_reader.missing(project)]
     if java is None or pulumi is None or lacking:
         lacking += [name for name, found in (("a JDK, 17 or newer", java), ("Pulumi", pulumi)) if found is None]
         raise Refusal(f"not installed: {', '.join(lacking)}; run `topicwarden sandbox install`")
-    return Toolchain(java, jars.folder(cache, "kafka"), jars.folder(cache, "spark"), pulumi, pulumi_cli.home(cache))
+    return Toolchain(java, jars.folder(cache, "kafka"), pulumi, pulumi_cli.home(cache))
 
 
 def environment(project: Project, stack: str | None = None) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Kafka's jars, and those of Spark's Kafka connector, fetched with Maven from the poms that lie beside this module."""
+"""Kafka's jars, fetched with Maven from the poms that lie beside this module."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from topicwarden.problem import Refusal
 
-SETS = ("kafka", "spark")
+SETS = ("kafka",)
 APPLICATIONS = "applications"
 """Kafka Streams and a connector, for stories of applications; fetched when asked for, by ``provide``."""
 
