@@ -24,6 +24,7 @@ from statistics import median
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
+from spark_kafka import use_spark_kafka
 
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
@@ -69,6 +70,7 @@ def main() -> int:
 
 
 def speed(records: int) -> int:
+    use_spark_kafka(find_project())
     with filled(records, records // 2) as (sandbox, connection), spark_session(find_project()) as spark:
         with open_cluster(connection) as cluster:
             snapshot = cluster.snapshot()

@@ -1,6 +1,6 @@
 """Build the contract of each topic: the rules, as JSON, by which the reader judges its records.
 
-``reader/Contracts.java`` parses the JSON. A topic without declared contents has no contract, and costs nothing.
+``Contracts.java`` parses the JSON. A topic without declared contents has no contract, and costs nothing.
 """
 
 from __future__ import annotations
