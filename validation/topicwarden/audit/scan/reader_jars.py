@@ -11,12 +11,10 @@ import pyspark
 
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+from topicwarden.toolchain.spark_reader import LINES, MODULE, jar
 
 FORMAT = "io.topicwarden.reader.source.OffsetRangeSource"
 """The name of the data source for ``spark.read.format``."""
-
-LINES = ("4.0", "4.1", "4.2")
-"""The Spark lines that have a jar."""
 
 PACKAGED = Path(__file__).parents[1] / "jars"
 """Where the wheel has the jars."""
@@ -30,17 +28,13 @@ def jars(project: Project) -> list[Path]:
             f"the audit supports Spark {', '.join(LINES)}, found pyspark {pyspark.__version__}; "
             "run `pip install 'topicwarden[audit]'`"
         )
-    name = f"spark-reader-{line}.jar"
-    for jar in (PACKAGED / name, project.cache / "jars" / "reader" / name):
-        if jar.is_file():
-            return [jar]
-    if _is_source_checkout():
+    built = jar(project, line)
+    for path in (PACKAGED / built.name, built):
+        if path.is_file():
+            return [path]
+    if (MODULE / "pom.xml").is_file():
         raise Refusal(f"the reader for Spark {line} is not built; run `topicwarden sandbox install`")
     raise Refusal(
         f"this installation of topicwarden has no reader for Spark {line}: it was not installed from a wheel; "
         "run `pip install --force-reinstall --only-binary topicwarden 'topicwarden[audit]'`"
     )
-
-
-def _is_source_checkout() -> bool:
-    return (Path(__file__).parents[3] / "spark-reader" / "pom.xml").is_file()
