@@ -1,6 +1,6 @@
 """What the reader is told of each topic: the contract that its records are judged by, as JSON.
 
-The other side is ``reader/Contracts.java``. A topic of which nothing is declared has no contract, and costs nothing.
+The other side is ``codecs/Contracts.java``. A topic of which nothing is declared has no contract, and costs nothing.
 """
 
 from __future__ import annotations

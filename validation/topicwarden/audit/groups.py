@@ -1,4 +1,4 @@
-"""What the reader counted, group by group, brought together and added up by partition (``reader/Totals.java``).
+"""Bring the reader's counts together, and add them up by partition (``counting/PartitionTotals.java``).
 
 Groups, a row a key and a row an age band of a block of offsets, are needed where several tasks read of one partition,
 or where a part of it is known from before. Else the reader adds them up itself, and no key enters Spark.
@@ -39,7 +39,7 @@ class Totals:
 
     @staticmethod
     def of(text: str) -> Totals:
-        """As ``reader/Totals.java`` tells it."""
+        """As ``counting/PartitionTotals.java`` tells it."""
         told: dict[str, Any] = json.loads(text)
         keys = told.pop("keys", {})
         return Totals(**told, keys=keys, before=keys.pop("before", {}))
@@ -61,7 +61,7 @@ def added_up(spark: SparkSession, groups: DataFrame, counting: str) -> DataFrame
     """Adds up groups, in the order of the reader's columns, to rows of ``Totals``; ``counting`` as the reader had it.
     After these may come a column ``read``: of a block, how many of its records were read now.
 
-    In Java (``reader/GroupTotals.java``), as the reader does: so each number is said once.
+    In Java (``counting/GroupTotals.java``), as the reader does: so each number is said once.
     """
     jvm: Any = spark._jvm
     strings = jvm.org.apache.spark.sql.Encoders.STRING()

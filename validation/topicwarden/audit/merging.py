@@ -10,7 +10,7 @@ from topicwarden.audit.groups import Counted
 from topicwarden.audit.notes import faults_of, last_gap_of, stamped_of
 
 _LOTS = 4
-"""Of ``reader/KeyTotals.java``: each gives one key that was deleted."""
+"""Of ``counting/KeyTotals.java``: each gives one key that was deleted."""
 
 
 def merge(told: list[Counted], notes: list[str], max_late: int | None) -> Counts:

@@ -1,4 +1,4 @@
-"""What the reader noticed (``reader/Notes.java``): a note a range, brought together by partition."""
+"""What the reader noticed (``source/RangeSummary.java``): a note a range, brought together by partition."""
 
 from __future__ import annotations
 

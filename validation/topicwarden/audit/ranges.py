@@ -65,10 +65,10 @@ def read(
 ) -> DataFrame:
     """The records of the ranges in ``tasks``: ``part``, ``offset``, ``time`` (ms), ``key`` and ``value`` as bytes.
 
-    With ``counted`` what was counted of them: ``groups`` (``reader/GroupReader.java``) or ``totals``
-    (``reader/TotalsReader.java``), as ``counting`` says (``reader/Counting.java``).
+    With ``counted`` what was counted of them: ``groups`` (``source/GroupReader.java``) or ``totals``
+    (``source/TotalsReader.java``), as ``counting`` says (``counting/CountingRules.java``).
 
-    The other columns are the reader's (``reader/KafkaRanges.java``), by ``contracts``; what is not selected costs
+    The other columns are the reader's (``source/OffsetRangeSource.java``), by ``contracts``; what is not selected costs
     nothing. ``consumer`` changes ``READ_OPTIONS``; ``rate`` bounds the bytes a second of all tasks that run at once.
     """
     at_once = max(1, min(len(tasks), spark.sparkContext.defaultParallelism))

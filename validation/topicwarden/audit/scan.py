@@ -1,8 +1,8 @@
 """The one scan: every record of every topic read once, and counted where it is read.
 
 The reader counts all records by the age band that they fall into, and those of a compacted topic, or of one with
-rules for keys, also by the hash of their key (``reader/CountingReader.java``): no record enters Spark. What it noticed
-of records (``reader/Notes.java``) comes along.
+rules for keys, also by the hash of their key (``source/CountingReader.java``): no record enters Spark. What it noticed
+of records (``source/RangeSummary.java``) comes along.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def slices(topics: Iterable[LiveTopic], horizons: Mapping[PartitionOf, Horizon])
 
 
 def counting(parts: list[Slice], contracts: Contracts, now: int, buried: Iterable[Grave] = ()) -> str:
-    """How the reader counts; see ``reader/Counting.java``."""
+    """How the reader counts; see ``counting/CountingRules.java``."""
     graves: dict[PartitionOf, list[tuple[int, int]]] = {}
     for topic, partition, key, offset in buried:
         graves.setdefault((topic, partition), []).append((key, offset))

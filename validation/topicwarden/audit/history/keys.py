@@ -32,7 +32,7 @@ _BORDERED = ("rolled", "cleanable", "cleanable_bytes", "expired", "expired_behin
 _KNOWN = "topic_id string, partition int, bucket long, records long, largest_record int, first_offset long"
 _ASKED = ("records", "largest_record", "first_offset")
 _READ = f"{_KNOWN}, rolled long, cleanable long, last_offset long, last_tombstone long, fits int"
-"""What is asked of keys that were known, and of those that were read, as ``reader/KeyColumns.java`` takes them."""
+"""What is asked of keys that were known, and of those that were read, as ``counting/KeyBatch.java`` takes them."""
 
 _COLUMNS = (
     "topic_id string, partition int, note string, bucket long, records long, rolled long, cleanable long, "
@@ -171,7 +171,7 @@ def _alike(places: Mapping[int, Held]) -> list[tuple[frozenset[int], list[str]]]
 
 
 def _numbers(places: Mapping[int, Held]) -> str:
-    """As ``reader/Places.java`` takes it."""
+    """As ``counting/PartitionIds.java`` takes it."""
     return json.dumps([[one.topic_id, one.partition, part] for part, one in places.items()])
 
 

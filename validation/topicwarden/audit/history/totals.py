@@ -20,7 +20,7 @@ _HOTTEST = ("hottest", "hottest_offset", "hottest_key")
 
 @dataclass(frozen=True)
 class KeyTotals:
-    """Of ``reader/KeyTotals.java``, what does not depend on the moment."""
+    """Of ``counting/KeyTotals.java``, what does not depend on the moment."""
 
     counted: Counted = field(default_factory=dict)
 

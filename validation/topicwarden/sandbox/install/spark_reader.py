@@ -105,4 +105,3 @@ def main() -> int:
         print(refusal, file=sys.stderr)
         return 2
     return 0
-

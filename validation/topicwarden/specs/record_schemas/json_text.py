@@ -1,4 +1,4 @@
-"""JSON of schema files, within the limits of the audit's reader (``audit/reader/JsonText.java``)."""
+"""JSON of schema files, within the limits of the audit's reader (``codecs/JsonText.java``)."""
 
 from __future__ import annotations
 

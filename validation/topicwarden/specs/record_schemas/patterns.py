@@ -1,5 +1,5 @@
 """Regular expressions of ECMA-262 in Unicode mode, as JSON Schema demands, within what the audit's reader supports
-(``audit/reader/EcmaPattern.java``).
+(``codecs/EcmaPattern.java``).
 """
 
 from __future__ import annotations
