@@ -1,5 +1,5 @@
 # Two commands do it all: `make demo` and `make test`. Everything lands in .venv and .cache, once.
-.PHONY: setup demo test test-fast coverage check lock shell clean
+.PHONY: setup demo test test-fast coverage check wheel lock shell clean
 .SILENT:
 SHELL := bash
 
@@ -30,7 +30,11 @@ check: $(LOCKED)  ## Style, types, and which room may import which.
 	$(VENV)/mypy
 	$(VENV)/lint-imports
 
-setup: $(LOCKED)  ## The locked environment, Kafka, Spark's connector, Pulumi.
+wheel: $(LOCKED)  ## dist/topicwarden-*.whl with a Spark reader for each supported Spark line.
+	$(VENV)/python -m topicwarden.toolchain.spark_reader
+	$(VENV)/python -m hatchling build --target wheel
+
+setup: $(LOCKED)  ## The locked environment, Kafka, the Spark reader, Pulumi.
 	$(VENV)/topicwarden sandbox install
 
 $(LOCKED): requirements.lock pyproject.toml

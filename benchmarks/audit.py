@@ -24,6 +24,7 @@ from statistics import median
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
+from spark_kafka import use_spark_kafka
 
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
@@ -31,8 +32,16 @@ from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.model.contents import (
+    Contents,
+    KeyContents,
+    PartitionContents,
+    RecordContents,
+    TimestampContents,
+    ValueContents,
+)
 from topicwarden.model.project import find_project
-from topicwarden.model.topic import Contents, Topic
+from topicwarden.model.topic import Topic
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.specs.resolve import Declaration
@@ -44,14 +53,11 @@ TOPIC, PARTITIONS, ROUNDS, VALUE = "large", 6, 3, "x" * 185
 LARGE_POLLS = {"kafka.max.poll.records": "100000", "kafka.max.partition.fetch.bytes": str(32 << 20)}
 CONFIG = {"cleanup.policy": "compact", "min.insync.replicas": "1"}
 CONTENTS = Contents(
-    key_required=True,
-    key_format="string",
-    partitioner="murmur2",
-    value_format="string",
-    timestamp_type="CreateTime",
-    timestamp_max_ahead_ms=3_600_000,
-    record_max_bytes=1_024,
-    partition_max_skew=4.0,
+    key=KeyContents(required=True, format="string", partitioner="murmur2"),
+    value=ValueContents(format="string"),
+    timestamps=TimestampContents(type="CreateTime", max_ahead=3_600_000),
+    records=RecordContents(max_bytes=1_024),
+    partitions=PartitionContents(max_skew=4.0),
 )
 
 
@@ -64,6 +70,7 @@ def main() -> int:
 
 
 def speed(records: int) -> int:
+    use_spark_kafka(find_project())
     with filled(records, records // 2) as (sandbox, connection), spark_session(find_project()) as spark:
         with open_cluster(connection) as cluster:
             snapshot = cluster.snapshot()

@@ -18,6 +18,7 @@ from statistics import median
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
+from spark_kafka import use_spark_kafka
 
 from topicwarden.audit.collect.horizon import horizons
 from topicwarden.audit.contents.contracts import build_contracts
@@ -47,6 +48,7 @@ def main() -> int:
         try:
             connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
             fill(connection.bootstrap_servers, records)
+            use_spark_kafka(project)
             with spark_session(project) as spark:
                 report(spark, connection)
         finally:

@@ -1,4 +1,4 @@
-"""A history: one topic, its settings, and what befalls it in each of the stretches between looks. All by chance."""
+"""A random history: one topic, its settings, and the actions on it between audits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from typing import Final
 from kafka.admin import ACLOperation
 from kafka.partitioner.default import murmur2
 
-from topicwarden.model.topic import Contents, Topic
+from topicwarden.model.contents import (
+    Contents,
+    HeaderContents,
+    KeyContents,
+    PartitionContents,
+    RecordContents,
+    TimestampContents,
+    ValueContents,
+)
+from topicwarden.model.topic import Topic
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
 from topicwarden.specs.yaml_nodes import YamlFile
@@ -82,16 +91,16 @@ class Deny:
     kept: tuple[ACLOperation, ...]
 
 
-Deed = Write | Transact | Configure | Grow | Trim | Recreate | Drop | Deny
+Action = Write | Transact | Configure | Grow | Trim | Recreate | Drop | Deny
 
 
 @dataclass(frozen=True)
 class Step:
-    """A deed in a stretch, ``at`` this share of it."""
+    """An action in a stretch, ``at`` this share of it."""
 
     stretch: int
     at: float
-    deed: Deed
+    action: Action
 
 
 @dataclass(frozen=True)
@@ -170,16 +179,20 @@ class Chance:
             return draw.random() < chance
 
         return Contents(
-            key_required=maybe(0.4),
-            key_max_share=0.3 if maybe(0.2) else None,
-            partitioner="murmur2" if maybe(0.3) else None,
-            value_format="json" if maybe(0.4) else None,
-            headers_required=("trace-id",) if maybe(0.3) else (),
-            timestamp_type="CreateTime" if maybe(0.2) else None,
-            timestamp_max_ahead_ms=draw.choice((1_000, 3_600_000)) if maybe(0.3) else None,
-            timestamp_max_late_ms=draw.choice((1_000, 3_600_000)) if maybe(0.3) else None,
-            record_max_bytes=draw.choice((100, 1_000)) if maybe(0.3) else None,
-            partition_max_skew=1.5 if maybe(0.2) else None,
+            key=KeyContents(
+                required=maybe(0.4),
+                max_share=0.3 if maybe(0.2) else None,
+                partitioner="murmur2" if maybe(0.3) else None,
+            ),
+            value=ValueContents(format="json" if maybe(0.4) else None),
+            headers=HeaderContents(required=("trace-id",) if maybe(0.3) else ()),
+            timestamps=TimestampContents(
+                type="CreateTime" if maybe(0.2) else None,
+                max_ahead=draw.choice((1_000, 3_600_000)) if maybe(0.3) else None,
+                max_late=draw.choice((1_000, 3_600_000)) if maybe(0.3) else None,
+            ),
+            records=RecordContents(max_bytes=draw.choice((100, 1_000)) if maybe(0.3) else None),
+            partitions=PartitionContents(max_skew=1.5 if maybe(0.2) else None),
         )
 
     def steps(self, topic: Topic) -> Iterator[Step]:

@@ -1,4 +1,4 @@
-"""Tells histories to a broker, and keeps what really happened: the truth that no file tells."""
+"""Write histories to a broker, and keep what really happened: the truth that no file holds."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from kafka.protocol.consumer import OffsetSpec
 
 from tests.soundness.broker import TRANSACTION_MS
 from tests.soundness.scenario import (
+    Action,
     Configure,
-    Deed,
     Deny,
     Drop,
     Grow,
@@ -76,8 +76,8 @@ class _Promise:
     ends: str
 
 
-class Teller:
-    """Tells to one broker; see ``telling``."""
+class Workload:
+    """Write histories to one broker; see ``running_workload``."""
 
     def __init__(self, servers: list[str]) -> None:
         self._servers, self._admin = ",".join(servers), KafkaAdminClient(bootstrap_servers=servers)
@@ -116,8 +116,8 @@ class Teller:
             config = dict(one.topic.config)
             self.truths[one.topic.name] = Truth(one, partitions=one.topic.partitions, config=config)
 
-    def tell(self, stretch: int, seconds: float) -> None:
-        """Everything that befalls the topics in a stretch, which takes so long."""
+    def run(self, stretch: int, seconds: float) -> None:
+        """Run every action of a stretch, which takes so many seconds."""
         steps: list[tuple[Step, Truth]] = [
             (step, truth) for truth in self.truths.values() for step in truth.history.steps if step.stretch == stretch
         ]
@@ -125,14 +125,14 @@ class Teller:
         for step, truth in sorted(steps, key=lambda told: told[0].at):
             self._wait(begun + step.at * seconds)
             if truth.there:
-                self._do(step.deed, truth)
+                self._do(step.action, truth)
         self._wait(begun + seconds)
         self._keep(time.monotonic() + 60)
         self._producer.flush(30)
 
-    def do(self, topic: str, deed: Deed) -> None:
+    def do(self, topic: str, action: Action) -> None:
         """One thing, at once."""
-        self._do(deed, self.truths[topic])
+        self._do(action, self.truths[topic])
 
     def end(self) -> None:
         """Deletes the topics, after their ACLs."""
@@ -195,12 +195,12 @@ class Teller:
         truth.partitions += by
         self._admin.create_partitions({truth.name: NewPartitions(truth.partitions)})
 
-    def _do(self, deed: Deed, truth: Truth) -> None:
-        match deed:
+    def _do(self, action: Action, truth: Truth) -> None:
+        match action:
             case Write(records):
                 self.write(truth.name, self._lawful(records, truth))
             case Transact():
-                self._transact(deed, truth)
+                self._transact(action, truth)
             case Configure(settings):
                 with _refusals():
                     self.configure(truth.name, dict(settings))
@@ -227,19 +227,19 @@ class Teller:
         compacted = Topic("", 1, 1, truth.config).compacted
         return [record for record in records if record.key is not None or not compacted]
 
-    def _transact(self, deed: Transact, truth: Truth) -> None:
+    def _transact(self, action: Transact, truth: Truth) -> None:
         producer = None
         try:
             producer = self._idle.pop() if self._idle else self._transactional()
             producer.begin_transaction()
-            self.write(truth.name, self._lawful(deed.records, truth), producer)
+            self.write(truth.name, self._lawful(action.records, truth), producer)
         except KafkaException:  # the coordinator is not back yet
             self._gone += [producer] if producer else []
             return
-        if deed.ends == "leave":
+        if action.ends == "leave":
             self._gone.append(producer)
         else:
-            self._promises.append(_Promise(time.monotonic() + deed.holds, producer, deed.ends))
+            self._promises.append(_Promise(time.monotonic() + action.holds, producer, action.ends))
             self._keep(time.monotonic())
 
     def _keep(self, until: float) -> None:
@@ -287,12 +287,12 @@ class Teller:
 
 
 @contextmanager
-def telling(servers: list[str]) -> Iterator[Teller]:
-    teller = Teller(servers)
+def running_workload(servers: list[str]) -> Iterator[Workload]:
+    workload = Workload(servers)
     try:
-        yield teller
+        yield workload
     finally:
-        teller.close()
+        workload.close()
 
 
 @contextmanager

@@ -29,4 +29,4 @@ def until(holds: Callable[[], bool], what: str, seconds: float = 90) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, f"waited {seconds:g} s in vain until {what}"
-        time.sleep(0.5)
+        time.sleep(0.1)

@@ -7,17 +7,19 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.support.warm_python import ENVIRONMENT, warm_python
 from topicwarden.model.project import Project
 
 BIN = Path(sys.executable).parent
 _OURS = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE", "SPARK_CONF_DIR")
+_COMMAND = "import sys; sys.argv[0] = 'topicwarden'; from topicwarden.cli.main import run; run()"
 _SANDBOX = "config: {'topicwarden:cluster': sandbox}\n"
 
 
@@ -40,7 +42,9 @@ class Shell:
         )
 
     def topicwarden(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return self.run(BIN / "topicwarden", *arguments)
+        environment = os.environ.get(ENVIRONMENT)
+        command = [Path(environment) / "bin" / "python", "-c", _COMMAND] if environment else [BIN / "topicwarden"]
+        return self.run(*command, *arguments)
 
 
 def copy_of_the_example(folder: Path) -> Project:
@@ -74,17 +78,23 @@ def _finished(folder: Path) -> Project:
     shutil.copy(REPOSITORY / "Pulumi.yaml", folder)
     venv = folder / ".venv"
     if not venv.is_symlink():
-        venv.symlink_to(sys.prefix)
+        venv.symlink_to(os.environ.get(ENVIRONMENT, sys.prefix))
     return Project(folder)
 
 
 @contextmanager
-def own_cache(folder: Path) -> Iterator[Path]:
-    """A cache for every project of a room, and nothing of this shell's Pulumi and Spark; gives ``folder``."""
-    with pytest.MonkeyPatch.context() as patch:
+def own_cache(folder: Path, *, warm: bool = False) -> Iterator[Path]:
+    """A cache for every project of a room, and nothing of this shell's Pulumi and Spark; gives ``folder``.
+
+    ``warm``: Pulumi's programs are forks of a process that has imported Pulumi, see ``warm_python``.
+    """
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         for name in _OURS:
             patch.delenv(name, raising=False)
-        patch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(folder / "cache")))
+        cache = borrowing_cache(folder / "cache")
+        patch.setenv("TOPICWARDEN_CACHE", str(cache))
+        for name, value in (stack.enter_context(warm_python(cache, folder)) if warm else {}).items():
+            patch.setenv(name, value)
         yield folder
 
 

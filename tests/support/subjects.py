@@ -11,7 +11,8 @@ from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.consumer_groups import ConsumerGroup
 from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
-from topicwarden.model.topic import Contents, Topic
+from topicwarden.model.contents import Contents
+from topicwarden.model.topic import Topic
 
 NOW = 1_800_000_000_000
 CONFIG = {

@@ -37,7 +37,7 @@ def running(java: Path, folder: Path, log: Path) -> Iterator[str]:
         until = time.monotonic() + _PATIENCE_S
         while not _answers(url):
             assert server.poll() is None and time.monotonic() < until, log.read_text()[-2000:]
-            time.sleep(0.5)
+            time.sleep(0.1)
         yield url
     finally:
         server.terminate()

@@ -20,7 +20,7 @@ TOPIC, KEYS = "k.keys", 200_000
 
 @pytest.fixture(scope="module")
 def whole(project: Project, servers: list[str]) -> Iterator[TopicFacts]:
-    """What an audit tells of a topic of which one task reads each partition: ``reader/Keys.java`` counts its keys."""
+    """What an audit tells of a topic of which one task reads each partition: ``KeyTable.java`` counts its keys."""
     with connected(servers) as admin:
         admin.create_topics([NewTopic(TOPIC, 2, 1, topic_configs={"cleanup.policy": "compact"})])
     with writing(servers) as writer:

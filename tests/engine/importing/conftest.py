@@ -57,7 +57,7 @@ UNDECLARED: dict[str, tuple[int, int, dict[str, str]]] = {
 
 @pytest.fixture(scope="package")
 def base(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with own_cache(tmp_path_factory.mktemp("adopt")) as folder:
+    with own_cache(tmp_path_factory.mktemp("adopt"), warm=True) as folder:
         yield folder
         # A plug-in that came up in the moment in which its engine was killed.
         for process in Path("/proc").glob("[0-9]*"):

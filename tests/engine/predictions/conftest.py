@@ -24,7 +24,7 @@ from topicwarden.toolchain import Toolchain, environment
 @pytest.fixture(scope="package")
 def cache(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The cache of every project in this room."""
-    with own_cache(tmp_path_factory.mktemp("foretold")) as folder:
+    with own_cache(tmp_path_factory.mktemp("predictions"), warm=True) as folder:
         yield folder
 
 

@@ -23,8 +23,8 @@ from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.cluster_settings import connected, set_topic
 from topicwarden.sandbox.scenarios.writer import writing
 
-ROUNDS = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "3"))
-SEED = int(os.environ.get("TOPICWARDEN_SEED") or random.SystemRandom().randrange(1 << 32))
+ROUNDS = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "2"))
+SEED = int(os.environ.get("TOPICWARDEN_SEED", "20261122"))
 DAY_MS = 86_400_000
 NAMES = ("agree.a", "agree.b")
 
@@ -109,15 +109,15 @@ def test_plan_preview_and_up_refuse_the_same(
         write(agree, declared)
         live = sorted(topic for topic in cluster.snapshot().topics if topic in NAMES) or ["agree.kept"]
         operate(operation, chance.choice(live), chance, agree, servers)
-        story = f"round {number}: {operation}; {name}: {accepted[name]} becomes {after}".replace("\n", "")
+        round_ = f"round {number}: {operation}; {name}: {accepted[name]} becomes {after}".replace("\n", "")
         plan = agree.shell.topicwarden("plan", "--stack", "dev")
         ran = [
             agree.shell.run("pulumi", *command.split(), "--non-interactive")
             for command in ("preview", "up --yes --skip-preview --suppress-outputs")
         ]
         codes = [done.returncode != 0 for done in (plan, *ran)]
-        print(f"{story}: {'refused' if codes[0] else 'deployed'}")
-        assert len(set(codes)) == 1, "\n".join([story, *(done.stdout + done.stderr for done in (plan, *ran))])
+        print(f"{round_}: {'refused' if codes[0] else 'deployed'}")
+        assert len(set(codes)) == 1, "\n".join([round_, *(done.stdout + done.stderr for done in (plan, *ran))])
         if codes[0]:
             write(agree, accepted)
             agree.shell.run("pulumi", "state", "delete", "--force", "--yes", f"{STACK}::{TOPIC}::alias")

@@ -23,6 +23,7 @@ from kafka.admin import (
 )
 
 from tests.support.authorizer import AUTHORIZER
+from tests.support.clients import until
 from tests.support.projects import own_cache, project_of
 from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.cli.audit import AuditFunction, AuditOptions, auditing
@@ -100,15 +101,22 @@ class Guarded:
             for kind, name, operation in rights
         ]
         with KafkaAdminClient(bootstrap_servers=self.servers) as admin:
+            filters = [
+                ACLFilter("User:ANONYMOUS", "*", one.operation, one.permission_type, one.resource_pattern)
+                for one in acls
+            ]
+
+            def listed() -> int:
+                return sum(len(admin.describe_acls(one)[0]) for one in filters)
+
+            # The broker takes ACLs from the metadata log, after the controller has answered.
             admin.create_acls(acls)
             try:
-                time.sleep(1)  # the broker takes ACLs from the metadata log, after the controller has answered
+                until(lambda: listed() == len(acls), "the rights are denied")
                 yield
             finally:
-                admin.delete_acls(
-                    [ACLFilter("User:ANONYMOUS", "*", a.operation, a.permission_type, a.resource_pattern) for a in acls]
-                )
-                time.sleep(1)
+                admin.delete_acls(filters)
+                until(lambda: listed() == 0, "nothing is denied")
 
 
 @pytest.fixture(scope="module")

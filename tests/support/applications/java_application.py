@@ -1,4 +1,4 @@
-"""Java applications that live on the sandbox for as long as a story is told."""
+"""Java applications that run on the sandbox for as long as a scenario does."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class JavaApplication:
                     said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
                     how = "is not ready yet" if process.poll() is None else "ended"
                     raise Refusal(f"the application {arguments[0]} {how}: {said[-1] if said else 'it said nothing'}")
-                time.sleep(0.3)
+                time.sleep(0.1)
             yield
         finally:
             process.terminate()

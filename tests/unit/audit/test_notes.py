@@ -9,7 +9,7 @@ from tests.support.subjects import NOW, subject
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.reader_notes import last_gap, merge_faults
-from topicwarden.model.topic import Contents
+from topicwarden.model.contents import Contents, TimestampContents
 from topicwarden.model.verdict import Verdict
 
 MAX_LATE = 1_000
@@ -31,7 +31,7 @@ def note(start: int, lowest: int, highest: int, late: tuple[int, ...] = (), **mo
 
 
 def message(*notes: str) -> str:
-    contents = Contents(timestamp_max_late_ms=MAX_LATE)
+    contents = Contents(timestamps=TimestampContents(max_late=MAX_LATE))
     counts = PartitionCounts(records=9, faults=merge_faults(notes, MAX_LATE))
     (judgement,) = CHECKS["timestamp-late"].judge(subject(counts, contents=contents))
     assert judgement.verdict is Verdict.FAIL

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from topicwarden.audit.keys.key_scan import TopicKeys, misplaced
-from topicwarden.model.topic import Contents
+from topicwarden.model.contents import Contents, KeyContents
 
 NAME = "planted_partitioner:place"
 
@@ -34,19 +34,19 @@ def _judged(tmp_path: Path, contents: Contents, *functions: str) -> str:
 
 
 def test_a_function_that_is_not_listed_is_not_imported(tmp_path: Path, marker: Path) -> None:
-    message = _judged(tmp_path, Contents(partition_function=NAME), "planted_partitioner:other")
+    message = _judged(tmp_path, Contents(key=KeyContents(partition_function=NAME)), "planted_partitioner:other")
     assert "is not listed in topicwarden:partitionFunctions" in message
     assert not marker.exists()
 
 
 def test_a_function_that_is_listed_is_imported(tmp_path: Path, marker: Path) -> None:
-    assert "listed" not in _judged(tmp_path, Contents(partition_function=NAME), NAME)
+    assert "listed" not in _judged(tmp_path, Contents(key=KeyContents(partition_function=NAME)), NAME)
     assert marker.exists()
 
 
 def test_an_expression_that_calls_java_is_not_run(tmp_path: Path) -> None:
     expression = "reflect('java.lang.System', 'getenv', 'HOME') % partitions"
-    assert "may not call Java" in _judged(tmp_path, Contents(partition_expression=expression))
+    assert "must not call Java" in _judged(tmp_path, Contents(key=KeyContents(partition_expression=expression)))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,9 @@ def test_an_expression_that_calls_java_is_not_run(tmp_path: Path) -> None:
 )
 def test_a_module_that_cannot_be_imported_takes_only_its_own_judgement(tmp_path: Path, text: str, error: str) -> None:
     (tmp_path / "broken_partitioner.py").write_text(f"{text}\n", encoding="utf-8")
-    message = _judged(tmp_path, Contents(partition_function="broken_partitioner:place"), "broken_partitioner:place")
+    message = _judged(
+        tmp_path, Contents(key=KeyContents(partition_function="broken_partitioner:place")), "broken_partitioner:place"
+    )
     assert (
         message == f"the declared partitioner returned no result: the import of broken_partitioner failed with {error}"
     )

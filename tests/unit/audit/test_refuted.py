@@ -11,7 +11,7 @@ from tests.unit.audit.test_repeated_audits import DELETE, MINUTE, TWO_LOOKS, Log
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.horizon import CHECK_INTERVAL
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.model.topic import Contents
+from topicwarden.model.contents import Contents, KeyContents
 from topicwarden.model.verdict import Verdict
 
 START_DELAY = "log.initial.task.delay.ms"
@@ -86,5 +86,5 @@ def test_what_an_aborted_transaction_wrote_is_nobodys(check: str, counts: Partit
 
 def test_a_topic_whose_keys_nobody_counted_does_not_pass() -> None:
     assert not CHECKS["key-in-several-partitions"].applies(
-        subject(PartitionCounts(), contents=Contents(key_required=True))
+        subject(PartitionCounts(), contents=Contents(key=KeyContents(required=True)))
     )

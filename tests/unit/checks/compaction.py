@@ -25,7 +25,7 @@ from topicwarden.audit.compare_audits import topic_state
 from topicwarden.audit.history.topic_state import KnownTombstone, PreviousAudit, RememberedRecord
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.model.topic import Contents
+from topicwarden.model.contents import Contents, KeyContents
 
 GRACE_MS = 2 * 15_000 + 5_000 + 19
 """Twice the cleaner's back-off, the clocks, and 100,000 bytes at 5 MiB a second."""
@@ -183,7 +183,9 @@ CASES = (
     Case(
         "null-key",
         "one, where a key is required",
-        subject(PartitionCounts(records=3, null_keys=1, first_null_key=7), contents=Contents(key_required=True)),
+        subject(
+            PartitionCounts(records=3, null_keys=1, first_null_key=7), contents=Contents(key=KeyContents(required=True))
+        ),
         (FAIL,),
         says="although keys are required",
     ),
@@ -191,7 +193,7 @@ CASES = (
     Case(
         "null-key",
         "none, where a key is required",
-        subject(PartitionCounts(records=3), contents=Contents(key_required=True)),
+        subject(PartitionCounts(records=3), contents=Contents(key=KeyContents(required=True))),
         (),
     ),
     Case(

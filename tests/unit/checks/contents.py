@@ -9,9 +9,18 @@ from tests.unit.checks.cases import COMPACT, FAIL, PASS, UNDECIDABLE, Case, abse
 from topicwarden.audit.keys.key_placement import KeyPlacement, MisplacedKey, PlacementKind, PlacementStudy
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, TimestampTypeCount
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.model.topic import Contents, RecordRequirement
+from topicwarden.model.contents import (
+    Contents,
+    HeaderContents,
+    KeyContents,
+    PartitionContents,
+    RecordContents,
+    RecordRequirement,
+    TimestampContents,
+    ValueContents,
+)
 
-MURMUR2 = Contents(partitioner="murmur2")
+MURMUR2 = Contents(key=KeyContents(partitioner="murmur2"))
 KEYS = PartitionCounts(records=9, keys=9)
 
 
@@ -58,7 +67,7 @@ def unstudied(kind: PlacementKind, partitions: int = 6) -> KeyPlacement:
 
 def shares(*hottest: int, placement: KeyPlacement | None = None) -> AuditedTopic:
     """Partitions of ten records each, and the records of the key that has most; a key may have a quarter."""
-    of = subject(contents=Contents(key_max_share=0.25))
+    of = subject(contents=Contents(key=KeyContents(max_share=0.25)))
     counts = (PartitionCounts(records=10, keys=5, hottest=most, hottest_offset=3) for most in hottest)
     return replace(with_counts(of, *counts), placement=placement)
 
@@ -66,7 +75,8 @@ def shares(*hottest: int, placement: KeyPlacement | None = None) -> AuditedTopic
 def skewed(*records: int) -> AuditedTopic:
     """Partitions with so many records; one may hold half as many again as the mean."""
     return with_counts(
-        subject(contents=Contents(partition_max_skew=1.5)), *(PartitionCounts(records=one) for one in records)
+        subject(contents=Contents(partitions=PartitionContents(max_skew=1.5))),
+        *(PartitionCounts(records=one) for one in records),
     )
 
 
@@ -78,7 +88,7 @@ def stamped(create: int | None, append: int | None, in_force: str | None = "Crea
         timestamp_types={name: TimestampTypeCount(4, last) for name, last in offsets.items() if last is not None},
     )
     live = {} if in_force is None else {"message.timestamp.type": in_force}
-    return subject(counts, live=live, contents=Contents(timestamp_type="LogAppendTime"))
+    return subject(counts, live=live, contents=Contents(timestamps=TimestampContents(type="LogAppendTime")))
 
 
 def faulty(rule: str, contents: Contents, *, undecided: bool = False) -> AuditedTopic:
@@ -93,16 +103,19 @@ def faulty(rule: str, contents: Contents, *, undecided: bool = False) -> Audited
 
 
 PAID = Contents(
-    expressions=(RecordRequirement("paid", "value.paid"), RecordRequirement("named", "value.named", "No name."))
+    expressions=(
+        RecordRequirement(id="paid", require="value.paid"),
+        RecordRequirement(id="named", require="value.named", message="No name."),
+    )
 )
 FAULTS = {
-    "key-schema": Contents(key_format="uuid"),
-    "value-schema": Contents(value_format="json"),
-    "header": Contents(headers_required=("trace-id",)),
+    "key-schema": Contents(key=KeyContents(format="uuid")),
+    "value-schema": Contents(value=ValueContents(format="json")),
+    "header": Contents(headers=HeaderContents(required=("trace-id",))),
     "expression": PAID,
-    "record-size": Contents(record_max_bytes=10),
-    "timestamp-future": Contents(timestamp_max_ahead_ms=1_000),
-    "timestamp-late": Contents(timestamp_max_late_ms=1_000),
+    "record-size": Contents(records=RecordContents(max_bytes=10)),
+    "timestamp-future": Contents(timestamps=TimestampContents(max_ahead=1_000)),
+    "timestamp-late": Contents(timestamps=TimestampContents(max_late=1_000)),
     "timestamp-unit": Contents(),
 }
 RULES = {**{check: check for check in FAULTS}, "expression": "expression:paid"}
@@ -127,7 +140,7 @@ def of_fault(check: str, contents: Contents) -> tuple[Case, ...]:
     )
 
 
-OWN = Contents(partition_expression="ascii(key) % partitions")
+OWN = Contents(key=KeyContents(partition_expression="ascii(key) % partitions"))
 GROWN = placed(PlacementKind.GROWN, "murmur2", wrong=5)
 
 CASES = (
@@ -183,14 +196,14 @@ CASES = (
     Case(
         "key-partition",
         "in place for crc32 before partitions were added",
-        keys(placed(PlacementKind.GROWN, "crc32", wrong=5), Contents(partitioner="crc32")),
+        keys(placed(PlacementKind.GROWN, "crc32", wrong=5), Contents(key=KeyContents(partitioner="crc32"))),
         (),
     ),
     Case("key-partition", "out of place today", keys(placed(PlacementKind.ONE, "murmur2", wrong=1)), (UNDECIDABLE,)),
     Case(
         "key-partition",
         "out of place for a function",
-        keys(placed(PlacementKind.OWN, wrong=1, never=1), Contents(partition_function="module:place")),
+        keys(placed(PlacementKind.OWN, wrong=1, never=1), Contents(key=KeyContents(partition_function="module:place"))),
         (FAIL,),
         says="not where module:place puts them",
     ),
@@ -320,7 +333,7 @@ CASES = (
     Case(
         "hot-key",
         "no records",
-        with_counts(subject(contents=Contents(key_max_share=0.25)), PartitionCounts(), PartitionCounts()),
+        with_counts(subject(contents=Contents(key=KeyContents(max_share=0.25))), PartitionCounts(), PartitionCounts()),
         (),
     ),
     Case("hot-key", "not declared", with_counts(subject(), PartitionCounts(records=10, hottest=9)), None),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
 
+from topicwarden.model.contents import Contents, KeyContents, RecordContents, ValueContents
 from topicwarden.model.problem import Level
 from topicwarden.model.project import Project
-from topicwarden.model.topic import Contents, RecordRequirement, Topic
+from topicwarden.model.topic import Topic
 from topicwarden.policies import expressions
 from topicwarden.policies.judge_topics import judge_topics
 from topicwarden.policies.policy import Policy
@@ -21,7 +20,6 @@ from topicwarden.policies.rule import Rule, StackRule
 from topicwarden.policies.rules import RULES, STACK_RULES
 from topicwarden.policies.topic_view import required_fields, view
 from topicwarden.specs.broker_settings import BrokerSettings
-from topicwarden.specs.document_model import ContentsSpec
 
 EXPRESSIONS = """
 expressions:
@@ -68,7 +66,7 @@ class _Shape(Topic):
 @pytest.mark.parametrize("kept", [{"retention.ms": "5"}, {"remote.storage.enable": "true", "local.retention.ms": "7"}])
 def test_rules_by_shape_look_at_nothing_else(name: str, kept: dict[str, str]) -> None:
     config = {"cleanup.policy": "compact,delete", "segment.ms": "9", "compression.lz4.level": "3", **kept}
-    topic = _Shape("x", 3, 3, config, contents=Contents(records_per_day=3, record_max_bytes=10**7))
+    topic = _Shape("x", 3, 3, config, contents=Contents(records=RecordContents(per_day=3, max_bytes=10**7)))
     rule = RULES[name]
     tuple(rule.judge(topic, rule.Settings(), BrokerSettings()))
 
@@ -90,29 +88,30 @@ def test_a_rule_that_is_off_says_nothing(tmp_path: Path) -> None:
     assert list(judge_topics([worst], policy, "dev")) == []
 
 
-def test_expressions_see_all_that_is_declared_of_the_contents() -> None:
-    """Each field has a value of its own here, and stands in the view once, where the YAML has it."""
-    values: dict[str, Any] = {
-        field.name: True if field.type == "bool" else number + 0.5 if "float" in field.type else number
-        for number, field in enumerate(fields(Contents), 2)
+def test_expressions_see_the_contents_as_the_yaml_declares_them() -> None:
+    declared: dict[str, Any] = {
+        "key": {"required": True, "partition_function": "shop:place", "max_share": 0.5},
+        "value": {"format": "avro", "schema": "paid.avsc", "registry": True, "subject": "paid"},
+        "headers": {"required": ["trace-id"]},
+        "timestamps": {"type": "CreateTime", "max_ahead": "1h", "max_late": "1d"},
+        "records": {"max_bytes": "64KiB", "per_day": 7},
+        "partitions": {"max_skew": 4.0},
+        "expressions": [{"id": "paid", "require": "value.paid", "message": "Unpaid."}],
     }
-    values |= {"headers_required": ("trace-id",), "expressions": (RecordRequirement("paid", "value.paid", "Unpaid."),)}
-    topic = Topic("x", 1, 1, contents=Contents(**values))
+    topic = Topic("x", 1, 1, contents=Contents.model_validate(declared))
     seen = view(topic, BrokerSettings(), required_fields(["topic.contents"]))["contents"]
-    assert seen.pop("expressions") == [{"id": "paid", "require": "value.paid", "message": "Unpaid."}]
-    shown = [str(value) for part in seen.values() for value in part.values()]
-    declared = [str(list(value) if name == "headers_required" else value) for name, value in values.items()]
-    assert sorted(shown) == sorted(value for value in declared if "Requirement" not in value)
-    names = {f"{part}.{name}" for part, held in seen.items() for name in held}
-    assert names == set(_settings(ContentsSpec)) - {"expressions"}
+    assert seen.pop("key") == _undeclared(KeyContents) | declared["key"]
+    assert seen.pop("value") == _undeclared(ValueContents) | declared["value"]
+    assert seen.pop("timestamps") == {"type": "CreateTime", "max_ahead": 3_600_000, "max_late": 86_400_000}
+    assert seen.pop("records") == {"max_bytes": 65_536, "per_day": 7}
+    assert seen == {name: declared[name] for name in ("headers", "partitions", "expressions")}
 
 
-def _settings(part: type[BaseModel], above: str = "") -> Iterator[str]:
-    for name, field in part.model_fields.items():
-        if isinstance(field.default, BaseModel):
-            yield from _settings(type(field.default), f"{above}{name}.")
-        else:
-            yield f"{above}{field.alias or name}"
+def _undeclared(section: type[BaseModel]) -> dict[str, Any]:
+    """Return the view of a section that declares nothing: false for a flag, else null."""
+    flags = {"required", "registry"}
+    names = (field.alias or name for name, field in section.model_fields.items())
+    return {name: False if name in flags else None for name in names}
 
 
 def test_expressions_are_compiled_once_however_many_topics_there_are(

@@ -2,8 +2,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from topicwarden.model.contents import (
+    Contents,
+    HeaderContents,
+    KeyContents,
+    PartitionContents,
+    RecordContents,
+    TimestampContents,
+    ValueContents,
+)
 from topicwarden.model.problem import Location
-from topicwarden.model.topic import Allowance, Contents, Permission, Topic
+from topicwarden.model.topic import Allowance, Permission, Topic
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
 
@@ -29,16 +38,12 @@ def test_the_design_example_is_this_topic() -> None:
             owner="team-orders",
             description="One record an order placed, keyed by order id.",
             contents=Contents(
-                key_required=True,
-                key_format="string",
-                partitioner="murmur2",
-                value_format="json",
-                value_schema="schemas/order-placed.json",
-                headers_required=("trace-id",),
-                timestamp_type="CreateTime",
-                timestamp_max_ahead_ms=3_600_000,
-                record_max_bytes=65_536,
-                partition_max_skew=4.0,
+                key=KeyContents(required=True, format="string", partitioner="murmur2"),
+                value=ValueContents(format="json", schema="schemas/order-placed.json"),
+                headers=HeaderContents(required=("trace-id",)),
+                timestamps=TimestampContents(type="CreateTime", max_ahead=3_600_000),
+                records=RecordContents(max_bytes=65_536),
+                partitions=PartitionContents(max_skew=4.0),
             ),
             allow=frozenset({Permission(Allowance.DELETE)}),
         )

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from topicwarden.specs.units import DURATION, SIZE, ValueUnit, unit_of
+from topicwarden.model.units import DURATION, SIZE, ValueUnit, unit_of
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.schema_registry import SchemaRegistry
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
-from topicwarden.model.topic import Contents
+from topicwarden.model.contents import Contents
 from topicwarden.model.verdict import Verdict
 from topicwarden.specs.resolve import Declaration
 

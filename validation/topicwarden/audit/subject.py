@@ -16,7 +16,8 @@ from topicwarden.audit.history.topic_state import Facts, PreviousAudit
 from topicwarden.audit.keys.key_placement import KeyPlacement
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
-from topicwarden.model.topic import Contents, Topic
+from topicwarden.model.contents import Contents
+from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
 
 Evidence = Mapping[str, int | float | str | None]

@@ -25,6 +25,7 @@ from topicwarden.kafka.schema_registry import registry_of
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
+from topicwarden.model.units import SIZE
 from topicwarden.model.verdict import FailOn, ReadScope
 from topicwarden.report import terminal_output
 from topicwarden.report.audit import text
@@ -32,7 +33,6 @@ from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import FORMATS
 from topicwarden.report.audit.report_files import require_writable, write
 from topicwarden.specs.broker_settings import HISTORY, read_brokers
-from topicwarden.specs.units import SIZE
 
 AuditFunction: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
 """A function that audits the topics whose names match any of the given globs; all topics without globs."""

@@ -15,13 +15,13 @@ from topicwarden.importing.live_topics import changed_topics, declarable_topics
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.report.problems.digest import plural
 from topicwarden.specs.convert import FORMATS, SourceFile, read_all
-from topicwarden.specs.message_text import did_you_mean
 
 _ON_CLUSTER = "on the cluster"
 

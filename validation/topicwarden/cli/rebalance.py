@@ -19,6 +19,7 @@ from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_reass
 from topicwarden.kafka.throttle_admin import REPLICAS
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
+from topicwarden.model.units import SIZE
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.rebalance.reassignment import ReassignmentResult, ReassignmentRunner
@@ -26,7 +27,6 @@ from topicwarden.rebalance.targets import targets
 from topicwarden.rebalance.throttling import Released, ReplicationThrottle, remove_lists_command
 from topicwarden.report.problems.digest import plural
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.units import SIZE
 
 UNLIMITED = "unlimited"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Level, Refusal
 from topicwarden.model.project import find_project
 from topicwarden.report import terminal_output
@@ -12,7 +13,6 @@ from topicwarden.report.declared_topics import list_json, list_text, topic_json,
 from topicwarden.report.problems.digest import plural
 from topicwarden.specs.broker_settings import read_brokers
 from topicwarden.specs.load import load
-from topicwarden.specs.message_text import did_you_mean
 from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.stack_selection import selected_stacks
 

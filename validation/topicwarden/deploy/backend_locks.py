@@ -71,10 +71,10 @@ def run_past_lost_locks(run: Run, *arguments: str) -> CompletedProcess[str]:
         return done
     if _ELSEWHERE in output:
         raise Refusal("Pulumi's backend reports another update of this stack in progress: wait for it, then try again")
-    found = lock_holders(output)
-    if not found:
+    holders = lock_holders(output)
+    if not holders:
         return done
-    if alive := [str(holder) for holder in found if not holder.lost]:
+    if alive := [str(holder) for holder in holders if not holder.lost]:
         raise Refusal(
             f"Pulumi's lock on the stack is held by {', '.join(alive)}: wait for it; "
             "if that process has ended, `pulumi cancel` removes its lock"

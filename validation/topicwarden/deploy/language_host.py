@@ -57,8 +57,8 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
     def GetProgramDependencies(
         self, request: rpc.GetProgramDependenciesRequest, context: grpc.ServicerContext
     ) -> rpc.GetProgramDependenciesResponse:
-        found = importlib.metadata.distributions(path=[str(path) for path in site_packages(request.info)])
-        versions = sorted({(distribution.name, distribution.version) for distribution in found})
+        distributions = importlib.metadata.distributions(path=[str(path) for path in site_packages(request.info)])
+        versions = sorted({(distribution.name, distribution.version) for distribution in distributions})
         return rpc.GetProgramDependenciesResponse(
             dependencies=[rpc.DependencyInfo(name=name, version=version) for name, version in versions]
         )

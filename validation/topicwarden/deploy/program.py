@@ -74,7 +74,9 @@ def _registrations(
         allowed, action = declaration.topic.allowed(today), plan.action if plan else None
         name, written = declaration.topic.name, plan is not None and _writes_config(plan)
         throttles = _throttles(declaration.topic, live.topics[name].own_config if name in live.topics else {})
-        known = _throttles(declaration.topic, deployed.topics[name].config if name in deployed.topics else {})
+        throttles_in_state = _throttles(
+            declaration.topic, deployed.topics[name].config if name in deployed.topics else {}
+        )
         declared_as_added = added_by_hand(declaration.topic, deployed.topics.get(name), live.topics.get(name))
         yield TopicRegistration(
             declaration.topic,
@@ -84,7 +86,7 @@ def _registrations(
             replaced=Allowance.RECREATE in allowed and action is Action.RECREATE,
             unchanged=_drifted(plan) if plan and plan.held else ("partitions",) if declared_as_added else (),
             throttles=throttles if written and action is not Action.RECREATE else {},
-            throttled=bool(throttles or known) and not written,
+            throttled=bool(throttles or throttles_in_state) and not written,
         )
 
 

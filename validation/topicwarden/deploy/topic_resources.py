@@ -86,7 +86,7 @@ class TopicResources(pulumi.ComponentResource):
         ]
         declared = {each.topic.name: each.topic.config.keys() for each in ordered}
         self.urns = [topic.urn for topic in deployed]
-        self.topics = pulumi.Output.all(*map(_as_deployed, deployed)).apply(lambda found: _by_name(found, declared))
+        self.topics = pulumi.Output.all(*map(_as_deployed, deployed)).apply(lambda topics: _by_name(topics, declared))
         self.declared = pulumi.Output.from_input({each.topic.name: recorded(each.topic, each.file) for each in ordered})
         self.cluster_id = pulumi.Output.from_input(cluster_id)
         self.register_outputs(

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 
 from topicwarden.importing.write_files import write_files
+from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Level, Problem, Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.topic import Topic
@@ -20,7 +21,6 @@ from topicwarden.report import terminal_output
 from topicwarden.report.problems import text
 from topicwarden.report.problems.digest import ProblemDigest, plural
 from topicwarden.specs.load import LoadedSpecs, load
-from topicwarden.specs.message_text import did_you_mean
 from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.spec_files import SpecFile
 from topicwarden.specs.stack_selection import selected_stacks

@@ -100,17 +100,17 @@ class Cluster:
 
     def log_starts(self, partitions: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """Return, for each (topic, partition), the log start offset: the first offset that can be read now."""
-        found = retry_transient(
+        offsets = retry_transient(
             lambda: self._offsets({TopicPartition(*partition): OffsetSpec.EARLIEST for partition in partitions})
         )
-        return {partition: result.offset for partition, result in found.items()}
+        return {partition: result.offset for partition, result in offsets.items()}
 
     def log_ends(self, partitions: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """Return, for each (topic, partition), the log end offset: the offset that the next record gets."""
-        found = retry_transient(
+        offsets = retry_transient(
             lambda: self._offsets({TopicPartition(*partition): OffsetSpec.LATEST for partition in partitions})
         )
-        return {partition: result.offset for partition, result in found.items()}
+        return {partition: result.offset for partition, result in offsets.items()}
 
     def local_starts(self, partitions: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """Return, for each (topic, partition), the first offset on the leader's own disk (KIP-405).
@@ -119,10 +119,10 @@ class Cluster:
         """
         try:
             specs = {TopicPartition(*partition): OffsetSpec.EARLIEST_LOCAL for partition in partitions}
-            found = retry_transient(lambda: self._offsets(specs))
+            offsets = retry_transient(lambda: self._offsets(specs))
         except UnsupportedVersionError:
             return {}
-        return {partition: result.offset for partition, result in found.items() if result.offset >= 0}
+        return {partition: result.offset for partition, result in offsets.items() if result.offset >= 0}
 
     def first_offsets_at(self, times: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], tuple[int, int]]:
         """Return, for each (topic, partition), the first record with a timestamp at or after the time (ms).
@@ -131,8 +131,8 @@ class Cluster:
         all kinds of batches, so no record is skipped (``LogSegment.findOffsetByTimestamp``).
         """
         specs = {TopicPartition(*partition): max(0, time) for partition, time in times.items()}
-        found = retry_transient(lambda: self._offsets(specs))
-        return {partition: (first.offset, first.timestamp) for partition, first in found.items() if first.offset >= 0}
+        records = retry_transient(lambda: self._offsets(specs))
+        return {partition: (first.offset, first.timestamp) for partition, first in records.items() if first.offset >= 0}
 
     def batch_starts(self, snapshot: Snapshot, offsets: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
         """Return, for each (topic, partition), the base offset of the batch with the offset; see ``record_batches``."""
@@ -198,8 +198,8 @@ class Cluster:
     def _offsets(
         self, specs: Mapping[TopicPartition, Any], isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
     ) -> dict[tuple[str, int], Any]:
-        found = self._admin.list_partition_offsets(specs, isolation_level=isolation) if specs else {}
-        return {(partition.topic, partition.partition): result for partition, result in found.items()}
+        results = self._admin.list_partition_offsets(specs, isolation_level=isolation) if specs else {}
+        return {(partition.topic, partition.partition): result for partition, result in results.items()}
 
     def _extents(
         self, replicas: Mapping[str, tuple[PartitionReplicas, ...]], brokers: list[int]

@@ -138,15 +138,15 @@ def connection_from(project: Project, stack: str, settings: Mapping[str, Any]) -
 
 def _credentials(stack: str, settings: Mapping[str, Any]) -> tuple[str, str]:
     """Return username and password. A number is refused, because YAML turns 0123 into 83."""
-    found = []
+    values = []
     for name in ("kafka:saslUsername", "kafka:saslPassword"):
         value = settings.get(name)
         if value is None:
             raise Refusal(f"stacks/Pulumi.{stack}.yaml: kafka:saslMechanism needs {name}; write it")
         if not isinstance(value, str):
             raise Refusal(f"stacks/Pulumi.{stack}.yaml: {name}: expected text, seen another type; put it in quotes")
-        found.append(value)
-    return found[0], found[1]
+        values.append(value)
+    return values[0], values[1]
 
 
 def _jaas(text: str | None) -> str:

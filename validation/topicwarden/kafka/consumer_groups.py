@@ -81,11 +81,11 @@ def read_groups(admin: KafkaAdminClient, connection: Connection, topics: Collect
         for name in sorted(committed)
         if name in readers or name in active
     )
-    found = tuple(group for group in groups if not group.topics.isdisjoint(topics))
+    matching = tuple(group for group in groups if not group.topics.isdisjoint(topics))
     unseen = {*(active - described.keys() - readers), *(name for name in names if name not in committed)}
     hidden = (ConsumerGroup(name, "", None, hidden=True) for name in sorted(unseen))
     shares = (group for group in _share_groups(admin, listed) if not group.offsets or group.topics & {*topics})
-    return (*found, *shares, *hidden)
+    return (*matching, *shares, *hidden)
 
 
 def _share_groups(admin: KafkaAdminClient, listed: Mapping[str, Mapping[str, Any]]) -> Iterator[ConsumerGroup]:
@@ -153,13 +153,13 @@ def _described(connection: Connection, names: Collection[str]) -> dict[str, Cons
         return {}
     admin = AdminClient({**connection.for_librdkafka()})  # polls until it is deleted
     futures = admin.describe_consumer_groups(sorted(names), request_timeout=_TIMEOUT_S)
-    found: dict[str, ConsumerGroupDescription] = {}
+    descriptions: dict[str, ConsumerGroupDescription] = {}
     for name, future in futures.items():
         # Denied, of another kind (such as KIP-1071), or the coordinator does not answer.
         with suppress(KafkaException, TimeoutError):
-            found[name] = future.result(_TIMEOUT_S + 1)
+            descriptions[name] = future.result(_TIMEOUT_S + 1)
     del admin
-    return found
+    return descriptions
 
 
 def _is_streams_metadata(metadata: str) -> bool:

@@ -97,20 +97,20 @@ class ReassignmentAdmin:
         topics: dict[str, list[int]] = {}
         for topic, partition in partitions:
             topics.setdefault(topic, []).append(partition)
-        found: dict[tuple[str, int, int], int] = {}
+        sizes: dict[tuple[str, int, int], int] = {}
         for broker in brokers:
             try:
                 responses = self._admin.describe_log_dirs(topics, brokers=[broker])
             except KafkaError:  # only progress needs the sizes; lost brokers are handled elsewhere
                 continue
-            found |= {
+            sizes |= {
                 (topic["name"], partition["partition_index"], broker): partition["partition_size"]
                 for response in responses
                 for directory in response["log_dirs"]
                 for topic in directory["topics"]
                 for partition in topic["partitions"]
             }
-        return found
+        return sizes
 
     def elect_preferred(self, partitions: Collection[PartitionId]) -> None:
         """Elect the preferred leaders; Kafka itself retries an election that is not possible now."""

@@ -99,8 +99,8 @@ def largest_batches(
     offsets = {
         topic_partition: max(start, end - NEWEST) for topic_partition, (start, end) in logs.items() if start < end
     }
-    found = _first_batches(admin, offsets, leaders, limits=(1 << 20, 4 << 20, 32 << 20))
-    return {topic_partition: max(_sizes(records)) for topic_partition, records in found.items()}
+    records_by_partition = _first_batches(admin, offsets, leaders, limits=(1 << 20, 4 << 20, 32 << 20))
+    return {topic_partition: max(_sizes(records)) for topic_partition, records in records_by_partition.items()}
 
 
 def _sizes(records: bytes) -> Iterator[int]:
@@ -116,11 +116,11 @@ def _first_batches(
     admin: KafkaAdminClient, offsets: PartitionNumbers, leaders: PartitionNumbers, limits: Iterable[int] = _LIMITS
 ) -> dict[tuple[str, int], bytes]:
     """Return the bytes from each offset on, with at least the header of one batch."""
-    found: dict[tuple[str, int], bytes] = {}
+    records_by_partition: dict[tuple[str, int], bytes] = {}
     for limit in limits:
         waiting: dict[int, list[tuple[str, int]]] = {}
         for topic_partition in offsets:
-            if topic_partition not in found:
+            if topic_partition not in records_by_partition:
                 waiting.setdefault(leaders[topic_partition], []).append(topic_partition)
         for leader, partitions in waiting.items():
             at_once = max(1, _MOST_BYTES // limit)
@@ -128,8 +128,8 @@ def _first_batches(
                 batch = {
                     topic_partition: offsets[topic_partition] for topic_partition in partitions[first : first + at_once]
                 }
-                found |= _records(admin, leader, batch, limit)
-    return found
+                records_by_partition |= _records(admin, leader, batch, limit)
+    return records_by_partition
 
 
 def _records(

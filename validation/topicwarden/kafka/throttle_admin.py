@@ -73,14 +73,14 @@ class ThrottleAdmin:
         """
         names = sorted(request_or_refuse(self._admin.list_topics) if topics is None else topics)
         described = self._described(ConfigResourceType.TOPIC, names, REPLICAS)
-        found = {}
+        lists_by_topic = {}
         for topic, entries in described.items():
             values = [str(entry["value"]) for entry in entries.values() if entry["value"]]
             if values:
-                found[topic] = _lists(values)
+                lists_by_topic[topic] = _lists(values)
         unknown = {topic for topic in names if not described.get(topic)}
         # A topic that was deleted since the first request has no settings either.
-        return found, frozenset(unknown & {*request_or_refuse(self._admin.list_topics)} if unknown else ())
+        return lists_by_topic, frozenset(unknown & {*request_or_refuse(self._admin.list_topics)} if unknown else ())
 
     def rates(self, brokers: Collection[int]) -> dict[int, dict[str, str]]:
         """Return the rates that are set on each of ``brokers`` itself, by setting; brokers without a rate are left out.
@@ -88,7 +88,7 @@ class ThrottleAdmin:
         The cluster-wide default is not a broker's own rate, and stays in force when the broker's own rate is removed.
         """
         described = self._described(ConfigResourceType.BROKER, map(str, sorted(brokers)), RATES)
-        found = {
+        rates_by_broker = {
             int(broker): {
                 name: str(entry["value"])
                 for name, entry in sorted(entries.items())
@@ -96,7 +96,7 @@ class ThrottleAdmin:
             }
             for broker, entries in described.items()
         }
-        return {broker: rates for broker, rates in found.items() if rates}
+        return {broker: rates for broker, rates in rates_by_broker.items() if rates}
 
     def apply(self, copies: Mapping[str, Collection[ReplicaCopy]], brokers: Collection[int], rate: int) -> None:
         """Throttle ``copies`` (by topic) to ``rate`` bytes per second, into each of ``brokers`` and out of each."""
@@ -124,8 +124,8 @@ class ThrottleAdmin:
         if not resources:
             return {}
         described = request_or_refuse(lambda: self._admin.describe_configs(resources, config_filter="all"))
-        found: dict[str, dict[str, dict[str, Any]]] = described.get(kind.name.lower(), {})
-        return found
+        entries: dict[str, dict[str, dict[str, Any]]] = described.get(kind.name.lower(), {})
+        return entries
 
     def _alter(self, resources: list[ConfigResource]) -> None:
         if not resources:

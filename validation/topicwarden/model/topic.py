@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 
+from topicwarden.model.contents import NO_CONTENTS, Contents
+
 
 class Allowance(StrEnum):
     """One destructive change that the YAML of a topic can allow by name. Each name permits only this one change."""
@@ -47,53 +49,6 @@ class Permission:
 
 
 @dataclass(frozen=True)
-class RecordRequirement:
-    """A condition that every record must meet: CEL over ``key``, ``value``, ``headers`` and ``timestamp``."""
-
-    id: str
-    require: str
-    message: str | None = None
-
-
-@dataclass(frozen=True)
-class Contents:
-    """The declared requirements for the records of a topic; None for each requirement that is not declared.
-
-    Times are milliseconds, sizes are bytes (of the uncompressed key and value). Schema paths are as written,
-    relative to the YAML file that names them.
-    """
-
-    key_required: bool = False
-    key_format: str | None = None
-    key_schema: str | None = None
-    key_message: str | None = None
-    key_registry: bool = False
-    key_subject: str | None = None
-    key_max_share: float | None = None
-    partitioner: str | None = None
-    partition_expression: str | None = None
-    partition_function: str | None = None
-    value_format: str | None = None
-    value_schema: str | None = None
-    value_message: str | None = None
-    value_registry: bool = False
-    value_subject: str | None = None
-    headers_required: tuple[str, ...] = ()
-    timestamp_type: str | None = None
-    timestamp_max_ahead_ms: int | None = None
-    timestamp_max_late_ms: int | None = None
-    record_max_bytes: int | None = None
-    records_per_day: int | None = None
-    partition_max_skew: float | None = None
-    expressions: tuple[RecordRequirement, ...] = ()
-
-    @property
-    def places_keys(self) -> bool:
-        """True if the YAML declares how keys map to partitions."""
-        return bool(self.partitioner or self.partition_expression or self.partition_function)
-
-
-@dataclass(frozen=True)
 class Topic:
     """A topic as declared for one stack, or as it is on the cluster.
 
@@ -109,7 +64,7 @@ class Topic:
     domain: str = ""
     owner: str | None = None
     description: str | None = None
-    contents: Contents = Contents()
+    contents: Contents = NO_CONTENTS
     allow: frozenset[Permission] = frozenset()
 
     @property

@@ -37,12 +37,12 @@ def differing_defaults(snapshot: Snapshot, setting: str) -> dict[str, list[int]]
 
 
 def _broker_default(config: Mapping[str, str], setting: str) -> str | None:
-    known = definition(setting)
-    if known is None:
+    setting_definition = definition(setting)
+    if setting_definition is None:
         return None
-    if known.server_default is not None and known.server_default in config:
-        return config[known.server_default]
+    if setting_definition.server_default is not None and setting_definition.server_default in config:
+        return config[setting_definition.server_default]
     for name, unit in _COARSER_UNITS.get(setting, ()):
         if name in config:
             return str(max(-1, int(config[name]) * unit))
-    return known.default
+    return setting_definition.default

@@ -74,11 +74,11 @@ class PlanEvidence:
         """The time of the snapshot, in milliseconds since the epoch."""
         return self.snapshot.taken_at
 
-    def below(self, live: LiveTopic, time: int) -> dict[int, int]:
+    def offsets_before(self, live: LiveTopic, time: int) -> dict[int, int]:
         """Return, for each partition with records, the offset before which all records are older than ``time`` (ms)."""
-        found = self.first_at.get(time, {})
+        first_records = self.first_at.get(time, {})
         return {
-            partition: found[partition][0] if partition in found else extent.end
+            partition: first_records[partition][0] if partition in first_records else extent.end
             for partition, extent in live.extents.items()
             if extent.start < extent.end
         }
@@ -92,7 +92,7 @@ def gather(cluster: Cluster, snapshot: Snapshot, required: Mapping[str, Required
     groups = cluster.groups(with_groups) if with_groups else ()
     unknown_share_groups = tuple(group.name for group in groups if group.share and not group.offsets)
     local = [name for name in live if required[name].local]
-    local_starts = cluster.local_starts([(name, partition) for name in local for partition in filled(live[name])])
+    local_starts = cluster.local_starts([(name, partition) for name in local for partition in non_empty(live[name])])
     complete = snapshot.cluster_described and not any(group.hidden for group in groups)
     newest_records = cluster.newest_records(
         {name: live[name] for name in [name for name in live if required[name].newest_records][:MAX_TOPICS_READ]}
@@ -124,25 +124,25 @@ def _first_at(
     A request has one time per partition, so each round requests one time of each topic.
     """
     queues = {name: sorted(required[name].times) for name in live}
-    found: dict[str, dict[int, dict[int, tuple[int, int]]]] = {}
+    first_records: dict[str, dict[int, dict[int, tuple[int, int]]]] = {}
     for round_number in range(max(map(len, queues.values()), default=0)):
         requested = {name: times[round_number] for name, times in queues.items() if round_number < len(times)}
         answers = cluster.first_offsets_at(
-            {(name, partition): time for name, time in requested.items() for partition in filled(live[name])}
+            {(name, partition): time for name, time in requested.items() for partition in non_empty(live[name])}
         )
         for name, time in requested.items():
-            found.setdefault(name, {})[time] = {}
+            first_records.setdefault(name, {})[time] = {}
         for (name, partition), first in answers.items():
-            found[name][requested[name]][partition] = first
-    return found
+            first_records[name][requested[name]][partition] = first
+    return first_records
 
 
-def filled(live: LiveTopic) -> dict[int, PartitionExtent]:
+def non_empty(live: LiveTopic) -> dict[int, PartitionExtent]:
     """Return the partitions that have records."""
     return {partition: extent for partition, extent in live.extents.items() if extent.start < extent.end}
 
 
-def merged(needs: Iterable[RequiredEvidence]) -> RequiredEvidence:
+def union(needs: Iterable[RequiredEvidence]) -> RequiredEvidence:
     """Return the union of ``needs``."""
     total = RequiredEvidence()
     for required in needs:

@@ -13,7 +13,7 @@ from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequences import CONSEQUENCES
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.placement.replica_placement import place_replicas, with_replicas
-from topicwarden.plan.plan_evidence import PlanEvidence, gather, merged
+from topicwarden.plan.plan_evidence import PlanEvidence, gather, union
 from topicwarden.plan.topic_change import TopicChange, changes
 from topicwarden.specs.resolve import Declaration
 
@@ -29,21 +29,21 @@ def predict(
     ``snapshot`` has at least the declared and the deployed topics; ``deployed`` is Pulumi's state.
     """
     snapshot = _without_reassignments(cluster, snapshot, declarations)
-    found = changes(declarations, deployed, snapshot)
+    topic_changes = changes(declarations, deployed, snapshot)
     needed = {
         change.name: {
             name: needs
             for name, rule in CONSEQUENCES.items()
             if (needs := rule.needs(change, snapshot.taken_at)) is not None
         }
-        for change in found
+        for change in topic_changes
     }
-    evidence = gather(cluster, snapshot, {name: merged(needs.values()) for name, needs in needed.items()})
-    placement = place_replicas((change.declaration for change in found if change.declaration), snapshot)
-    created = tuple(change.name for change in found if change.action is Action.CREATE)
+    evidence = gather(cluster, snapshot, {name: union(needs.values()) for name, needs in needed.items()})
+    placement = place_replicas((change.declaration for change in topic_changes if change.declaration), snapshot)
+    created = tuple(change.name for change in topic_changes if change.action is Action.CREATE)
     return tuple(
         _plan(change, needed[change.name], replace(evidence[change.name], placement=placement, created=created))
-        for change in found
+        for change in topic_changes
     )
 
 
@@ -144,8 +144,8 @@ def refusals(plans: Iterable[TopicPlan]) -> list[Problem]:
 
 
 def _location(plan: TopicPlan, consequence: Consequence) -> Location:
-    found = consequence.place or plan.place
-    return Location(found.file, found.line, found.column) if found else Location("Pulumi's state")
+    location = consequence.place or plan.place
+    return Location(location.file, location.line, location.column) if location else Location("Pulumi's state")
 
 
 def _message(topic: str, consequence: Consequence) -> str:

@@ -8,7 +8,7 @@ from topicwarden.kafka.snapshot import LiveTopic
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import count, listed
+from topicwarden.plan.wording import count, shorten
 
 
 def severity_of(change: TopicChange, allowance: Allowance) -> Severity:
@@ -35,7 +35,7 @@ def unseen_reasons(live: LiveTopic) -> Iterable[str]:
         return
     brokers = sorted({broker for state in live.replicas if state.partition in missing for broker in state.replicas})
     yield (
-        f"{count(len(missing), 'partition')} ({listed([str(number) for number in missing])}) without a leader: the "
+        f"{count(len(missing), 'partition')} ({shorten([str(number) for number in missing])}) without a leader: the "
         f"records there could not be seen, and may be lost as well; start broker {' or '.join(map(str, brokers))}, "
         "then plan again"
     )

@@ -15,7 +15,7 @@ def active_allowances(
 ) -> tuple[StandingAllowance, ...]:
     """Return every allowance that is valid on ``today`` (UTC), sorted by topic and change."""
     needed = {(plan.topic, change) for plan in plans for change in plan.needs}
-    found = (
+    allowances = (
         StandingAllowance(
             topic=declaration.topic.name,
             change=permit.change,
@@ -27,4 +27,4 @@ def active_allowances(
         for permit in declaration.topic.allow
         if permit.valid_on(today)
     )
-    return tuple(sorted(found, key=lambda each: (each.topic, each.change)))
+    return tuple(sorted(allowances, key=lambda each: (each.topic, each.change)))

@@ -64,8 +64,8 @@ def changes(
     """Return the topics that differ, sorted by name; topics that are neither declared nor deployed are left out."""
     declared = {declaration.topic.name: declaration for declaration in declarations}
     names = sorted({*declared, *deployed.topics, *deployed.duplicates})
-    found = (_change(name, declared.get(name), deployed, snapshot) for name in names)
-    return tuple(change for change in found if change is not None)
+    topic_changes = (_change(name, declared.get(name), deployed, snapshot) for name in names)
+    return tuple(change for change in topic_changes if change is not None)
 
 
 def _change(name: str, declaration: Declaration | None, stack: DeployedStack, snapshot: Snapshot) -> TopicChange | None:
@@ -157,25 +157,27 @@ def _values(partitions: int, replication_factor: int, config: Mapping[str, str])
 
 def _in_state(declared: Topic, deployed: DeployedTopic) -> dict[str, str]:
     # A refresh during a move of replicas reads the throttle into the state. A deploy leaves the throttle.
-    own = {name: value for name, value in deployed.config.items() if name not in REPLICAS or name in declared.config}
-    return _values(deployed.partitions, deployed.replication_factor, own)
+    own_config = {
+        name: value for name, value in deployed.config.items() if name not in REPLICAS or name in declared.config
+    }
+    return _values(deployed.partitions, deployed.replication_factor, own_config)
 
 
 def _on_topic(live: LiveTopic) -> dict[str, str]:
     # A throttle is set while replicas move. It is not drift.
-    own = {name: value for name, value in live.own_config.items() if name not in REPLICAS}
-    return _values(live.topic.partitions, live.topic.replication_factor, own)
+    own_config = {name: value for name, value in live.own_config.items() if name not in REPLICAS}
+    return _values(live.topic.partitions, live.topic.replication_factor, own_config)
 
 
 def _effective(declared: Topic, live: LiveTopic, snapshot: Snapshot) -> tuple[Topic | None, Topic | None]:
     """Return the topic with all effective settings, now and after a deploy; None if the brokers do not report them."""
     if not live.sources:
         return None, None
-    own, before, after = live.own_config, dict[str, str](), dict[str, str]()
+    own_config, before, after = live.own_config, dict[str, str](), dict[str, str]()
     for name in {*live.topic.config, *declared.config}:
-        inherited = {live.topic.config[name]} if name in live.topic.config and name not in own else set()
+        inherited = {live.topic.config[name]} if name in live.topic.config and name not in own_config else set()
         defaults = effective_defaults(snapshot, name) or inherited
-        own_value, declared_value = own.get(name), declared.config.get(name)
+        own_value, declared_value = own_config.get(name), declared.config.get(name)
         if own_value is None and declared_value is None:
             before[name] = after[name] = riskiest(name, defaults)
             continue

@@ -9,9 +9,9 @@ from topicwarden.kafka.snapshot import LiveTopic
 from topicwarden.model.planned_change import GroupEffect
 from topicwarden.model.timestamps import utc
 from topicwarden.model.topic import Topic
+from topicwarden.model.units import DURATION, SIZE
 from topicwarden.plan.placement.durability import Durability
 from topicwarden.plan.plan_evidence import PlanEvidence
-from topicwarden.specs.units import DURATION, SIZE
 
 UNSEEN_GROUPS = (
     "there may be consumer groups that this user may not see (Describe on the Cluster resource, or on each group)"
@@ -22,12 +22,12 @@ _UNLIMITED = 2**63 - 1
 
 
 def count(number: int, noun: str) -> str:
-    """Return such as ``1 record`` or ``2,000 records``."""
+    """Return a number with its noun, such as ``1 record`` or ``2,000 records``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def survives(when: str, durability: Durability) -> str:
-    """Return such as ``now reading survives 2 lost brokers, writing 1 lost broker, on 3 racks``."""
+def durability_text(when: str, durability: Durability) -> str:
+    """Return text such as ``now reading survives 2 lost brokers, writing 1 lost broker, on 3 racks``."""
     racks = "" if durability.racks is None else f", on {count(durability.racks, 'rack')}"
     writing = (
         count(durability.losses_writing, "lost broker")
@@ -38,7 +38,7 @@ def survives(when: str, durability: Durability) -> str:
 
 
 def duration(milliseconds: int | None) -> str:
-    """Return such as ``7d``; ``forever`` if there is no limit."""
+    """Return a duration such as ``7d``; ``forever`` if there is no limit."""
     if milliseconds is None or milliseconds < 0 or milliseconds == _UNLIMITED:
         return "forever"
     return DURATION.format(milliseconds)
@@ -51,8 +51,8 @@ def spelled(setting: str, value: str | None) -> str:
     return duration(int(value)) if setting.endswith(".ms") else value
 
 
-def goes(names: Iterable[str], before: Topic, after: Topic) -> str:
-    """Return such as ``segment.ms goes from 7d to 1h``, for each of ``names``."""
+def changes_text(names: Iterable[str], before: Topic, after: Topic) -> str:
+    """Return text such as ``segment.ms goes from 7d to 1h``, for each of ``names``."""
     return ", ".join(
         f"{name} goes from {spelled(name, before.config.get(name))} to {spelled(name, after.config.get(name))}"
         for name in names
@@ -60,12 +60,12 @@ def goes(names: Iterable[str], before: Topic, after: Topic) -> str:
 
 
 def size(number: int | None) -> str:
-    """Return such as ``1,048,576 bytes (1MiB)``; ``without limit`` for None or a negative number."""
+    """Return a size such as ``1,048,576 bytes (1MiB)``; ``without limit`` for None or a negative number."""
     return "without limit" if number is None or number < 0 else f"{number:,} bytes ({SIZE.format(number)})"
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return such as ``a, b and 3 more``."""
+def shorten(names: Sequence[str]) -> str:
+    """Return the first names and the number of others, such as ``a, b and 3 more``."""
     shown = ", ".join(names[:_MOST_NAMES])
     return shown if len(names) <= _MOST_NAMES else f"{shown} and {len(names) - _MOST_NAMES} more"
 
@@ -86,20 +86,20 @@ def group_effects(
     ]
 
 
-def readers(evidence: PlanEvidence, unread: Sequence[GroupEffect]) -> Iterable[str]:
+def reader_reasons(evidence: PlanEvidence, unread: Sequence[GroupEffect]) -> Iterable[str]:
     """Yield which consumer groups read the topic, and which of them have not read records that will be removed."""
     groups, share_groups = evidence.groups, evidence.share_groups
     if not evidence.groups_complete:
         yield UNSEEN_GROUPS
     if share_groups:
         yield (
-            f"the cluster has share groups ({listed(share_groups)}), but no broker reports which topics they read, "
+            f"the cluster has share groups ({shorten(share_groups)}), but no broker reports which topics they read, "
             "and how far"
         )
     if not groups:
         yield "no visible consumer group reads the topic or has committed offsets for it"
         return
-    names = listed([group.name for group in groups])
+    names = shorten([group.name for group in groups])
     if not unread:
         yield f"{count(len(groups), 'visible consumer group')} of the topic ({names}) read all of it"
     else:
@@ -111,17 +111,17 @@ def readers(evidence: PlanEvidence, unread: Sequence[GroupEffect]) -> Iterable[s
             f"{name} ({f'share group, at most {records:,} of them' if name in share else count(records, 'record')})"
             for name, records in sorted(unread_records.items())
         ]
-        yield f"not read yet by {listed(shown)}"
+        yield f"not read yet by {shorten(shown)}"
     if uncommitted := [group.name for group in groups if not group.offsets and group.members]:
-        yield f"with active members and without committed offsets: {listed(uncommitted)}"
+        yield f"with active members and without committed offsets: {shorten(uncommitted)}"
 
 
 def at_most(number: int, noun: str) -> str:
-    """Return such as ``at most 2,000 records``; ``no record`` for 0."""
+    """Return an upper bound, such as ``at most 2,000 records``; ``no record`` for 0."""
     return f"at most {count(number, noun)}" if number else f"no {noun}"
 
 
-def loss(live: LiveTopic) -> str:
+def contents_text(live: LiveTopic) -> str:
     """Return the records and bytes of a topic as text, as far as they can be seen.
 
     Offsets give an upper bound of the records: compaction and transactions leave gaps.
@@ -129,16 +129,16 @@ def loss(live: LiveTopic) -> str:
     extents = live.extents.values()
     hidden = len(live.replicas) - len(extents)
     if hidden:
-        seen = f"{at_most(records_of(live), 'record')} in {count(len(extents), 'partition')}"
-        return f"{seen}, and what {count(hidden, 'partition')} without a leader hold, which could not be seen,"
+        seen_records = f"{at_most(records_of(live), 'record')} in {count(len(extents), 'partition')}"
+        return f"{seen_records}, and what {count(hidden, 'partition')} without a leader hold, which could not be seen,"
     if not records_of(live):
         return "nothing, as the topic is empty,"
     sizes = [extent.log_bytes for extent in extents if extent.log_bytes is not None]
     written = max((extent.latest_timestamp for extent in extents if extent.latest_timestamp is not None), default=None)
     records = at_most(records_of(live), "record")
-    known = [records, f"{sum(sizes):,} bytes on the leaders' disks" if sizes else ""]
+    parts = [records, f"{sum(sizes):,} bytes on the leaders' disks" if sizes else ""]
     newest = f" (the newest of {utc(written)})" if written is not None else ""
-    return " in ".join(part for part in known if part) + newest
+    return " in ".join(part for part in parts if part) + newest
 
 
 def records_of(live: LiveTopic) -> int:
@@ -149,10 +149,10 @@ def records_of(live: LiveTopic) -> int:
 def bytes_of(live: LiveTopic) -> int | None:
     """Return the bytes of the leaders' logs; None if the size of a partition is unknown."""
     sizes = [extent.log_bytes for extent in live.extents.values()]
-    return summed(sizes)
+    return sum_or_none(sizes)
 
 
-def summed(sizes: Iterable[int | None]) -> int | None:
+def sum_or_none(sizes: Iterable[int | None]) -> int | None:
     """Return the sum of ``sizes``; None if one of them is None."""
     values = list(sizes)
     known = [size for size in values if size is not None]

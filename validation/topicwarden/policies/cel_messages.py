@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from topicwarden.specs.message_text import did_you_mean, quoted
+from topicwarden.model.message_text import did_you_mean, quoted
 
 _LOCATED: Final = re.compile(r"<input>:([0-9]+:[0-9]+): (?:Syntax error: )?([^\n]+?)(?: \[INVALID_ARGUMENT\])?(?:\n|$)")
 _CODE: Final = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")

@@ -6,10 +6,10 @@ The audit compiles schemas with the same code (``specs/record_schemas``), so a s
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from topicwarden.model.problem import Problem
 from topicwarden.policies.expressions import CelError, compile_record_expression
@@ -35,12 +35,12 @@ def _messages(declaration: Declaration, root: Path) -> Iterator[tuple[KeyPath, s
     contents = declaration.topic.contents
     for part in ("key", "value"):
         yield from _format_messages(declaration, part, root)
-    declared = [name for name in _PARTITIONER_SETTINGS if getattr(contents, name)]
+    declared = [name for name in _PARTITIONER_SETTINGS if getattr(contents.key, name)]
     if len(declared) > 1:
         message = f"expected one partitioner, seen {' and '.join(declared)}; keep one, and write null for the others"
         yield ("contents", "key", declared[1]), message
     seen: set[str] = set()
-    for number, expression in enumerate(contents.expressions):
+    for number, expression in enumerate(contents.expressions or ()):
         if expression.id in seen:
             message = f"the expression {expression.id} is declared twice; keep one"
             yield ("contents", "expressions", number, "id"), message
@@ -51,11 +51,8 @@ def _messages(declaration: Declaration, root: Path) -> Iterator[tuple[KeyPath, s
 
 def _format_messages(declaration: Declaration, part: str, root: Path) -> Iterator[tuple[KeyPath, str]]:
     """Yield the problems of format and schema. ``part`` is ``key`` or ``value``."""
-    contents, parent = declaration.topic.contents, ("contents", part)
-    settings: Mapping[str, Any] = {
-        name: getattr(contents, f"{part}_{name}") for name in ("format", "schema", "message", "registry", "subject")
-    }
-    encoding, schema, registry = settings["format"], settings["schema"], settings["registry"]
+    declared, parent = declaration.topic.contents.encoding(part), ("contents", part)
+    encoding, schema, registry = declared.format, declared.schema_file, declared.registry
     if (schema or registry) and encoding not in COMPILERS:
         key = "schema" if schema else "registry"
         yield (*parent, key), f"{key} needs a format that has schemas; write format: {', '.join(COMPILERS)}"
@@ -65,17 +62,17 @@ def _format_messages(declaration: Declaration, part: str, root: Path) -> Iterato
             (*parent, "schema"),
             f"with registry: true, {encoding} records are validated against the registry's schema; delete schema",
         )
-    if settings["message"] and not (encoding == "protobuf" and schema):
+    if declared.message and not (encoding == "protobuf" and schema):
         yield (
             (*parent, "message"),
             "message names a message type of a .proto schema; write format: protobuf and schema: FILE, or delete it",
         )
-    if settings["subject"] and not registry:
+    if declared.subject and not registry:
         yield (*parent, "subject"), "subject names a subject of the schema registry; write registry: true, or delete it"
     if encoding in ("avro", "protobuf") and not schema and not registry:
         yield (*parent, "format"), f"{encoding} cannot be read without a schema; write schema: FILE, or registry: true"
     path = schema_path(declaration, part)
-    if path and (error := _schema_error(root / path, root, encoding, settings["message"])):
+    if path and (error := _schema_error(root / path, root, encoding, declared.message)):
         yield (*parent, "schema"), f"{path} {error}"
 
 

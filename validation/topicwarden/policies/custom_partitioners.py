@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from topicwarden.model.contents import Contents
+from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Problem
-from topicwarden.model.topic import Contents
 from topicwarden.specs.broker_settings import PARTITION_FUNCTIONS
-from topicwarden.specs.message_text import quoted
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -40,7 +40,7 @@ def refusal_reason(contents: Contents, functions: frozenset[str]) -> str | None:
 
 
 def _messages(contents: Contents, functions: frozenset[str]) -> Iterator[tuple[KeyPath, str]]:
-    name, expression = contents.partition_function, contents.partition_expression
+    name, expression = contents.key.partition_function, contents.key.partition_expression
     if name and name not in functions:
         yield (
             ("contents", "key", "partition_function"),

@@ -19,8 +19,8 @@ def segment_fills_in_ms(topic: Topic, brokers: BrokerSettings) -> float | None:
     Assumes ``contents.records.per_day`` records of the maximum size, spread evenly over the partitions. Infinite for
     zero records a day; None if the topic declares no traffic.
     """
-    per_day = topic.contents.records_per_day
+    per_day = topic.contents.records.per_day
     if per_day is None:
         return None
-    daily = per_day * (topic.contents.record_max_bytes or ASSUMED_RECORD_BYTES) / topic.partitions
+    daily = per_day * (topic.contents.records.max_bytes or ASSUMED_RECORD_BYTES) / topic.partitions
     return effective_number(topic, "segment.bytes", brokers) * DAY_MS / daily if daily else float("inf")

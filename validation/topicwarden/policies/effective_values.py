@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from topicwarden.model.topic import Topic
+from topicwarden.model.units import unit_of
 from topicwarden.specs.broker_settings import BrokerSettings
-from topicwarden.specs.units import unit_of
 
 
 def effective_number(topic: Topic, setting: str, brokers: BrokerSettings) -> int:

@@ -15,10 +15,10 @@ from typing import Any
 from cel_expr_python import cel
 from pydantic import Field
 
+from topicwarden.model.field_types import Text
 from topicwarden.model.problem import Location
 from topicwarden.policies.cel_messages import compile_message, evaluation_message
 from topicwarden.policies.rule import RuleSettings
-from topicwarden.specs.document_model import Text
 
 _RECORD = ("key", "value", "headers", "timestamp")
 

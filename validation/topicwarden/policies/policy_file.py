@@ -9,6 +9,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, ValidationError, create_model
 from pydantic_core import CoreSchema
 
+from topicwarden.model.field_types import Nullable, StrictModel
+from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.project import Project
 from topicwarden.model.timestamps import today as current_date
@@ -20,8 +22,6 @@ from topicwarden.policies.scope import Scope
 from topicwarden.policies.unmatched_patterns import PlacedPattern
 from topicwarden.policies.waivers import PlacedWaiver, Waiver, expiry_problem
 from topicwarden.specs.broker_settings import read_brokers
-from topicwarden.specs.document_model import ContentsSection, Nullable
-from topicwarden.specs.message_text import did_you_mean, quoted
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.spec_files import SpecFile, read_files
 from topicwarden.specs.validation_errors import validation_problems
@@ -58,7 +58,7 @@ def _or_empty(value: Any) -> Any:
     return [] if value is None else value
 
 
-class PolicyFile(ContentsSection):
+class PolicyFile(StrictModel):
     """One policy file: rules by id with their settings, expressions, and waivers."""
 
     rules: Nullable[RuleTable] = RuleTable()

@@ -10,12 +10,12 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 import topicwarden.policies as room
+from topicwarden.model.units import DURATION, SIZE
 from topicwarden.policies import expressions, topic_view, waivers
 from topicwarden.policies.expressions import ExpressionSpec
 from topicwarden.policies.rule import AdviceSettings, Rule, RuleLevel, RuleSettings, StackRule
 from topicwarden.policies.rules import RULES, STACK_RULES
 from topicwarden.policies.waivers import Waiver
-from topicwarden.specs.units import DURATION, SIZE
 
 
 def page() -> str:

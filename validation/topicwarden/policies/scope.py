@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
+from topicwarden.model.field_types import StrictModel, Text
 from topicwarden.model.topic import Topic
-from topicwarden.specs.document_model import ContentsSection, Text
 
 Patterns = Annotated[
     list[Text],
@@ -20,7 +20,7 @@ Patterns = Annotated[
 ]
 
 
-class Scope(ContentsSection):
+class Scope(StrictModel):
     """A topic is in scope if it meets all given conditions; a condition that is not given always matches."""
 
     stacks: list[Text] | None = Field(default=None, min_length=1, description="The stacks that it applies to.")

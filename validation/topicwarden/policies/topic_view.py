@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from topicwarden.model.topic import Contents, Topic
+from topicwarden.model.topic import Topic
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.configs import ConfigDefinition, definitions
 
@@ -61,41 +61,8 @@ def view(topic: Topic, brokers: BrokerSettings, required: TopicFields) -> dict[s
             name: _typed(known[name], topic.config[name]) if name in topic.config else defaults[name] for name in names
         },
         "declared": list(topic.config),
-        "contents": _contents(topic.contents) if required.contents else {},
+        "contents": topic.contents.model_dump(mode="json", by_alias=True) if required.contents else {},
         "allow": sorted(each.change.value for each in topic.allow),
-    }
-
-
-def _contents(contents: Contents) -> dict[str, Any]:
-    return {
-        "key": {
-            "required": contents.key_required,
-            "format": contents.key_format,
-            "schema": contents.key_schema,
-            "message": contents.key_message,
-            "registry": contents.key_registry,
-            "subject": contents.key_subject,
-            "partitioner": contents.partitioner,
-            "partition_expression": contents.partition_expression,
-            "partition_function": contents.partition_function,
-            "max_share": contents.key_max_share,
-        },
-        "value": {
-            "format": contents.value_format,
-            "schema": contents.value_schema,
-            "message": contents.value_message,
-            "registry": contents.value_registry,
-            "subject": contents.value_subject,
-        },
-        "headers": {"required": list(contents.headers_required)},
-        "timestamps": {
-            "type": contents.timestamp_type,
-            "max_ahead": contents.timestamp_max_ahead_ms,
-            "max_late": contents.timestamp_max_late_ms,
-        },
-        "records": {"max_bytes": contents.record_max_bytes, "per_day": contents.records_per_day},
-        "partitions": {"max_skew": contents.partition_max_skew},
-        "expressions": [asdict(each) for each in contents.expressions],
     }
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from topicwarden.model.message_text import nearest, quoted
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
 from topicwarden.policies.scope import Scope, name_matcher
-from topicwarden.specs.message_text import nearest, quoted
 
 RULE = "topics-unmatched"
 

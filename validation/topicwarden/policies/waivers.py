@@ -14,10 +14,10 @@ from typing import Any
 
 from pydantic import Field
 
+from topicwarden.model.field_types import Day, Text
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
 from topicwarden.policies.scope import Patterns, Scope
-from topicwarden.specs.document_model import Day, Text
 
 
 class Waiver(Scope):

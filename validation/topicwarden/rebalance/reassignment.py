@@ -112,14 +112,14 @@ class ReassignmentRunner:
         """Cancel the reassignments in progress of ``topics``, wait until they end, and remove the throttle."""
         partitions = [partition for partition in self.ongoing() if partition[0] in topics]
         refused = self._cluster.start(dict.fromkeys(partitions))
-        while (left := (self.ongoing().keys() & partitions) - refused.keys()) and not self._watch.stop.is_set():
+        while (remaining := (self.ongoing().keys() & partitions) - refused.keys()) and not self._watch.stop.is_set():
             self._watch.stop.wait(_POLL_S)
-        return ReassignmentResult(refused, len(left), 0, self._throttle.remove())
+        return ReassignmentResult(refused, len(remaining), 0, self._throttle.remove())
 
     def _in_sync(self, moves: Collection[ReplicaMove]) -> Iterator[tuple[ReplicaMove, tuple[int, ...]]]:
         """Return each of ``moves`` with its current in-sync brokers, which may have changed since the plan."""
-        found = self._cluster.in_sync({move.topic for move in moves})
-        return ((move, found.get((move.topic, move.partition), ())) for move in moves)
+        in_sync = self._cluster.in_sync({move.topic for move in moves})
+        return ((move, in_sync.get((move.topic, move.partition), ())) for move in moves)
 
     def _report_lost_brokers(
         self, ongoing: Mapping[PartitionId, OngoingReassignment], planned: Mapping[PartitionId, ReplicaMove]
@@ -156,8 +156,8 @@ class ReassignmentRunner:
             if partition in planned
             for broker in state.adding
         )
-        left = {*ongoing, *((move.topic, move.partition) for move in waiting)}
-        done = [move for partition, move in planned.items() if partition not in left]
+        remaining = {*ongoing, *((move.topic, move.partition) for move in waiting)}
+        done = [move for partition, move in planned.items() if partition not in remaining]
         return ReassignmentProgress(
             partitions=len(done),
             of_partitions=len(planned),

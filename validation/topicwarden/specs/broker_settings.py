@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from topicwarden.model.field_types import FUNCTION
+from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.project import Project
+from topicwarden.model.units import SIZE
 from topicwarden.specs import configs
-from topicwarden.specs.document_model import FUNCTION
-from topicwarden.specs.message_text import describe_value, did_you_mean, quoted
 from topicwarden.specs.spec_files import printable_path
-from topicwarden.specs.units import SIZE
 from topicwarden.specs.yaml_nodes import YamlFile, read_documents
 
 KAFKA_VERSION: Final = "topicwarden:kafkaVersion"

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from pydantic import PlainValidator, ValidationError, WithJsonSchema
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError
 
-from topicwarden.specs import configs, message_text
+from topicwarden.model import message_text
+from topicwarden.model.field_types import custom_error
+from topicwarden.model.units import unit_of
+from topicwarden.specs import configs
 from topicwarden.specs.configs import ConfigDefinition
-from topicwarden.specs.units import unit_of
 
 if TYPE_CHECKING:
-    from typing import LiteralString
+    pass
 
 
 _INTEGER_TYPES = ("short", "int", "long")
@@ -27,11 +29,6 @@ _NOT_CONFIGS = {
     "default.replication.factor": "replication_factor",
 }
 """Our keys for names that other tools and brokers use as settings, but that are not topic configurations."""
-
-
-def custom_error(rule: LiteralString, message: str) -> PydanticCustomError:
-    """Return the error that a validator raises to report a problem with the id ``rule`` and the text ``message``."""
-    return PydanticCustomError(rule, "{message}", {"message": message})
 
 
 def kafka_spelling(definition: ConfigDefinition, value: Any) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.specs.document_model import ConfigSpec, DefaultsSpec, TopicDocument
-from topicwarden.specs.message_text import quoted
 from topicwarden.specs.spec_files import DEFAULTS, SpecFile, read_files
 from topicwarden.specs.topic_names import metric_name, name_problem
 from topicwarden.specs.validated_document import ValidatedDocument, other_tool_message, validate

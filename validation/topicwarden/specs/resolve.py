@@ -7,44 +7,17 @@ replaces a list, and null unsets an inherited value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Final
+from typing import Any
 
+from topicwarden.model.contents import NO_CONTENTS, Contents
 from topicwarden.model.problem import Problem
-from topicwarden.model.topic import Contents, Permission, RecordRequirement, Topic
+from topicwarden.model.topic import Permission, Topic
 from topicwarden.specs.load import LoadedSpecs, LoadedTopic
 from topicwarden.specs.validated_document import FlatSettings, SettingLocations, ValidatedDocument
 from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
-
-_CONTENTS: Final[Mapping[KeyPath, str]] = {
-    ("contents", "key", "required"): "key_required",
-    ("contents", "key", "format"): "key_format",
-    ("contents", "key", "schema"): "key_schema",
-    ("contents", "key", "message"): "key_message",
-    ("contents", "key", "registry"): "key_registry",
-    ("contents", "key", "subject"): "key_subject",
-    ("contents", "key", "max_share"): "key_max_share",
-    ("contents", "key", "partitioner"): "partitioner",
-    ("contents", "key", "partition_expression"): "partition_expression",
-    ("contents", "key", "partition_function"): "partition_function",
-    ("contents", "value", "format"): "value_format",
-    ("contents", "value", "schema"): "value_schema",
-    ("contents", "value", "message"): "value_message",
-    ("contents", "value", "registry"): "value_registry",
-    ("contents", "value", "subject"): "value_subject",
-    ("contents", "headers", "required"): "headers_required",
-    ("contents", "timestamps", "type"): "timestamp_type",
-    ("contents", "timestamps", "max_ahead"): "timestamp_max_ahead_ms",
-    ("contents", "timestamps", "max_late"): "timestamp_max_late_ms",
-    ("contents", "records", "max_bytes"): "record_max_bytes",
-    ("contents", "records", "per_day"): "records_per_day",
-    ("contents", "partitions", "max_skew"): "partition_max_skew",
-    ("contents", "expressions"): "expressions",
-}
-
-_NO_CONTENTS: Final = Contents()
 
 
 @dataclass(frozen=True)
@@ -142,11 +115,6 @@ def _places(documents: Sequence[ValidatedDocument], stack: str | None, settings:
 
 
 def _topic(topic: LoadedTopic, settings: FlatSettings) -> Topic:
-    contents = {_CONTENTS[path]: value for path, value in settings.items() if path in _CONTENTS}
-    if "headers_required" in contents:
-        contents["headers_required"] = tuple(contents["headers_required"])
-    if "expressions" in contents:
-        contents["expressions"] = tuple(RecordRequirement(**requirement) for requirement in contents["expressions"])
     return Topic(
         name=topic.name,
         partitions=settings["partitions",],
@@ -155,9 +123,21 @@ def _topic(topic: LoadedTopic, settings: FlatSettings) -> Topic:
         domain=topic.folder[0] if topic.folder else "",
         owner=settings.get(("owner",)),
         description=settings.get(("description",)),
-        contents=Contents(**contents) if contents else _NO_CONTENTS,
+        contents=_contents(settings),
         allow=frozenset(Permission(**permission) for permission in settings.get(("allow",), ())),
     )
+
+
+def _contents(settings: FlatSettings) -> Contents:
+    sections: dict[str, Any] = {}
+    for path, value in settings.items():
+        if path[0] == "contents":
+            *parents, name = map(str, path[1:])
+            section = sections
+            for parent in parents:
+                section = section.setdefault(parent, {})
+            section[name] = value
+    return Contents.model_validate(sections) if sections else NO_CONTENTS
 
 
 def _missing(topic: LoadedTopic, documents: Sequence[ValidatedDocument], name: str, stacks: Sequence[str]) -> Problem:

@@ -12,7 +12,7 @@ def schema_path(declaration: Declaration, part: str) -> str | None:
 
     None if the topic declares no schema for this part.
     """
-    written: str | None = getattr(declaration.topic.contents, f"{part}_schema")
+    written = declaration.topic.contents.encoding(part).schema_file
     if written is None:
         return None
     file = declaration.places.at(("contents", part, "schema")).file

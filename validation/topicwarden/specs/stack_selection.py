@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.specs.message_text import did_you_mean
 
 
 def selected_stacks(project: Project, stack: str | None) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from topicwarden.model.message_text import quoted
 from topicwarden.model.topic import INTERNAL_TOPICS
-from topicwarden.specs.message_text import quoted
 
 MAX_LENGTH: Final = 249
 

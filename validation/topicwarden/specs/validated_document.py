@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
+from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.model.problem import Location, Problem
 from topicwarden.specs.document_model import ConfigSpec
-from topicwarden.specs.message_text import did_you_mean, quoted
 from topicwarden.specs.validation_errors import validation_problems
 from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
 
@@ -96,7 +96,7 @@ def _flatten(settings: Mapping[str, Any], parent: KeyPath = ()) -> Iterator[tupl
         if isinstance(value, dict):
             yield from _flatten(value, (*parent, name))
         else:
-            yield (*parent, name), value
+            yield (*parent, name), list(value) if isinstance(value, tuple) else value
 
 
 def _unknown_stacks(document: YamlFile, stacks: Sequence[str]) -> Iterator[Problem]:

@@ -9,10 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from topicwarden.model.problem import Problem
-from topicwarden.specs import configs
-from topicwarden.specs.document_model import ConfigSpec, TopicSettings
-from topicwarden.specs.message_text import (
+from topicwarden.model.message_text import (
     boolean_hint,
     describe_value,
     did_you_mean,
@@ -20,6 +17,9 @@ from topicwarden.specs.message_text import (
     quoted,
     whole_number_hint,
 )
+from topicwarden.model.problem import Problem
+from topicwarden.specs import configs
+from topicwarden.specs.document_model import ConfigSpec, TopicSettings
 from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
 
 _TYPES = {
@@ -28,6 +28,7 @@ _TYPES = {
     "bool_type": "true or false",
     "string_type": "text",
     "list_type": "a list such as [a, b]",
+    "tuple_type": "a list such as [a, b]",
     "dict_type": "a mapping",
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",

@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias
 
 import yaml
 
+from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Level, Location, Problem
-from topicwarden.specs.message_text import quoted
 from topicwarden.specs.yaml_core_schema import MAX_DEPTH, PATTERNS, TAG, compose
 from topicwarden.specs.yaml_syntax import syntax_problem
 

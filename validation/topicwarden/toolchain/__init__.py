@@ -1,4 +1,4 @@
-"""Install the tools that are not Python packages: Kafka's and Spark's jars, and Pulumi with its Kafka plugin."""
+"""Install the tools that are not Python packages: Kafka's jars, the Spark reader, and Pulumi with its Kafka plugin."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from filelock import FileLock
 from topicwarden.kafka.connection import SANDBOX_PASSPHRASE, on_sandbox
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.toolchain import jars, prerequisites, pulumi_cli
+from topicwarden.toolchain import jars, prerequisites, pulumi_cli, spark_reader
 
 PASSPHRASES = {"PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"}
 
 
 @dataclass(frozen=True)
 class Toolchain:
-    """The paths of the installed tools: two executables, two folders of jars, and Pulumi's home folder."""
+    """The paths of the installed tools: two executables, Kafka's jars, and Pulumi's home folder."""
 
     java: Path
     kafka_jars: Path
-    spark_jars: Path
     pulumi: Path
     pulumi_home: Path
 
@@ -39,10 +38,13 @@ def install(project: Project, say: Callable[[str], None]) -> Toolchain:
     with _install_lock(project.cache):
         choice = pulumi_cli.choose(project.cache)
         lacking = jars.missing(project.cache)
+        lines = spark_reader.missing(project)
         builds = choice.source is pulumi_cli.PulumiSource.BUILD and choice.present is None
-        prerequisites.require(maven=bool(lacking), go=builds)
+        prerequisites.require(maven=bool(lacking or lines), go=builds)
         for name in lacking:
             jars.fetch(project.cache, name, say)
+        for line in lines:
+            spark_reader.build(project, line, say)
         pulumi_cli.install(project.cache, choice, say)
     return toolchain(project)
 
@@ -52,10 +54,11 @@ def toolchain(project: Project) -> Toolchain:
     cache = project.cache
     java, pulumi = prerequisites.find_java(), pulumi_cli.present(cache)
     lacking = [f"jars of {name}" for name in jars.missing(cache)]
+    lacking += [f"the reader for Spark {line}" for line in spark_reader.missing(project)]
     if java is None or pulumi is None or lacking:
         lacking += [name for name, found in (("a JDK, 17 or newer", java), ("Pulumi", pulumi)) if found is None]
         raise Refusal(f"not installed: {', '.join(lacking)}; run `topicwarden sandbox install`")
-    return Toolchain(java, jars.folder(cache, "kafka"), jars.folder(cache, "spark"), pulumi, pulumi_cli.home(cache))
+    return Toolchain(java, jars.folder(cache, "kafka"), pulumi, pulumi_cli.home(cache))
 
 
 def environment(project: Project, stack: str | None = None) -> dict[str, str]:

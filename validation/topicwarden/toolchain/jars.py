@@ -1,4 +1,4 @@
-"""Download Kafka's jars and the jars of Spark's Kafka connector with Maven, from the poms in the folder ``maven``."""
+"""Download Kafka's jars with Maven, from the poms in the folder ``maven``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from topicwarden.model.problem import Refusal
 
-SETS = ("kafka", "spark")
+SETS = ("kafka",)
 
 _POMS = Path(__file__).parent / "maven"
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"

@@ -18,7 +18,7 @@ _HOW = {
         f"a JDK, {JAVA} or newer (Debian: apt install openjdk-17-jdk-headless; macOS: brew install openjdk@17, "
         "then set JAVA_HOME)"
     ),
-    "maven": "Maven, for Kafka's and Spark's jars (Debian: apt install maven; macOS: brew install maven)",
+    "maven": "Maven, for Kafka's jars and the Spark reader (Debian: apt install maven; macOS: brew install maven)",
     "go": (
         f"Go, {GO[0]}.{GO[1]} or newer, to build Pulumi, because Pulumi's download site cannot be reached "
         "(https://go.dev/dl; macOS: brew install go); or Pulumi itself on the PATH"

@@ -30,7 +30,7 @@ def applies(subject: AuditedTopic) -> bool:
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     path = ("contents", "expressions")
-    for expression in subject.contents.expressions:
+    for expression in subject.contents.expressions or ():
         what = f"that do not satisfy {expression.id}"
         remedy = expression.message or "find the producer"
         yield from judge_faults(subject, f"expression:{expression.id}", what, path, remedy)

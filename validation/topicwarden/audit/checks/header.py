@@ -21,7 +21,7 @@ TRAITS = Traits(reads_records=True, judges_committed_records=True)
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return bool(subject.contents.headers_required) and subject.live is not None
+    return bool(subject.contents.headers.required) and subject.live is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:

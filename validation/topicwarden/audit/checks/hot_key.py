@@ -26,11 +26,11 @@ TRAITS = Traits(reads_records=True, judges_committed_records=True, compares_part
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.key_max_share is not None and subject.live is not None
+    return subject.contents.key.max_share is not None and subject.live is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    bound = subject.contents.key_max_share or 1.0
+    bound = subject.contents.key.max_share or 1.0
     total = sum(counts.records for counts in subject.committed.values())
     if not total:
         return

@@ -29,7 +29,7 @@ TRAITS = Traits(reads_records=True, needs_settings=True)
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None and (subject.compacted or subject.contents.places_keys)
+    return subject.live is not None and (subject.compacted or subject.contents.key.placed)
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:

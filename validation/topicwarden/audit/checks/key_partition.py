@@ -36,7 +36,7 @@ _REMEDY = "use the same partitioner in all producers, and write the topic again:
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.places_keys and subject.live is not None
+    return subject.contents.key.placed and subject.live is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
@@ -98,11 +98,11 @@ def conclusion_text(placement: KeyPlacement) -> str:
 
 def _declared_partitioner(subject: AuditedTopic) -> tuple[tuple[str, ...], str]:
     contents = subject.contents
-    if contents.partition_function:
-        return ("contents", "key", "partition_function"), contents.partition_function
-    if contents.partition_expression:
+    if contents.key.partition_function:
+        return ("contents", "key", "partition_function"), contents.key.partition_function
+    if contents.key.partition_expression:
         return ("contents", "key", "partition_expression"), "the declared expression"
-    return ("contents", "key", "partitioner"), DECLARED_ALGORITHMS[contents.partitioner or "murmur2"]
+    return ("contents", "key", "partitioner"), DECLARED_ALGORITHMS[contents.key.partitioner or "murmur2"]
 
 
 def score_evidence(placement: KeyPlacement) -> dict[str, float]:

@@ -22,21 +22,21 @@ TRAITS = Traits(reads_records=True, judges_committed_records=True, compares_part
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.partition_max_skew is not None and subject.live is not None
+    return subject.contents.partitions.max_skew is not None and subject.live is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.live and subject.contents.partition_max_skew
+    assert subject.live and subject.contents.partitions.max_skew
     records = {partition: counts.records for partition, counts in subject.committed.items()}
     if not (total := sum(records.values())):
         return
     fullest = max(records, key=lambda partition: records[partition])
     skew = records[fullest] * subject.live.topic.partitions / total
-    if skew > subject.contents.partition_max_skew:
+    if skew > subject.contents.partitions.max_skew:
         result = CheckResult(
             Verdict.FAIL,
             f"partition {fullest} holds {skew:.1f} times the mean, "
-            f"declared at most {subject.contents.partition_max_skew:g}",
+            f"declared at most {subject.contents.partitions.max_skew:g}",
             path=("contents", "partitions", "max_skew"),
             partitions=(fullest,),
             remedy="look for a hot key, or for a producer with a custom partitioner",

@@ -21,11 +21,11 @@ TRAITS = Traits(reads_records=True, judges_committed_records=True)
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.record_max_bytes is not None and subject.live is not None
+    return subject.contents.records.max_bytes is not None and subject.live is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    bound = subject.contents.record_max_bytes or 0
+    bound = subject.contents.records.max_bytes or 0
     what = f"larger than the declared {bound:,} bytes"
     path, remedy = ("contents", "records", "max_bytes"), "find the producer, or declare the intended size"
     for result in judge_faults(subject, "record-size", what, path, remedy):

@@ -23,11 +23,11 @@ TRAITS = Traits(reads_records=True, judges_committed_records=True)
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.timestamp_max_ahead_ms is not None and subject.live is not None
+    return subject.contents.timestamps.max_ahead is not None and subject.live is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    bound, now = subject.contents.timestamp_max_ahead_ms or 0, subject.snapshot.taken_at
+    bound, now = subject.contents.timestamps.max_ahead or 0, subject.snapshot.taken_at
     what = f"with a timestamp further ahead than the declared {bound:,} ms"
     path, remedy = ("contents", "timestamps", "max_ahead"), "find the producer with the wrong clock, time zone or unit"
     for result in judge_faults(subject, "timestamp-future", what, path, remedy):

@@ -23,11 +23,11 @@ TRAITS = Traits(reads_records=True, judges_committed_records=True)
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.timestamp_max_late_ms is not None and subject.live is not None
+    return subject.contents.timestamps.max_late is not None and subject.live is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    what = f"with a timestamp more than {subject.contents.timestamp_max_late_ms:,} ms before an earlier one"
+    what = f"with a timestamp more than {subject.contents.timestamps.max_late:,} ms before an earlier one"
     path = ("contents", "timestamps", "max_late")
     remedy = "find the producer that buffers, replays or back-dates records"
     return judge_faults(subject, "timestamp-late", what, path, remedy)

@@ -25,12 +25,12 @@ _PATH = ("contents", "timestamps", "type")
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.timestamp_type is not None and subject.live is not None
+    return subject.contents.timestamps.type is not None and subject.live is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
-    declared, effective = subject.contents.timestamp_type, subject.live.topic.config.get(_SETTING)
+    declared, effective = subject.contents.timestamps.type, subject.live.topic.config.get(_SETTING)
     wrong: dict[int, tuple[int, str]] = {}
     for partition, counts in sorted(subject.committed.items()):
         if counts.timestamp_types:

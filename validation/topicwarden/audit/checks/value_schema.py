@@ -38,7 +38,7 @@ TRAITS = Traits(reads_records=True, judges_committed_records=True)
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.value_format is not None and subject.live is not None
+    return subject.contents.value.format is not None and subject.live is not None
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:

@@ -1,6 +1,6 @@
 """Build the contract of each topic: the rules, as JSON, by which the reader judges its records.
 
-``reader/Contracts.java`` parses the JSON. A topic without declared contents has no contract, and costs nothing.
+``Contracts.java`` parses the JSON. A topic without declared contents has no contract, and costs nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.kafka.schema_registry import SchemaRegistry
 from topicwarden.kafka.snapshot import LiveTopic
-from topicwarden.model.topic import Contents
+from topicwarden.model.contents import Contents
 from topicwarden.specs.record_schemas.protobuf import ProtoError, compile_proto
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import schema_path
@@ -57,11 +57,11 @@ def build_contracts(
         topic, declaration = live.topic, declarations.get(live.topic.name)
         contents = declaration.topic.contents if declaration else Contents()
         terms: dict[str, Any] = {}
-        if topic.compacted or contents.places_keys or contents.key_max_share is not None:
+        if topic.compacted or contents.key.placed or contents.key.max_share is not None:
             by_key.add(topic.name)
             terms["partitions"] = topic.partitions
-        if contents.timestamp_max_late_ms is not None:
-            terms["late"] = contents.timestamp_max_late_ms
+        if contents.timestamps.max_late is not None:
+            terms["late"] = contents.timestamps.max_late
         if declaration and (records := _records(declaration, root, now)):
             terms["records"] = records
         if terms:
@@ -74,17 +74,18 @@ def _records(declaration: Declaration, root: Path, now: int) -> dict[str, Any]:
     rules = {
         "key": _encoding(declaration, "key", root),
         "value": _encoding(declaration, "value", root),
-        "headers": list(contents.headers_required),
-        "expressions": [{"id": rule.id, "require": rule.require} for rule in contents.expressions],
-        "largest": contents.record_max_bytes,
-        "latest": None if (ahead := contents.timestamp_max_ahead_ms) is None else now + ahead + CLOCK_MS,
+        "headers": list(contents.headers.required or ()),
+        "expressions": [{"id": rule.id, "require": rule.require} for rule in contents.expressions or ()],
+        "largest": contents.records.max_bytes,
+        "latest": None if (ahead := contents.timestamps.max_ahead) is None else now + ahead + CLOCK_MS,
     }
     return {name: rule for name, rule in rules.items() if rule not in (None, [], {})}
 
 
 def _encoding(declaration: Declaration, part: str, root: Path) -> dict[str, Any]:
-    contents = declaration.topic.contents
-    encoding = {name: getattr(contents, f"{part}_{name}") for name in ("format", "message", "registry", "subject")}
+    encoding = declaration.topic.contents.encoding(part).model_dump(
+        include={"format", "message", "registry", "subject"}
+    )
     if encoding["format"] is None:
         return {}
     if encoding["registry"]:

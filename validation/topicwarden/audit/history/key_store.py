@@ -37,7 +37,7 @@ _KNOWN_COUNTS = ("records", "largest_record", "first_offset")
 
 _KNOWN_KEY = "topic_id string, partition int, bucket long, records long, largest_record int, first_offset long"
 _READ_KEY = f"{_KNOWN_KEY}, rolled long, cleanable long, last_offset long, last_tombstone long, fits int"
-"""The columns of known keys and of keys that were read, in the order of ``reader/KeyColumns.java``."""
+"""The columns of known keys and of keys that were read, in the order of ``KeyBatch.java``."""
 
 _COLUMNS = ", ".join(
     (
@@ -83,7 +83,7 @@ class KeyStore:
             new = {number: partition for number, partition in self._stored.items() if not partition.parts}
             by_one_task = {number: partition for number, partition in new.items() if number not in cut}
             if by_one_task:
-                totals += _parse(self._lookup.ofNew(keys._jdf, _numbers(by_one_task), counting))
+                totals += _parse(self._lookup.totalsOfNewKeys(keys._jdf, _numbers(by_one_task), counting))
             by_several_tasks = {
                 number: replace(partition, parts=(self._name,)) for number, partition in new.items() if number in cut
             }
@@ -109,7 +109,7 @@ class KeyStore:
     @property
     def _lookup(self) -> Any:
         jvm: Any = self._spark._jvm
-        return jvm.topicwarden.KeyLookup
+        return jvm.io.topicwarden.reader.counting.KeyLookup
 
     def _unchanged(self, changed: list[RangeTotals]) -> list[RangeTotals]:
         """Return the totals of known keys without new records; set ``read`` and ``totals``."""
@@ -198,7 +198,7 @@ def _by_parts(partitions: Mapping[int, StoredPartition]) -> list[tuple[frozenset
 
 
 def _numbers(partitions: Mapping[int, StoredPartition]) -> str:
-    """Return the numbers of the partitions as the JSON that ``reader/Places.java`` parses."""
+    """Return the numbers of the partitions as the JSON that ``PartitionIds.java`` parses."""
     return json.dumps([[partition.topic_id, partition.partition, number] for number, partition in partitions.items()])
 
 

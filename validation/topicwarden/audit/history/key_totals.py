@@ -20,7 +20,7 @@ _HOTTEST = ("hottest", "hottest_offset", "hottest_key")
 
 @dataclass(frozen=True)
 class KeyTotals:
-    """The counts of ``reader/KeyTotals.java`` that do not depend on the time of the audit."""
+    """The counts of ``KeyTotals.java`` that do not depend on the time of the audit."""
 
     counted: Counted = field(default_factory=dict)
 

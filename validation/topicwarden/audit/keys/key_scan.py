@@ -33,7 +33,7 @@ from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.offset_ranges import READ_COMMITTED, OffsetRange, pack_tasks, read_ranges
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, ALGORITHMS_BY_NAME, DECLARED_ALGORITHMS, HASHES
 from topicwarden.kafka.connection import Connection
-from topicwarden.model.topic import Contents
+from topicwarden.model.contents import Contents
 from topicwarden.policies.custom_partitioners import refusal_reason
 
 SAMPLE_KEYS = 10_000
@@ -62,8 +62,8 @@ class TopicKeys:
     def needs_study(self) -> bool:
         """Return whether the scan's counts do not suffice for a conclusion, so that the keys must be read again."""
         score = scores(self.counts.values())
-        custom = self.contents.partition_expression or self.contents.partition_function
-        declared = DECLARED_ALGORITHMS.get(self.contents.partitioner or "")
+        custom = self.contents.key.partition_expression or self.contents.key.partition_function
+        declared = DECLARED_ALGORITHMS.get(self.contents.key.partitioner or "")
         inconclusive = bool(custom) or score.get(declared or "", 1) < 1 or 1 not in score.values()
         return bool(score) and bool(self.ranges) and inconclusive
 
@@ -183,14 +183,14 @@ def misplaced(
     placed: DataFrame, keys: TopicKeys, root: Path, functions: frozenset[str]
 ) -> tuple[dict[int, MisplacedKey], str]:
     """Return the keys by partition that the declared partitioner puts elsewhere, and why a custom one failed."""
-    if not keys.contents.places_keys:
+    if not keys.contents.key.placed:
         return {}, ""
     if message := refusal_reason(keys.contents, functions):
         return {}, message
     try:
         expected = _expected_partition(keys.contents, root)
         with_raw_key = placed.withColumn("raw", F.col("key"))
-        if keys.contents.partition_expression:
+        if keys.contents.key.partition_expression:
             with_raw_key = with_raw_key.withColumn("key", F.col("key").cast("string"))
         wrong = with_raw_key.withColumn("partitions", F.lit(keys.partitions)).where(~_agrees(expected))
         smaller = F.explode_outer(F.sequence(F.lit(1), F.lit(keys.partitions - 1))) if keys.partitions > 1 else F.lit(0)
@@ -224,13 +224,13 @@ def _agrees(expected: Callable[[], Column]) -> Column:
 
 def _expected_partition(contents: Contents, root: Path) -> Callable[[], Column]:
     """Return the partition by the declared partitioner, as a column over ``key``, its hashes and ``partitions``."""
-    if contents.partition_function:
-        function = _function(contents.partition_function, root)
+    if contents.key.partition_function:
+        function = _function(contents.key.partition_function, root)
         call = F.udf(lambda key, partitions: int(function(bytes(key), partitions)), "int", useArrow=False)
         return lambda: call(F.col("key"), F.col("partitions"))
-    if expression := contents.partition_expression:
+    if expression := contents.key.partition_expression:
         return lambda: F.expr(expression)
-    name = DECLARED_ALGORITHMS[contents.partitioner or "murmur2"]
+    name = DECLARED_ALGORITHMS[contents.key.partitioner or "murmur2"]
     key_hash = F.col(ALGORITHMS_BY_NAME[name].hash_column).cast("long")
     by_hash = F.pmod(F.abs(key_hash) if name == "fnv1a" else key_hash, F.greatest(F.col("partitions"), F.lit(1)))
     if name != "crc32":

@@ -1,4 +1,4 @@
-"""Merge the counts of the reader by group, and add them up by partition (``reader/Totals.java``).
+"""Merge the counts of the reader by group, and add them up by partition (``PartitionTotals.java``).
 
 A group is one key, or one age band of a block of offsets. Spark needs the groups if several tasks read one partition,
 or if an earlier audit has counted a part of it. Otherwise the reader adds up the groups, and no key enters Spark.
@@ -45,7 +45,7 @@ class RangeTotals:
 
     @staticmethod
     def from_json(text: str) -> RangeTotals:
-        """Return the totals that ``reader/Totals.java`` wrote as ``text``."""
+        """Return the totals that ``PartitionTotals.java`` wrote as ``text``."""
         totals: dict[str, Any] = json.loads(text)
         keys = totals.pop("keys", {})
         return RangeTotals(**totals, keys=keys, before=keys.pop("before", {}))
@@ -65,8 +65,10 @@ def add_up(spark: SparkSession, groups: DataFrame, counting: str) -> DataFrame:
     ``groups`` has the reader's columns in their order. A column ``read`` may follow: how many records of a block this
     audit read. ``counting`` is the JSON that the reader received.
 
-    ``reader/GroupTotals.java`` adds up, with the code that the reader uses, so that each count has one definition.
+    ``GroupTotals.java`` adds up, with the code that the reader uses, so that each count has one definition.
     """
     jvm: Any = spark._jvm
     strings = jvm.org.apache.spark.sql.Encoders.STRING()
-    return DataFrame(groups._jdf.mapPartitions(jvm.topicwarden.GroupTotals(counting), strings).toDF(), spark)
+    return DataFrame(
+        groups._jdf.mapPartitions(jvm.io.topicwarden.reader.counting.GroupTotals(counting), strings).toDF(), spark
+    )

@@ -1,8 +1,8 @@
 """Read every record of every topic once, and count the records inside the reader.
 
 The reader counts all records by age band. It also counts by the hash of the key if a topic is compacted or has rules
-for keys (``reader/CountingReader.java``). No record enters Spark; only the counts and the reader's notes
-(``reader/Notes.java``) do.
+for keys (``CountingReader.java``). No record enters Spark; only the counts and the reader's notes
+(``RangeSummary.java``) do.
 """
 
 from __future__ import annotations

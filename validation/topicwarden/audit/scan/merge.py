@@ -11,7 +11,7 @@ from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
 from topicwarden.audit.scan.reader_notes import last_gap, merge_faults, timestamp_types
 
 _DELETED_KEYS = 4
-"""How many deleted keys ``reader/KeyTotals.java`` reports, as ``deleted_key_0`` and so on."""
+"""How many deleted keys ``KeyTotals.java`` reports, as ``deleted_key_0`` and so on."""
 
 
 def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> PartitionCounts:

@@ -67,9 +67,9 @@ def read_ranges(
 ) -> DataFrame:
     """Return the records in ``tasks``: ``part``, ``offset``, ``time`` (ms), ``key`` and ``value`` as bytes.
 
-    The other columns are those of ``reader/KafkaRanges.java``, by ``contracts``; a column that is not selected costs
-    nothing. With ``counted``, return counts instead of records: ``groups`` (``reader/GroupReader.java``) or ``totals``
-    (``reader/TotalsReader.java``), as the JSON in ``counting`` specifies (``reader/Counting.java``).
+    The other columns are those of ``OffsetRangeSource.java``, by ``contracts``; a column that is not selected costs
+    nothing. With ``counted``, return counts instead of records: ``groups`` (``GroupReader.java``) or ``totals``
+    (``TotalsReader.java``), as the JSON in ``counting`` specifies (``CountingRules.java``).
 
     ``consumer`` overrides ``READ_OPTIONS``. ``rate`` limits the bytes a second of all tasks that run at the same time.
     """

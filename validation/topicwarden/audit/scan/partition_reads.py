@@ -58,7 +58,7 @@ def partition_reads(topics: Iterable[LiveTopic], horizons: Mapping[TopicPartitio
 def counting_options(
     reads: list[PartitionRead], contracts: Contracts, now: int, deleted_keys: Iterable[DeletedKey] = ()
 ) -> str:
-    """Return the JSON that tells the reader how to count; see ``reader/Counting.java``."""
+    """Return the JSON that tells the reader how to count; see ``CountingRules.java``."""
     deleted: dict[TopicPartition, list[tuple[int, int]]] = {}
     for topic, partition, key, offset in deleted_keys:
         deleted.setdefault((topic, partition), []).append((key, offset))

@@ -1,4 +1,4 @@
-"""The partitioners of Kafka's clients, in the order of the reader's bits (``reader/Partitioners.java``)."""
+"""The partitioners of Kafka's clients, in the order of the reader's bits (``Partitioners.java``)."""
 
 from __future__ import annotations
 

@@ -53,4 +53,4 @@ def report_progress(spark: SparkSession, progress: Progress, offsets: int) -> It
 def _passed(spark: SparkSession) -> int:
     """Return the number of offsets that readers in the driver's process have read so far."""
     jvm: Any = spark._jvm
-    return int(jvm.topicwarden.KafkaRanges.passed())
+    return int(jvm.io.topicwarden.reader.source.OffsetRangeSource.offsetsRead())

@@ -1,4 +1,4 @@
-"""Merge the reader's notes (``reader/Notes.java``) by partition; the reader writes one note for each range."""
+"""Merge the reader's notes (``RangeSummary.java``) by partition; the reader writes one note for each range."""
 
 from __future__ import annotations
 

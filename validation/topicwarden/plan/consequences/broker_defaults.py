@@ -11,7 +11,7 @@ from topicwarden.plan.effective_defaults import differing_defaults
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.setting_effects import HARMFUL
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import listed, spelled
+from topicwarden.plan.wording import shorten, spelled
 
 AVOIDABLE = False
 
@@ -27,7 +27,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             continue
         if brokers := differing_defaults(evidence.snapshot, name):
             shown = [
-                f"{spelled(name, value)} on broker {listed(list(map(str, ids)))}" for value, ids in brokers.items()
+                f"{spelled(name, value)} on broker {shorten(list(map(str, ids)))}" for value, ids in brokers.items()
             ]
             yield Consequence(
                 kind="broker-defaults",

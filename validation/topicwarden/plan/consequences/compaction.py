@@ -11,12 +11,12 @@ from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import Allowance
-from topicwarden.plan.consequences.earlier_roll import sooner
+from topicwarden.plan.consequences.earlier_roll import settings_that_roll_sooner
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, changed
 from topicwarden.plan.required_allowance import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.setting_effects import EFFECTS, lowered
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import at_most, count, goes, records_of
+from topicwarden.plan.wording import at_most, changes_text, count, records_of
 
 AVOIDABLE = True
 _LOWER = tuple(name for name, effect in EFFECTS.items() if effect.consequence == "compaction")
@@ -32,52 +32,52 @@ _MEANING = {
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.live is None or change.before is None or change.after is None or not change.after.compacted:
         return None
-    if _becomes(change) or _earlier(change):
+    if _becomes_compacted(change) or _settings_that_clean_earlier(change):
         return RequiredEvidence(newest_records=True)
     return RequiredEvidence() if any(changed(change, name) for name in _MEANING) else None
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.before and change.after
-    earlier = _earlier(change)
-    if _becomes(change) or earlier:
-        yield _removed(change, evidence, earlier)
+    earlier = _settings_that_clean_earlier(change)
+    if _becomes_compacted(change) or earlier:
+        yield _removal(change, evidence, earlier)
     for name, meaning in _MEANING.items():
         if change.before.compacted and name not in earlier and changed(change, name):
             yield Consequence(
                 kind="compaction",
                 weight=Severity.NOTE,
-                message=f"{goes([name], change.before, change.after)}: {meaning}",
+                message=f"{changes_text([name], change.before, change.after)}: {meaning}",
                 place=change.at("config", name),
             )
 
 
-def _removed(change: TopicChange, evidence: PlanEvidence, earlier: list[str]) -> Consequence:
+def _removal(change: TopicChange, evidence: PlanEvidence, earlier: list[str]) -> Consequence:
     live, newest = change.live, evidence.newest_records
     assert live and change.before and change.after
     total, hidden = records_of(live), unseen_partitions(live)
-    most = total - newest.retained if newest else total
-    loses = bool(most or hidden)
-    names = ["cleanup.policy"] if _becomes(change) else earlier
+    removable = total - newest.retained if newest else total
+    loses = bool(removable or hidden)
+    names = ["cleanup.policy"] if _becomes_compacted(change) else earlier
     because = list(unseen_reasons(live))
-    if newest and newest.keyless and _becomes(change):
+    if newest and newest.keyless and _becomes_compacted(change):
         exact = "" if newest.complete else f" of the newest {newest.records:,}"
         because.append(
             f"{count(newest.keyless, 'record')}{exact} without a key: the first cleaning drops them, and producers "
             "that send records without a key are refused from now on"
         )
-    elif _becomes(change):
+    elif _becomes_compacted(change):
         because.append("records without a key are dropped by the first cleaning, and refused from now on")
     because.append("only the newest record of each key is kept; the active segment is not cleaned")
     return Consequence(
         kind="compaction",
         weight=severity_of(change, Allowance.COMPACT) if loses else Severity.NOTE,
-        message=f"{_what(change, names)}: the log cleaner removes {at_most(most, 'record')} of {total:,}",
+        message=f"{_change_text(change, names)}: the log cleaner removes {at_most(removable, 'record')} of {total:,}",
         because=because,
         measured=_measured(newest.records if newest else None, bool(newest and newest.complete)),
         remedy=remedy_of(change, Allowance.COMPACT, "leave the setting as it is") if loses else "",
         evidence={
-            "records": most,
+            "records": removable,
             "records in all": total,
             "keyless": newest.keyless if newest else None,
             "records_read": newest.records if newest else None,
@@ -87,25 +87,28 @@ def _removed(change: TopicChange, evidence: PlanEvidence, earlier: list[str]) ->
     )
 
 
-def _becomes(change: TopicChange) -> bool:
+def _becomes_compacted(change: TopicChange) -> bool:
     assert change.before and change.after
     return change.after.compacted and not change.before.compacted
 
 
-def _earlier(change: TopicChange) -> list[str]:
+def _settings_that_clean_earlier(change: TopicChange) -> list[str]:
     """Return the settings whose change makes the cleaner run sooner, for a topic that stays compacted."""
     assert change.before and change.after
     if not change.before.compacted:
         return []
     before, after = change.before.config, change.after.config
-    return [*(name for name in _LOWER if lowered(name, before.get(name), after.get(name))), *sooner(change)]
+    return [
+        *(name for name in _LOWER if lowered(name, before.get(name), after.get(name))),
+        *settings_that_roll_sooner(change),
+    ]
 
 
-def _what(change: TopicChange, names: list[str]) -> str:
+def _change_text(change: TopicChange, names: list[str]) -> str:
     assert change.before and change.after
-    if _becomes(change):
+    if _becomes_compacted(change):
         return "the topic becomes compacted"
-    return goes(names, change.before, change.after)
+    return changes_text(names, change.before, change.after)
 
 
 def _measured(read: int | None, whole: bool) -> str:

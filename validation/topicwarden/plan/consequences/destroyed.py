@@ -9,10 +9,18 @@ from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Action, Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import Allowance
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, filled
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
 from topicwarden.plan.required_allowance import remedy_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import UNSEEN_GROUPS, bytes_of, count, group_effects, listed, loss, records_of
+from topicwarden.plan.wording import (
+    UNSEEN_GROUPS,
+    bytes_of,
+    contents_text,
+    count,
+    group_effects,
+    records_of,
+    shorten,
+)
 
 AVOIDABLE = True
 _UNDECLARED = "no YAML declares it any more, so the topic would be deleted; "
@@ -27,15 +35,15 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     live = change.live
     assert live
-    everything = {partition: (extent.start, extent.end) for partition, extent in filled(live).items()}
+    everything = {partition: (extent.start, extent.end) for partition, extent in non_empty(live).items()}
     active = [group for group in evidence.groups if group.members]
     recreated = change.action is Action.RECREATE
     refused = not change.permits(Allowance.RECREATE if recreated else Allowance.DELETE) or _unknown_to_pulumi(change)
     yield Consequence(
         kind="destroyed",
         weight=Severity.REFUSED if refused else Severity.DANGER,
-        message=(_lowered(change) if recreated else _UNDECLARED) + f"{loss(live)} would be lost",
-        because=[*unseen_reasons(live), *_because(change, evidence, [group.name for group in active])],
+        message=(_fewer_partitions_text(change) if recreated else _UNDECLARED) + f"{contents_text(live)} would be lost",
+        because=[*unseen_reasons(live), *_reasons(change, evidence, [group.name for group in active])],
         measured="offsets and log sizes of the leaders; at most, because compaction and transactions leave gaps",
         remedy=_remedy(change, refused),
         evidence={
@@ -53,7 +61,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
                 last_offset=extent.end - 1,
                 last_timestamp=extent.latest_timestamp,
             )
-            for partition, extent in sorted(filled(live).items())
+            for partition, extent in sorted(non_empty(live).items())
         ],
         groups=group_effects(evidence.groups, change.name, everything),
         place=change.at("partitions"),
@@ -74,7 +82,7 @@ def _unknown_to_pulumi(change: TopicChange) -> bool:
     return change.deployed.partitions <= change.declaration.topic.partitions
 
 
-def _lowered(change: TopicChange) -> str:
+def _fewer_partitions_text(change: TopicChange) -> str:
     assert change.live and change.after
     before = max(change.live.topic.partitions, change.deployed.partitions if change.deployed else 0)
     return (
@@ -82,14 +90,14 @@ def _lowered(change: TopicChange) -> str:
     )
 
 
-def _because(change: TopicChange, evidence: PlanEvidence, active: list[str]) -> Iterable[str]:
+def _reasons(change: TopicChange, evidence: PlanEvidence, active: list[str]) -> Iterable[str]:
     if not evidence.groups_complete:
         yield UNSEEN_GROUPS
     if evidence.groups:
         names = [group.name for group in evidence.groups]
-        yield f"{count(len(names), 'consumer group')} read it: {listed(names)}"
+        yield f"{count(len(names), 'consumer group')} read it: {shorten(names)}"
     if active:
-        yield f"consumer groups with active members: {listed(active)}"
+        yield f"consumer groups with active members: {shorten(active)}"
     if _unknown_to_pulumi(change):
         assert change.live and change.deployed
         yield (
@@ -98,7 +106,7 @@ def _because(change: TopicChange, evidence: PlanEvidence, active: list[str]) -> 
         )
     if change.action is Action.DELETE and evidence.created:
         yield (
-            f"the same deploy creates {listed(evidence.created)}; if that is its new name: Kafka cannot rename a "
+            f"the same deploy creates {shorten(evidence.created)}; if that is its new name: Kafka cannot rename a "
             "topic, and the records do not move to the new topic"
         )
 

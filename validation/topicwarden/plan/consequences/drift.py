@@ -27,15 +27,19 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     if change.live is None:
         yield _missing(change) if change.action is not Action.DELETE else _missing_and_removed(change)
         return
-    now = change.action is not Action.DRIFT
+    reverted_by_deploy = change.action is not Action.DRIFT
     for setting in change.settings if change.live.sources else ():
         if setting.name == _BY_REBALANCE or _by_hand(setting) == setting.deployed or setting.live == setting.declared:
             continue
         yield Consequence(
             kind="drift",
             weight=Severity.NOTE,
-            message=f"{setting.name} was changed by hand: {_seen(setting)}; "
-            + (_put_back(setting) if now else f"`pulumi up --refresh` {_verb(setting)} it, `pulumi up` leaves it"),
+            message=f"{setting.name} was changed by hand: {_values_text(setting)}; "
+            + (
+                _revert_text(setting)
+                if reverted_by_deploy
+                else f"`pulumi up --refresh` {_refresh_verb(setting)} it, `pulumi up` leaves it"
+            ),
             remedy="declare it, if the change was intended",
             evidence={"setting": setting.name, "live": setting.live, "deployed": setting.deployed},
             place=setting.place,
@@ -78,15 +82,15 @@ def _by_hand(setting: Setting) -> str | None:
     return setting.live if setting.source in (None, SET_ON_TOPIC) else None
 
 
-def _seen(setting: Setting) -> str:
+def _values_text(setting: Setting) -> str:
     return f"it is {setting.live}, deployed was {setting.deployed if setting.deployed is not None else 'nothing'}"
 
 
-def _verb(setting: Setting) -> str:
+def _refresh_verb(setting: Setting) -> str:
     return "drops" if setting.declared is None else "puts back"
 
 
-def _put_back(setting: Setting) -> str:
+def _revert_text(setting: Setting) -> str:
     if setting.declared is None:
         return "the deploy drops it, because it writes the whole configuration of the topic"
     return f"the deploy writes {setting.declared}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import loss
+from topicwarden.plan.wording import contents_text
 
 AVOIDABLE = False
 
@@ -18,7 +18,7 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
-    lost = f"; {loss(change.live)} would be lost" if change.live else ""
+    lost = f"; {contents_text(change.live)} would be lost" if change.live else ""
     for duplicate in change.duplicates:
         yield Consequence(
             kind="duplicate",

@@ -10,18 +10,18 @@ from collections.abc import Iterable
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequences.retention_cut import bytes_over, size_limit
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, filled
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
 from topicwarden.plan.required_allowance import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.setting_effects import EFFECTS, SettingRisk, lowered, raised
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import at_most, count, goes, group_effects, readers, records_of
+from topicwarden.plan.wording import at_most, changes_text, count, group_effects, reader_reasons, records_of
 
 AVOIDABLE = True
 SETTINGS = tuple(name for name, effect in EFFECTS.items() if "earlier-roll" in effect.consequence)
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
-    if change.live is None or not sooner(change) or change.after is None:
+    if change.live is None or not settings_that_roll_sooner(change) or change.after is None:
         return None
     retention, limit = change.after.retention_time, size_limit(change.after)
     if retention is None and limit is None:
@@ -33,36 +33,39 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     live, after = change.live, change.after
     assert live and after and change.before
     retention, limit = after.retention_time, size_limit(after)
-    expired = evidence.below(live, evidence.now - retention) if retention is not None else {}
+    expired = evidence.offsets_before(live, evidence.now - retention) if retention is not None else {}
     by_time = {
         number: (extent.start, expired[number])
-        for number, extent in filled(live).items()
+        for number, extent in non_empty(live).items()
         if expired.get(number, extent.start) > extent.start
     }
-    over = bytes_over(live, limit) if limit is not None else {}
-    sizes_hidden = limit is not None and any(extent.log_bytes is None for extent in filled(live).values())
+    excess_bytes = bytes_over(live, limit) if limit is not None else {}
+    sizes_hidden = limit is not None and any(extent.log_bytes is None for extent in non_empty(live).values())
     hidden = unseen_partitions(live)
-    loses = bool(by_time or over or hidden or sizes_hidden)
-    records = records_of(live) if over or sizes_hidden else sum(end - start for start, end in by_time.values())
-    names = sooner(change)
+    loses = bool(by_time or excess_bytes or hidden or sizes_hidden)
+    records = records_of(live) if excess_bytes or sizes_hidden else sum(end - start for start, end in by_time.values())
+    names = settings_that_roll_sooner(change)
     groups = group_effects(evidence.groups, change.name, by_time)
     yield Consequence(
         kind="earlier-roll",
         weight=severity_of(change, Allowance.SHRINK_RETENTION) if loses else Severity.NOTE,
-        message=f"{goes(names, change.before, after)}, so segments roll sooner: "
+        message=f"{changes_text(names, change.before, after)}, so segments roll sooner: "
         f"{at_most(records, 'record')} of {records_of(live):,} that "
         "the retention no longer protects, and that are still in a segment, are deleted",
         because=[
             *unseen_reasons(live),
-            *([f"{count(sum(over.values()), 'byte')} above retention.bytes are in large segments"] * bool(over)),
+            *(
+                [f"{count(sum(excess_bytes.values()), 'byte')} above retention.bytes are in large segments"]
+                * bool(excess_bytes)
+            ),
             *(["the sizes of the logs could not be seen (Describe on Cluster)"] * sizes_hidden),
-            *readers(evidence, groups),
+            *reader_reasons(evidence, groups),
         ],
         measured="offsets by time from the brokers, and bytes of the leaders' logs",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the segments as they are") if loses else "",
         evidence={
             "records": records,
-            "bytes": None if sizes_hidden else sum(over.values()),
+            "bytes": None if sizes_hidden else sum(excess_bytes.values()),
             "partitions not seen": len(hidden),
         },
         groups=groups,
@@ -70,7 +73,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     )
 
 
-def sooner(change: TopicChange) -> list[str]:
+def settings_that_roll_sooner(change: TopicChange) -> list[str]:
     """Return the settings whose change makes segments roll sooner."""
     if change.before is None or change.after is None:
         return []

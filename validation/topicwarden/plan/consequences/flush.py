@@ -11,30 +11,30 @@ from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.required_allowance import remedy_of, severity_of
 from topicwarden.plan.setting_effects import raised
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import goes
+from topicwarden.plan.wording import changes_text
 
 AVOIDABLE = True
 SETTINGS = ("flush.messages", "flush.ms")
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
-    return RequiredEvidence() if _less_often(change) else None
+    return RequiredEvidence() if _raised_settings(change) else None
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.before and change.after
-    for name in _less_often(change):
+    for name in _raised_settings(change):
         yield Consequence(
             kind="flush",
             weight=severity_of(change, Allowance.RELAX_FLUSH),
-            message=f"{goes([name], change.before, change.after)}: more acknowledged records are only in memory, and "
-            "are lost if all replicas lose power at once",
+            message=f"{changes_text([name], change.before, change.after)}: more acknowledged records are only in "
+            "memory, and are lost if all replicas lose power at once",
             remedy=remedy_of(change, Allowance.RELAX_FLUSH, "leave it as it is"),
             place=change.at("config", name),
         )
 
 
-def _less_often(change: TopicChange) -> list[str]:
+def _raised_settings(change: TopicChange) -> list[str]:
     if change.before is None or change.after is None:
         return []
     before, after = change.before.config, change.after.config

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import listed
+from topicwarden.plan.wording import shorten
 
 AVOIDABLE = False
 
@@ -32,7 +32,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     yield Consequence(
         kind="foreign",
         weight=Severity.REFUSED,
-        message=f"the topic is on the cluster, but this stack did not deploy it, and it differs: {listed(shown)}",
+        message=f"the topic is on the cluster, but this stack did not deploy it, and it differs: {shorten(shown)}",
         because=["Pulumi would try to create it, and fail in the middle of the deploy"],
         remedy="declare it as it is (`topicwarden import` writes this YAML), deploy, and change it after that",
         place=differing[0].place,

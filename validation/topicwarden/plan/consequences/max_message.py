@@ -26,15 +26,19 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.after
     limit = change.after.number(_SETTING) or 0
-    over = {partition: found for partition, found in sorted(evidence.largest_batches.items()) if found > limit}
+    too_large = {
+        partition: largest_batch
+        for partition, largest_batch in sorted(evidence.largest_batches.items())
+        if largest_batch > limit
+    }
     largest = max(evidence.largest_batches.values(), default=0)
     yield Consequence(
         kind="max-message",
-        weight=Severity.DANGER if over else Severity.NOTE,
+        weight=Severity.DANGER if too_large else Severity.NOTE,
         message=f"batches above {size(limit)} will be refused; "
         + (
-            f"{count(len(over), 'partition')} have larger batches, up to {size(largest)}"
-            if over
+            f"{count(len(too_large), 'partition')} have larger batches, up to {size(largest)}"
+            if too_large
             else f"the largest of the newest batches has {size(largest)}"
             if largest
             else "the newest batches could not be read (Read on the topic)"
@@ -42,11 +46,13 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             else "the topic has no batch to compare with"
         ),
         because=["existing batches stay readable; a producer that sends larger ones gets RECORD_TOO_LARGE"]
-        if over
+        if too_large
         else [],
         measured=f"the newest batches of each partition, of at most {NEWEST:,} offsets",
-        remedy="lower the producers' max.request.size and batch.size first" if over else "",
-        evidence={_SETTING: limit, "largest_batch": largest or None, "partitions": len(over) if largest else None},
-        partitions=[PartitionEffect(partition=partition, bytes=found) for partition, found in over.items()],
+        remedy="lower the producers' max.request.size and batch.size first" if too_large else "",
+        evidence={_SETTING: limit, "largest_batch": largest or None, "partitions": len(too_large) if largest else None},
+        partitions=[
+            PartitionEffect(partition=partition, bytes=largest_batch) for partition, largest_batch in too_large.items()
+        ],
         place=change.at("config", _SETTING),
     )

@@ -13,7 +13,7 @@ from topicwarden.kafka.partition_functions import PARTITIONERS
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import count, listed
+from topicwarden.plan.wording import count, shorten
 
 AVOIDABLE = False
 _DEFAULT = "murmur2"
@@ -29,11 +29,11 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     assert change.live and change.after and change.declaration
     before, after = change.live.topic.partitions, change.after.partitions
     contents = change.declaration.topic.contents
-    declared = contents.partitioner
-    own = contents.partition_expression or contents.partition_function
+    declared = contents.key.partitioner
+    custom_partitioner = contents.key.partition_expression or contents.key.partition_function
     newest = evidence.newest_records
     keys = sorted(newest.keys) if newest else []
-    if newest is not None and not keys and not contents.key_required:
+    if newest is not None and not keys and not contents.key.required:
         yield Consequence(
             kind="more-partitions",
             weight=Severity.NOTE,
@@ -48,20 +48,25 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             place=change.at("partitions"),
         )
         return
-    place_of = None if own else PARTITIONERS.get(declared or _DEFAULT)
-    moved = None if place_of is None else sum(place_of(key, before) != place_of(key, after) for key in keys)
-    share = moved / len(keys) if keys and moved is not None else 1 - stays(before, after)
+    partition_of = None if custom_partitioner else PARTITIONERS.get(declared or _DEFAULT)
+    moved = None if partition_of is None else sum(partition_of(key, before) != partition_of(key, after) for key in keys)
+    share = moved / len(keys) if keys and moved is not None else 1 - unmoved_share(before, after)
     yield Consequence(
         kind="more-partitions",
         weight=Severity.DANGER,
         message=f"from {before} to {after} partitions {share:.1%} of the keys move to another partition under "
-        + (declared or ("a custom partitioner" if own else f"{_DEFAULT} (Java's default; the YAML declares none)")),
-        because=list(_broken(change, evidence)),
+        + (
+            declared
+            or (
+                "a custom partitioner" if custom_partitioner else f"{_DEFAULT} (Java's default; the YAML declares none)"
+            )
+        ),
+        because=list(_broken_guarantees(change, evidence)),
         measured=(
             f"{moved:,} of {count(len(keys), 'distinct key')}; {_measured(newest.records, newest.complete)}"
             if keys and newest and moved is not None
             else "arithmetic for evenly spread hashes: "
-            + ("the declared partitioner cannot be run here" if own else "no key could be read")
+            + ("the declared partitioner cannot be run here" if custom_partitioner else "no key could be read")
         ),
         remedy="if order by key or compaction matters, move to a new topic and read both topics for a while",
         evidence={"share": round(share, 4), "keys": len(keys) if newest else None, "moved": moved if newest else None},
@@ -69,16 +74,16 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     )
 
 
-def stays(before: int, after: int) -> float:
+def unmoved_share(before: int, after: int) -> float:
     """Return the share of hashes that give the same partition with both partition counts."""
-    both = lcm(before, after)
-    return sum(number % before == number % after for number in range(both)) / both
+    period = lcm(before, after)
+    return sum(number % before == number % after for number in range(period)) / period
 
 
-def _broken(change: TopicChange, evidence: PlanEvidence) -> Iterable[str]:
+def _broken_guarantees(change: TopicChange, evidence: PlanEvidence) -> Iterable[str]:
     assert change.live
     groups = evidence.groups
-    readers = f" for {listed([group.name for group in groups])}" if groups else ""
+    readers = f" for {shorten([group.name for group in groups])}" if groups else ""
     yield f"records of one key are no longer read in the order in which they were written{readers}"
     if change.live.topic.compacted:
         yield "old and new records of a key are in two partitions: compaction can never merge them"
@@ -91,7 +96,7 @@ def _broken(change: TopicChange, evidence: PlanEvidence) -> Iterable[str]:
         }
     )
     if partners:
-        yield f"no longer co-partitioned with {listed(partners)}, which the same groups read: joins miss records"
+        yield f"no longer co-partitioned with {shorten(partners)}, which the same groups read: joins miss records"
     streams = [
         group.name
         for group in groups
@@ -101,7 +106,7 @@ def _broken(change: TopicChange, evidence: PlanEvidence) -> Iterable[str]:
         )
     ]
     if streams:
-        yield f"the Streams state of {listed(streams)} is in the wrong tasks, and the application will not start"
+        yield f"the Streams state of {shorten(streams)} is in the wrong tasks, and the application will not start"
 
 
 def _measured(records: int, whole: bool) -> str:

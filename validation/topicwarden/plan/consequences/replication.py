@@ -13,7 +13,7 @@ from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.required_allowance import remedy_of, severity_of
 from topicwarden.plan.topic_change import TopicChange, place_of
-from topicwarden.plan.wording import count, survives
+from topicwarden.plan.wording import count, durability_text
 
 AVOIDABLE = False
 THROTTLE = 50 << 20
@@ -45,8 +45,8 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     moves = [move for move in evidence.placement.moves if move.topic == change.name]
     before = durability_now(live, evidence.snapshot)
     after = durability_after(declared, live, moves, evidence.snapshot)
-    known = all(move.bytes_to_copy is not None for move in moves)
-    copied = sum(received(moves).values()) if known else None
+    sizes_known = all(move.bytes_to_copy is not None for move in moves)
+    copied = sum(received(moves).values()) if sizes_known else None
     fewer = declared.replication_factor < max(len(state.replicas) for state in live.replicas)
     weight = (
         severity_of(change, Allowance.REDUCE_REPLICAS)
@@ -59,15 +59,18 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         kind="replication-factor",
         weight=weight,
         message=f"replication factor {live.topic.replication_factor} to {declared.replication_factor}: "
-        f"`pulumi up` leaves the replicas where they are; `topicwarden rebalance` {_work(moves, copied)}",
-        because=[f"{survives('now', before)}; {survives('then', after)}"],
+        f"`pulumi up` leaves the replicas where they are; `topicwarden rebalance` {_rebalance_text(moves, copied)}",
+        because=[f"{durability_text('now', before)}; {durability_text('then', after)}"],
         measured=f"the leaders' log sizes, at {THROTTLE >> 20} MiB/s into and out of each broker (--throttle)",
         remedy=(fewer and remedy_of(change, Allowance.REDUCE_REPLICAS, "keep the replicas"))
         or "run `topicwarden rebalance` after the deploy",
         evidence={
             "bytes": copied,
-            "seconds_at_least": round(seconds(moves, THROTTLE), 1) if known else None,
-            **{f"bytes to broker {broker}": amount if known else None for broker, amount in received(moves).items()},
+            "seconds_at_least": round(seconds(moves, THROTTLE), 1) if sizes_known else None,
+            **{
+                f"bytes to broker {broker}": amount if sizes_known else None
+                for broker, amount in received(moves).items()
+            },
             "losses_survived_reading_before": before.losses_reading,
             "losses_survived_reading_after": after.losses_reading,
             "losses_survived_writing_before": before.losses_writing,
@@ -88,7 +91,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     )
 
 
-def _work(moves: list[ReplicaMove], copied: int | None) -> str:
+def _rebalance_text(moves: list[ReplicaMove], copied: int | None) -> str:
     """Return what `topicwarden rebalance` does; ``copied`` is None if the size of a log is unknown."""
     partitions = count(len(moves), "partition")
     if not any(move.added for move in moves):

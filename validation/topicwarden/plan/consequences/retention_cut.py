@@ -14,10 +14,19 @@ from collections.abc import Collection, Iterable
 from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import Allowance, Topic
-from topicwarden.plan.plan_evidence import FIRST, PlanEvidence, RequiredEvidence, filled
+from topicwarden.plan.plan_evidence import FIRST, PlanEvidence, RequiredEvidence, non_empty
 from topicwarden.plan.required_allowance import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import at_most, count, duration, group_effects, readers, records_of, size, summed
+from topicwarden.plan.wording import (
+    at_most,
+    count,
+    duration,
+    group_effects,
+    reader_reasons,
+    records_of,
+    size,
+    sum_or_none,
+)
 
 AVOIDABLE = True
 _DAY_MS = 86_400_000
@@ -30,7 +39,7 @@ Bounds = dict[int, tuple[int, int]]
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.before is None or change.after is None or change.live is None:
         return None
-    by_time, by_size = _shorter(change.before, change.after), smaller(change.before, change.after)
+    by_time, by_size = _is_shorter(change.before, change.after), lower_size_limit(change.before, change.after)
     if not by_time and by_size is None:
         return None
     cutoffs = (
@@ -41,9 +50,9 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.before and change.after
-    if _shorter(change.before, change.after):
+    if _is_shorter(change.before, change.after):
         yield _by_time(change, evidence)
-    limit = smaller(change.before, change.after)
+    limit = lower_size_limit(change.before, change.after)
     if limit is not None:
         yield _by_size(change, evidence, limit)
 
@@ -52,10 +61,10 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
     live = change.live
     assert live and change.before and change.after
     expiring = {name: _expiring(change, evidence, horizon) for name, horizon in _HORIZONS.items()}
-    records = {name: _records(bounds) for name, bounds in expiring.items()}
-    going = next((bounds for bounds in expiring.values() if bounds), _all_of(live))
+    records = {name: _record_count(bounds) for name, bounds in expiring.items()}
+    removed = next((bounds for bounds in expiring.values() if bounds), _all_offsets(live))
     total, hidden = records_of(live), unseen_partitions(live)
-    groups = group_effects(evidence.groups, change.name, going)
+    groups = group_effects(evidence.groups, change.name, removed)
     before, after = change.before.retention_time, change.after.retention_time
     empty = not total and not hidden
     return Consequence(
@@ -72,7 +81,7 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
             *unseen_reasons(live),
             *(["every existing record expires earlier than before"] if not empty else []),
             "at most: Kafka deletes whole segments, each when its newest record has expired",
-            *readers(evidence, groups),
+            *reader_reasons(evidence, groups),
         ],
         measured="offsets by time from the brokers",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the retention") if not empty else "",
@@ -82,11 +91,13 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
             "records within a week": records["within a week"],
             "records in all": total,
             "partitions not seen": len(hidden),
-            "bytes": summed(_share(live.extents[number], end - start) for number, (start, end) in going.items()),
+            "bytes": sum_or_none(
+                _estimated_bytes(live.extents[number], end - start) for number, (start, end) in removed.items()
+            ),
             "retention.ms before": before,
             "retention.ms after": after,
         },
-        partitions=[_effect(live, number, bounds, evidence) for number, bounds in sorted(going.items())],
+        partitions=[_effect(live, number, bounds, evidence) for number, bounds in sorted(removed.items())],
         groups=groups,
         place=change.at("config", "retention.ms"),
     )
@@ -95,10 +106,10 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
 def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequence:
     live = change.live
     assert live
-    over = bytes_over(live, limit)
-    going = {number: _oldest(live.extents[number], above) for number, above in over.items()}
-    unknown = [number for number, extent in filled(live).items() if extent.log_bytes is None]
-    groups = group_effects(evidence.groups, change.name, _all_of(live) if over or unknown else {})
+    excess_bytes = bytes_over(live, limit)
+    removed = {number: _oldest_offsets(live.extents[number], above) for number, above in excess_bytes.items()}
+    unknown = [number for number, extent in non_empty(live).items() if extent.log_bytes is None]
+    groups = group_effects(evidence.groups, change.name, _all_offsets(live) if excess_bytes or unknown else {})
     total, hidden = records_of(live), unseen_partitions(live)
     empty = not total and not hidden
     return Consequence(
@@ -110,35 +121,38 @@ def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequ
             if empty
             else "how much is deleted at once is not known"
             if unknown
-            else f"at most {size(sum(over.values()))} of {_partitions(over)} are deleted at once"
+            else f"at most {size(sum(excess_bytes.values()))} of {_partition_count(excess_bytes)} are deleted at once"
         )
-        + (", the oldest first" if over else ""),
+        + (", the oldest first" if excess_bytes else ""),
         because=[
             *unseen_reasons(live),
-            *([f"the size of {_partitions(unknown)} could not be seen (Describe on Cluster)"] * bool(unknown)),
+            *([f"the size of {_partition_count(unknown)} could not be seen (Describe on Cluster)"] * bool(unknown)),
             *(["every partition keeps less than before"] if not empty else []),
-            *([f"about {_records(going):,} of {count(total, 'record')}, estimated by bytes; at most all"] * bool(over)),
+            *(
+                [f"about {_record_count(removed):,} of {count(total, 'record')}, estimated by bytes; at most all"]
+                * bool(excess_bytes)
+            ),
             "at most: Kafka deletes the oldest segment only if the log is no smaller than retention.bytes without it",
-            *readers(evidence, groups),
+            *reader_reasons(evidence, groups),
         ],
         measured="bytes of the leaders' logs",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the size") if not empty else "",
         evidence={
-            "bytes": None if unknown else sum(over.values()),
-            "records": total if over or unknown else 0,
+            "bytes": None if unknown else sum(excess_bytes.values()),
+            "records": total if excess_bytes or unknown else 0,
             "retention.bytes": limit,
             "partitions not seen": len(hidden) + len(unknown),
         },
         partitions=[
             PartitionEffect(partition=number, bytes=above, first_offset=live.extents[number].start)
-            for number, above in sorted(over.items())
+            for number, above in sorted(excess_bytes.items())
         ],
         groups=groups,
         place=change.at("config", "retention.bytes"),
     )
 
 
-def smaller(before: Topic, after: Topic) -> int | None:
+def lower_size_limit(before: Topic, after: Topic) -> int | None:
     """Return the new ``retention.bytes`` if it is lower than the one in force; None if not."""
     limit_before, limit_after = size_limit(before), size_limit(after)
     return limit_after if limit_after is not None and (limit_before is None or limit_after < limit_before) else None
@@ -154,12 +168,12 @@ def bytes_over(live: LiveTopic, limit: int) -> dict[int, int]:
     """Return, by partition, by how many bytes its log exceeds ``limit``."""
     return {
         number: extent.log_bytes - limit
-        for number, extent in filled(live).items()
+        for number, extent in non_empty(live).items()
         if extent.log_bytes is not None and extent.log_bytes > limit
     }
 
 
-def _shorter(before: Topic, after: Topic) -> bool:
+def _is_shorter(before: Topic, after: Topic) -> bool:
     time_before, time_after = before.retention_time, after.retention_time
     return time_after is not None and (time_before is None or time_after < time_before)
 
@@ -175,24 +189,24 @@ def _expiring(change: TopicChange, evidence: PlanEvidence, horizon: int) -> Boun
     """Return the offsets that expire within ``horizon`` milliseconds under the new retention, but not under the old."""
     assert change.live
     new, *old = _cutoffs(change, evidence.now + horizon)
-    expired = evidence.below(change.live, new)
-    anyway = evidence.below(change.live, old[0]) if old else {}
+    expired = evidence.offsets_before(change.live, new)
+    anyway = evidence.offsets_before(change.live, old[0]) if old else {}
     bounds = {
         number: (max(extent.start, anyway.get(number, 0)), expired[number])
-        for number, extent in filled(change.live).items()
+        for number, extent in non_empty(change.live).items()
     }
     return {number: (start, end) for number, (start, end) in bounds.items() if start < end}
 
 
-def _all_of(live: LiveTopic) -> Bounds:
-    return {number: (extent.start, extent.end) for number, extent in filled(live).items()}
+def _all_offsets(live: LiveTopic) -> Bounds:
+    return {number: (extent.start, extent.end) for number, extent in non_empty(live).items()}
 
 
-def _records(bounds: Bounds) -> int:
+def _record_count(bounds: Bounds) -> int:
     return sum(end - start for start, end in bounds.values())
 
 
-def _oldest(extent: PartitionExtent, above: int) -> tuple[int, int]:
+def _oldest_offsets(extent: PartitionExtent, above: int) -> tuple[int, int]:
     return extent.start, extent.start + (extent.end - extent.start) * above // (extent.log_bytes or 1)
 
 
@@ -202,18 +216,18 @@ def _effect(live: LiveTopic, number: int, bounds: tuple[int, int], evidence: Pla
     return PartitionEffect(
         partition=number,
         records=end - start,
-        bytes=_share(live.extents[number], end - start),
+        bytes=_estimated_bytes(live.extents[number], end - start),
         first_offset=start,
         last_offset=end - 1,
         first_timestamp=first[1] if first and first[0] == start else None,
     )
 
 
-def _share(extent: PartitionExtent, records: int) -> int | None:
+def _estimated_bytes(extent: PartitionExtent, records: int) -> int | None:
     return None if extent.log_bytes is None else extent.log_bytes * records // (extent.end - extent.start)
 
 
-def _partitions(numbers: Collection[int]) -> str:
+def _partition_count(numbers: Collection[int]) -> str:
     return count(len(numbers), "partition")
 
 

@@ -22,14 +22,14 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.live and change.deployed
-    live, known = change.live.topic.partitions, change.deployed.partitions
+    live, in_state = change.live.topic.partitions, change.deployed.partitions
     yield Consequence(
         kind="stale-partitions",
         weight=Severity.REFUSED,
-        message=f"the cluster has {live} partitions and Pulumi's state {known}, so the deploy would write the "
+        message=f"the cluster has {live} partitions and Pulumi's state {in_state}, so the deploy would write the "
         "settings and then fail",
         because=["somebody added partitions by hand since the last deploy or refresh"],
         remedy="run `pulumi refresh`, which writes nothing to the cluster, and then deploy",
-        evidence={"live": live, "deployed": known},
+        evidence={"live": live, "deployed": in_state},
         place=change.at("partitions"),
     )

@@ -11,7 +11,7 @@ from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, changed
 from topicwarden.plan.setting_effects import EFFECTS, lowered
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import goes
+from topicwarden.plan.wording import changes_text
 
 AVOIDABLE = False
 TYPE = "message.timestamp.type"
@@ -19,16 +19,16 @@ LIMITS = tuple(name for name, effect in EFFECTS.items() if effect.consequence ==
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
-    return RequiredEvidence() if changed(change, TYPE) or _stricter(change) else None
+    return RequiredEvidence() if changed(change, TYPE) or _lowered_limits(change) else None
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.before and change.after
-    for name in _stricter(change):
+    for name in _lowered_limits(change):
         yield Consequence(
             kind="timestamp-limit",
             weight=Severity.DANGER,
-            message=f"{goes([name], change.before, change.after)}: records outside this limit are "
+            message=f"{changes_text([name], change.before, change.after)}: records outside this limit are "
             "refused with INVALID_TIMESTAMP",
             place=change.at("config", name),
         )
@@ -49,7 +49,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         )
 
 
-def _stricter(change: TopicChange) -> list[str]:
+def _lowered_limits(change: TopicChange) -> list[str]:
     if change.before is None or change.after is None:
         return []
     before, after = change.before.config, change.after.config

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import Allowance
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, filled
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
 from topicwarden.plan.required_allowance import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.setting_effects import lowered
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import UNSEEN_GROUPS, at_most, goes, group_effects, listed, records_of
+from topicwarden.plan.wording import UNSEEN_GROUPS, at_most, changes_text, group_effects, records_of, shorten
 
 AVOIDABLE = True
 SETTING = "delete.retention.ms"
@@ -30,19 +30,20 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     live, newest = change.live, evidence.newest_records
     assert live and change.before and change.after
-    old = evidence.below(live, _horizon(change, evidence.now))
-    going = {number: (extent.start, old[number]) for number, extent in filled(live).items()}
-    behind = group_effects(evidence.groups, change.name, going)
+    old = evidence.offsets_before(live, _horizon(change, evidence.now))
+    removed = {number: (extent.start, old[number]) for number, extent in non_empty(live).items()}
+    behind = group_effects(evidence.groups, change.name, removed)
     names = sorted({effect.group for effect in behind})
-    most = newest.tombstones if newest and newest.complete else records_of(live)
+    tombstones = newest.tombstones if newest and newest.complete else records_of(live)
     hidden = unseen_partitions(live)
-    loses = bool(most or hidden)
+    loses = bool(tombstones or hidden)
     yield Consequence(
         kind="tombstones",
         weight=severity_of(change, Allowance.COMPACT) if loses else Severity.NOTE,
-        message=f"{goes([SETTING], change.before, change.after)}: {at_most(most, 'tombstone')} may be removed sooner; "
+        message=f"{changes_text([SETTING], change.before, change.after)}: "
+        f"{at_most(tombstones, 'tombstone')} may be removed sooner; "
         + (
-            f"{listed(names)} lag further behind than that, and may never see deletions"
+            f"{shorten(names)} lag further behind than that, and may never see deletions"
             if behind
             else "no visible group with committed offsets is further behind than that"
         ),
@@ -67,7 +68,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         if loses
         else "",
         evidence={
-            "tombstones": most,
+            "tombstones": tombstones,
             "groups_behind": len(names) if names or evidence.groups_complete else None,
             "partitions not seen": len(hidden),
         },

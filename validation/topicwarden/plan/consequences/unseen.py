@@ -11,7 +11,7 @@ from topicwarden.model.topic import Allowance
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.setting_effects import HARMFUL
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import listed
+from topicwarden.plan.wording import shorten
 
 AVOIDABLE = False
 _WRITES = frozenset({Action.CREATE, Action.ADOPT, Action.UPDATE, Action.RECREATE, Action.DELETE})
@@ -47,7 +47,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         yield Consequence(
             kind="unseen",
             weight=weight,
-            message=f"the deploy leaves {listed(names)} to the brokers, whose settings may not be read: the effective "
+            message=f"the deploy leaves {shorten(names)} to the brokers, whose settings may not be read: the effective "
             "values are not known",
             remedy="declare them, or grant DescribeConfigs on the Cluster resource, and plan again",
             place=change.at("config"),

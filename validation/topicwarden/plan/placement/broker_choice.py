@@ -41,7 +41,9 @@ class PartitionRepair:
             candidates = [self._filled(retained, load) for retained in map(frozenset, combinations(alive, size))]
             good = [brokers for brokers in candidates if _rack_count(brokers, self.racks) == self._most_racks]
             if good:
-                return min(good, key=lambda brokers: (self.cost(brokers), sorted(map(load.of, brokers), reverse=True)))
+                return min(
+                    good, key=lambda brokers: (self.cost(brokers), sorted(map(load.sort_key, brokers), reverse=True))
+                )
         raise AssertionError("without a retained replica, the brokers can always cover the largest number of racks")
 
     @property
@@ -54,7 +56,7 @@ class PartitionRepair:
         while len(brokers) < self.factor:
             racks = Counter(self.racks[broker] for broker in brokers)
             free = self.racks.keys() - brokers
-            brokers |= {min(free, key=lambda broker: (racks[self.racks[broker]], *load.of(broker)))}
+            brokers |= {min(free, key=lambda broker: (racks[self.racks[broker]], *load.sort_key(broker)))}
         return brokers
 
 

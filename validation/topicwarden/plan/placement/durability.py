@@ -73,7 +73,7 @@ def _summed(amounts: Iterable[tuple[int, int | None]]) -> dict[int, int]:
 def _durability(in_sync: Iterable[Collection[int]], replicas: int, topic: Topic, snapshot: Snapshot) -> Durability:
     partitions = list(in_sync)
     copies = min((len(brokers) for brokers in partitions), default=0)
-    known = all(rack is not None for rack in snapshot.racks.values())
+    racks_known = all(rack is not None for rack in snapshot.racks.values())
     racks = min((len({snapshot.racks.get(broker) for broker in brokers}) for brokers in partitions), default=0)
     min_in_sync = min(topic.number("min.insync.replicas") or 1, replicas)
-    return Durability(copies - 1, copies - min_in_sync, racks if known else None)
+    return Durability(copies - 1, copies - min_in_sync, racks if racks_known else None)

@@ -16,25 +16,25 @@ Fits: TypeAlias = Callable[[int, frozenset[int]], bool]
 
 @dataclass
 class BrokerLoad:
-    """Replicas of each broker: ``here`` counts one topic, ``everywhere`` all; ``log_bytes`` decides between equals."""
+    """Load of each broker: replicas of one topic and of all topics; ``log_bytes`` decides between equals."""
 
-    everywhere: Counter[int]
+    all_replicas: Counter[int]
     log_bytes: Counter[int]
-    here: Counter[int] = field(default_factory=Counter)
+    topic_replicas: Counter[int] = field(default_factory=Counter)
 
     def add(self, brokers: Iterable[int], amount: int = 1) -> None:
         for broker in brokers:
-            self.here[broker] += amount
-            self.everywhere[broker] += amount
+            self.topic_replicas[broker] += amount
+            self.all_replicas[broker] += amount
 
-    def of(self, broker: int) -> tuple[int, int, int, int]:
+    def sort_key(self, broker: int) -> tuple[int, int, int, int]:
         """Return the sort key of ``broker``: the least loaded broker comes first, and no two keys are equal."""
-        return self.here[broker], self.everywhere[broker], self.log_bytes[broker], broker
+        return self.topic_replicas[broker], self.all_replicas[broker], self.log_bytes[broker], broker
 
-    def eases(self, source: int, target: int) -> bool:
+    def is_balanced_by_move(self, source: int, target: int) -> bool:
         """Return whether moving one replica from ``source`` to ``target`` balances the topic or the cluster."""
-        ahead = self.here[source] - self.here[target]
-        return ahead > 1 or (ahead == 1 and self.everywhere[source] > self.everywhere[target] + 1)
+        ahead = self.topic_replicas[source] - self.topic_replicas[target]
+        return ahead > 1 or (ahead == 1 and self.all_replicas[source] > self.all_replicas[target] + 1)
 
 
 def even_out(chosen: Chosen, fits: Fits, load: BrokerLoad, brokers: Collection[int]) -> None:
@@ -45,17 +45,17 @@ def even_out(chosen: Chosen, fits: Fits, load: BrokerLoad, brokers: Collection[i
     """
     improved = True
     while improved:
-        sources = sorted(brokers, key=load.of, reverse=True)
+        sources = sorted(brokers, key=load.sort_key, reverse=True)
         improved = any(_relieve(source, chosen, fits, load, brokers) for source in sources)
 
 
 def _relieve(source: int, chosen: Chosen, fits: Fits, load: BrokerLoad, brokers: Collection[int]) -> bool:
     """Move one replica away from ``source`` along a path of exchanges; return whether a path was found."""
-    if not any(load.eases(source, target) for target in brokers):
+    if not any(load.is_balanced_by_move(source, target) for target in brokers):
         return False
     paths: dict[int, list[tuple[int, int, int]]] = {source: []}
     queue = deque([source])
-    targets = sorted(brokers, key=load.of)
+    targets = sorted(brokers, key=load.sort_key)
     while queue:
         giver = queue.popleft()
         for partition, replicas in chosen.items():
@@ -65,7 +65,7 @@ def _relieve(source: int, chosen: Chosen, fits: Fits, load: BrokerLoad, brokers:
                 if taker in replicas or taker in paths or not fits(partition, replicas - {giver} | {taker}):
                     continue
                 paths[taker] = [*paths[giver], (partition, giver, taker)]
-                if load.eases(source, taker) and _exchange(chosen, fits, paths[taker]):
+                if load.is_balanced_by_move(source, taker) and _exchange(chosen, fits, paths[taker]):
                     load.add([source], -1)
                     load.add([taker])
                     return True

@@ -124,11 +124,11 @@ def without_lagging_moves(placement: ReplicaPlacement, snapshot: Snapshot) -> Re
 
 def wait_reason(move: ReplicaMove, in_sync: Collection[int]) -> str | None:
     """Return why ``move`` must wait for replicas to catch up; None if it loses no in-sync replica needlessly."""
-    left = {*in_sync, *move.added} & {*move.after}
-    if len(left) >= min(len(in_sync), len(move.after)):
+    remaining_in_sync = {*in_sync, *move.added} & {*move.after}
+    if len(remaining_in_sync) >= min(len(in_sync), len(move.after)):
         return None
     dropped = ", ".join(str(broker) for broker in in_sync if broker not in move.after)
-    behind = ", ".join(str(broker) for broker in move.after if broker not in left)
+    behind = ", ".join(str(broker) for broker in move.after if broker not in remaining_in_sync)
     return (
         f"it would drop in-sync replicas (broker {dropped}) while broker {behind} is out of sync: "
         "wait until it has caught up, or start it again"
@@ -157,8 +157,8 @@ def _moves(
         return []
     by_partition = {repair.state.partition: repair for repair in repairs}
     brokers = sorted(repairs[0].racks)
-    replicas.here = Counter(broker for state in live.replicas for broker in state.replicas)
-    leaders.here = Counter(state.replicas[0] for state in live.replicas)
+    replicas.topic_replicas = Counter(broker for state in live.replicas for broker in state.replicas)
+    leaders.topic_replicas = Counter(state.replicas[0] for state in live.replicas)
     chosen: dict[int, frozenset[int]] = {}
     for partition, repair in by_partition.items():
         replicas.add(repair.state.replicas, -1)
@@ -176,7 +176,7 @@ def _moves(
     for partition, repair in by_partition.items():
         if repair.state.replicas[0] not in chosen[partition]:
             leaders.add(repair.state.replicas[:1], -1)
-            new_leaders[partition] = frozenset({min(chosen[partition], key=leaders.of)})
+            new_leaders[partition] = frozenset({min(chosen[partition], key=leaders.sort_key)})
             leaders.add(new_leaders[partition])
     even_out(new_leaders, lambda partition, candidates: candidates <= chosen[partition], leaders, brokers)
 

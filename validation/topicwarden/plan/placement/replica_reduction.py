@@ -10,7 +10,7 @@ from topicwarden.model.problem import Problem
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.placement.durability import durability_after, durability_now
 from topicwarden.plan.placement.replica_placement import ReplicaMove
-from topicwarden.plan.wording import count, survives
+from topicwarden.plan.wording import count, durability_text
 from topicwarden.specs.resolve import Declaration
 
 
@@ -35,7 +35,7 @@ def reductions(
     refuses the same change as the consequence ``replication-factor``.
     """
     today = snapshot.day
-    found = []
+    reduced = []
     for declaration in sorted(declarations, key=lambda each: each.topic.name):
         topic, live = declaration.topic, snapshot.topics.get(declaration.topic.name)
         before = max((len(state.replicas) for state in live.replicas), default=0) if live else 0
@@ -47,14 +47,15 @@ def reductions(
         after_moves = durability_after(topic, live, all_moves, snapshot)
         message = (
             f"{topic.name}: replication factor {before} to {topic.replication_factor} drops replicas of "
-            f"{count(fewer, 'partition')}; {survives('now', before_moves)}; {survives('then', after_moves)}"
+            f"{count(fewer, 'partition')}; {durability_text('now', before_moves)}; "
+            f"{durability_text('then', after_moves)}"
         )
         allowed = Allowance.REDUCE_REPLICAS in topic.allowed(today)
         started = any(len(move.after) < len(move.before) for move in under_way if move.topic == topic.name)
-        found.append(
+        reduced.append(
             ReplicaReduction(topic.name, message, None if allowed else _refused(declaration, message, started))
         )
-    return tuple(found)
+    return tuple(reduced)
 
 
 def _refused(declaration: Declaration, message: str, started: bool) -> Problem:

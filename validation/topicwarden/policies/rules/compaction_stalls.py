@@ -33,7 +33,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if fill_ms > default:
         yield RuleViolation(
             ("contents", "records", "per_day"),
-            f"{topic.contents.records_per_day} records a day do not fill a segment within Kafka's default segment.ms "
+            f"{topic.contents.records.per_day} records a day do not fill a segment within Kafka's default segment.ms "
             f"of {value_text('segment.ms', default)}, and the active segment is never compacted; declare segment.ms, "
             "for example 1d",
         )

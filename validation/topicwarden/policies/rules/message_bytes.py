@@ -30,7 +30,7 @@ SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    record, declared = topic.contents.record_max_bytes, topic.number(SETTING)
+    record, declared = topic.contents.records.max_bytes, topic.number(SETTING)
     if record is None and declared is None and "segment.bytes" not in topic.config:
         return
     largest = effective_number(topic, SETTING, brokers)

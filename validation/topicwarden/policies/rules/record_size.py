@@ -11,11 +11,11 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
+from topicwarden.model.field_types import Flag, Size
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import effective_number, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
-from topicwarden.specs.document_model import Flag, Size
 
 SETTING = "max.message.bytes"
 
@@ -36,7 +36,7 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
         yield RuleViolation(
             ("config", SETTING), f"{SETTING}: expected at most {value_text(SETTING, settings.max)}, seen {seen}"
         )
-    if settings.declared and topic.contents.record_max_bytes is None:
+    if settings.declared and topic.contents.records.max_bytes is None:
         path = ("contents", "records", "max_bytes")
         yield RuleViolation(
             path, f"{topic.name} does not declare the maximum size of its records; write contents.records.max_bytes"

@@ -27,7 +27,7 @@ SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    ahead = topic.contents.timestamp_max_ahead_ms
+    ahead = topic.contents.timestamps.max_ahead
     if ahead is None or topic.config.get("message.timestamp.type") == "LogAppendTime":
         return
     for name in (AFTER, DIFFERENCE):

@@ -28,7 +28,7 @@ SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    declared, effective = topic.contents.timestamp_type, topic.config.get(SETTING, "CreateTime")
+    declared, effective = topic.contents.timestamps.type, topic.config.get(SETTING, "CreateTime")
     if declared is not None and declared != effective:
         default = "" if SETTING in topic.config else ", Kafka's default"
         yield RuleViolation(

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from topicwarden.model.topic import Topic
+from topicwarden.model.units import DURATION, unit_of
 from topicwarden.policies.effective_values import cleanup_policies, value_text
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
-from topicwarden.specs.units import DURATION, unit_of
 
 _DELETED: Final = "records are deleted as soon as their segment is closed"
 _LEAST: Final = {

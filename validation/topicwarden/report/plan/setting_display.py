@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from topicwarden.model.planned_change import Action, Setting, TopicPlan
+from topicwarden.model.units import DURATION, unit_of
 from topicwarden.report.display import NOTHING, duration, one_line, size
-from topicwarden.specs.units import DURATION, unit_of
 
 _SPECIAL_VALUES: Final = {("retention.ms", "-1"): "-1 (no limit)", ("retention.bytes", "-1"): "-1 (no limit)"}
 _MAX_CHANGES: Final = 3

@@ -14,7 +14,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Final
 
-from topicwarden.specs import message_text
+from topicwarden.model import message_text
 from topicwarden.specs.configs.definition import ConfigDefinition
 
 __all__ = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from topicwarden.specs import message_text
+from topicwarden.model import message_text
 
 _INTEGER_LIMITS: Final = {"short": 1 << 15, "int": 1 << 31, "long": 1 << 63}
 _RANGE: Final = re.compile(r"\[(-?[0-9.]+),\.\.\.,?(-?[0-9.]+)?\](?: or (-?[0-9]+))?")

@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeAlias
 
+from topicwarden.model.message_text import describe_value
 from topicwarden.model.problem import Location
 from topicwarden.specs.convert.source_file import SourceFile
 from topicwarden.specs.convert.topic_reader import COMMENTED_OUT, TopicReader, TopicValues
 from topicwarden.specs.convert.unread_fields import UnreadFields
-from topicwarden.specs.message_text import describe_value
 from topicwarden.specs.yaml_nodes import KeyPath
 
 Locate: TypeAlias = Callable[[int, str], Location]

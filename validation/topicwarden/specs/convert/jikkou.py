@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.specs.convert.kubernetes import KubernetesResource, resources, topics
 from topicwarden.specs.convert.source_file import SourceFile
 from topicwarden.specs.convert.topic_reader import (
@@ -15,7 +16,6 @@ from topicwarden.specs.convert.topic_reader import (
     take_settings,
 )
 from topicwarden.specs.convert.unread_fields import UnreadFields
-from topicwarden.specs.message_text import describe_value, did_you_mean, quoted
 
 _GROUP: Final = "kafka.jikkou.io/"
 _CORE: Final = "core.jikkou.io/"

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+from topicwarden.model.message_text import describe_value
 from topicwarden.model.problem import Location
 from topicwarden.specs.convert.source_file import SourceFile
 from topicwarden.specs.convert.topic_reader import TopicReader, TopicValues, take_settings
 from topicwarden.specs.convert.unread_fields import UnreadFields
-from topicwarden.specs.message_text import describe_value
 from topicwarden.specs.yaml_nodes import KeyPath
 
 _TYPE: Final = "kafka_topic"

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import INTERNAL_TOPICS, Topic
 from topicwarden.specs import configs
 from topicwarden.specs.convert.source_file import SourceFile
 from topicwarden.specs.convert.unread_fields import UnreadFields, UnreadText
-from topicwarden.specs.message_text import describe_value, did_you_mean, quoted
 from topicwarden.specs.topic_names import name_problem
 from topicwarden.specs.yaml_nodes import KeyPath
 

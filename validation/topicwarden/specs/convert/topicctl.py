@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from topicwarden.model.message_text import describe_value
 from topicwarden.specs.convert.source_file import SourceFile
 from topicwarden.specs.convert.topic_reader import (
     SettingValues,
@@ -15,7 +16,6 @@ from topicwarden.specs.convert.topic_reader import (
     take_settings,
 )
 from topicwarden.specs.convert.unread_fields import UnreadFields
-from topicwarden.specs.message_text import describe_value
 
 _SPEC: Final = ("partitions", "replicationFactor", "retentionMinutes", "settings", "placement", "migration")
 _OTHER_FILES: Final = {

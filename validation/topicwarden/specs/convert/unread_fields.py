@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
+from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Location
 from topicwarden.specs.convert.source_file import SourceFile, value_at
-from topicwarden.specs.message_text import quoted
 from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
 
 UnreadPart: TypeAlias = tuple[Location, str]

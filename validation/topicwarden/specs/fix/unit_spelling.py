@@ -8,9 +8,9 @@ from typing import Final
 
 import yaml
 
+from topicwarden.model.units import DURATION, SIZE, ValueUnit, unit_of
 from topicwarden.specs import configs
 from topicwarden.specs.fix.text_edits import TextEdit, YamlDocument, apply_edits, replace_scalar
-from topicwarden.specs.units import DURATION, SIZE, ValueUnit, unit_of
 from topicwarden.specs.yaml_nodes import KeyPath
 
 _CONTENTS_UNITS: Final[Mapping[KeyPath, ValueUnit]] = {

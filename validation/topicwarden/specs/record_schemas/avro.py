@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from topicwarden.specs.message_text import quoted
+from topicwarden.model.message_text import quoted
 from topicwarden.specs.record_schemas.json_text import JsonError, parse
 
 _PRIMITIVES: Final = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})

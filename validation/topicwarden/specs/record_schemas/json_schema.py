@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from topicwarden.specs.message_text import quoted
+from topicwarden.model.message_text import quoted
 from topicwarden.specs.record_schemas.ecma_patterns import pattern_error
 from topicwarden.specs.record_schemas.json_text import JsonError, parse
 

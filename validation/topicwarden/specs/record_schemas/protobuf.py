@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from topicwarden.specs.message_text import quoted
+from topicwarden.model.message_text import quoted
 
 _FILE: Final = "record.proto"
 _TIMEOUT_S: Final = 60

@@ -23,10 +23,10 @@ _NARROWER = "audit fewer topics at once (--topics), so that more records of each
 
 def judge_format(subject: AuditedTopic, part: str, remedy: str) -> Iterator[CheckResult]:
     """Yield the results of ``judge_faults`` for the declared format of ``part``, which is ``key`` or ``value``."""
-    declared = {name: getattr(subject.contents, f"{part}_{name}") for name in ("format", "schema", "registry")}
-    where = " by the registry" if declared["registry"] else ""
-    path = ("contents", part, "schema" if declared["schema"] else "format")
-    what = f"whose {part} is not {declared['format']} as declared{where}"
+    declared = subject.contents.encoding(part)
+    where = " by the registry" if declared.registry else ""
+    path = ("contents", part, "schema" if declared.schema_file else "format")
+    what = f"whose {part} is not {declared.format} as declared{where}"
     return judge_faults(subject, f"{part}-schema", what, path, remedy)
 
 

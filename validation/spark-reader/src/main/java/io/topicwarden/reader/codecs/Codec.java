@@ -1,0 +1,20 @@
+package io.topicwarden.reader.codecs;
+
+/** A declared encoding of keys or values. Used by one thread. */
+interface Codec {
+  /** Decodes {@code data}, which is not null; throws if the data breaks the declaration. */
+  Object decode(byte[] data) throws RecordFault;
+
+  /** Throws if {@code data} breaks the declaration, as {@link #decode} does. */
+  default void check(byte[] data) throws RecordFault {
+    decode(data);
+  }
+
+  /**
+   * Converts a value that {@link #decode} returned for CEL: null, Boolean, Long, Double, String,
+   * byte[], List or Map.
+   */
+  default Object toCel(Object decoded) throws RecordFault {
+    return decoded;
+  }
+}

@@ -1,0 +1,162 @@
+package io.topicwarden.reader.codecs;
+
+import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.Descriptors.Descriptor;
+import com.google.protobuf.Descriptors.FileDescriptor;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.avro.Schema;
+import org.apache.avro.SchemaCompatibility;
+import org.apache.avro.SchemaCompatibility.SchemaCompatibilityType;
+
+/**
+ * Confluent's wire format: a zero byte, the schema id in four bytes, for Protocol Buffers the path
+ * of the message type in its file, then the data. The Schema Registry must know the id for the
+ * declared subject.
+ */
+final class ConfluentCodec implements Codec {
+  private static final int HEADER_BYTES = 5;
+  private static final int MAX_MESSAGE_PATH = 16;
+
+  /** A decoded value with the codec that decoded it. */
+  private record DecodedValue(Codec codec, Object decoded) {}
+
+  private final SchemaRegistryClient registry;
+  private final String format;
+  private final String subject;
+  private final Schema readerSchema;
+  private final Map<Object, Object> codecs = new HashMap<>(); // codecs, or the faults instead
+
+  /**
+   * Creates a codec for one subject.
+   *
+   * @param readerSchema the Avro schema that must be able to read what every writer wrote, or null
+   */
+  ConfluentCodec(
+      SchemaRegistryClient registry, String format, String subject, Schema readerSchema) {
+    this.registry = registry;
+    this.format = format;
+    this.subject = subject;
+    this.readerSchema = readerSchema;
+  }
+
+  @Override
+  public Object decode(byte[] data) throws RecordFault {
+    if (data.length < HEADER_BYTES || data[0] != 0) {
+      throw RecordFault.invalid("not in Confluent's wire format", PlainCodec.describe(data));
+    }
+    int id = ByteBuffer.wrap(data, 1, Integer.BYTES).getInt();
+    SchemaRegistryClient.Schema schema = registry.schema(id);
+    if (!schema.type().equalsIgnoreCase(format)) {
+      String expected = format.toUpperCase(Locale.ROOT);
+      throw RecordFault.invalid("schema id of " + schema.type() + ", not of " + expected, "");
+    }
+    if (!schema.subjects().contains(subject)) {
+      throw RecordFault.invalid("schema id of another subject than " + subject, "schema id " + id);
+    }
+    return switch (format) {
+      case "avro" -> {
+        AvroCodec codec = (AvroCodec) cached(id, () -> avroCodec(id, schema));
+        yield new DecodedValue(codec, codec.decode(data, HEADER_BYTES));
+      }
+      case "json" -> {
+        JsonCodec codec =
+            (JsonCodec) cached(id, () -> JsonCodec.of(schema.text(), schema.references()));
+        yield new DecodedValue(codec, codec.decode(data, HEADER_BYTES));
+      }
+      default -> decodeProtobuf(id, schema, data);
+    };
+  }
+
+  @Override
+  public Object toCel(Object decoded) throws RecordFault {
+    DecodedValue value = (DecodedValue) decoded;
+    return value.codec().toCel(value.decoded());
+  }
+
+  private Codec avroCodec(int id, SchemaRegistryClient.Schema schema) throws RecordFault {
+    Schema writerSchema = AvroCodec.parse(schema.text(), schema.references().values());
+    if (readerSchema == null) {
+      return new AvroCodec(writerSchema, writerSchema);
+    }
+    SchemaCompatibilityType compatibility =
+        SchemaCompatibility.checkReaderWriterCompatibility(readerSchema, writerSchema).getType();
+    if (compatibility != SchemaCompatibilityType.COMPATIBLE) {
+      throw RecordFault.invalid(
+          "written by a schema that the declared one cannot read", "schema id " + id);
+    }
+    return new AvroCodec(writerSchema, readerSchema);
+  }
+
+  private DecodedValue decodeProtobuf(int id, SchemaRegistryClient.Schema schema, byte[] data)
+      throws RecordFault {
+    CodedInputStream input =
+        CodedInputStream.newInstance(data, HEADER_BYTES, data.length - HEADER_BYTES);
+    int[] path;
+    try {
+      int length = input.readSInt32();
+      if (length < 0 || length > MAX_MESSAGE_PATH) {
+        throw invalidMessagePath(data);
+      }
+      path = new int[Math.max(length, 1)]; // an empty path is the first message type
+      for (int i = 0; i < length; i++) {
+        path[i] = input.readSInt32();
+      }
+    } catch (IOException error) {
+      throw invalidMessagePath(data);
+    }
+    int start = HEADER_BYTES + input.getTotalBytesRead();
+    ProtobufCodec codec =
+        (ProtobufCodec)
+            cached(id + Arrays.toString(path), () -> new ProtobufCodec(messageType(schema, path)));
+    return new DecodedValue(codec, codec.decode(data, start));
+  }
+
+  private static RecordFault invalidMessagePath(byte[] data) {
+    return RecordFault.invalid("a message path that cannot be", PlainCodec.describe(data));
+  }
+
+  private static Descriptor messageType(SchemaRegistryClient.Schema schema, int[] path)
+      throws RecordFault {
+    FileDescriptor file = ProtobufCodec.parse(schema.text(), schema.references());
+    List<Descriptor> types = file.getMessageTypes();
+    Descriptor type = null;
+    for (int index : path) {
+      if (index < 0 || index >= types.size()) {
+        throw RecordFault.invalid("a message path that its schema has not", "");
+      }
+      type = types.get(index);
+      types = type.getNestedTypes();
+    }
+    return type;
+  }
+
+  private interface CodecFactory {
+    Codec create() throws RecordFault;
+  }
+
+  /** Creates each codec once, also if that fails. */
+  private Codec cached(Object key, CodecFactory factory) throws RecordFault {
+    Object cached = codecs.get(key);
+    if (cached == null) {
+      try {
+        cached = factory.create();
+      } catch (RecordFault fault) {
+        cached = fault;
+      } catch (RuntimeException | StackOverflowError | LinkageError error) {
+        String reason = "the registry's schema cannot be used: " + RecordFault.describe(error);
+        cached = RecordFault.undecidable(reason);
+      }
+      codecs.put(key, cached);
+    }
+    if (cached instanceof RecordFault fault) {
+      throw fault;
+    }
+    return (Codec) cached;
+  }
+}

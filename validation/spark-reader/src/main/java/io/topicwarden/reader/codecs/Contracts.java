@@ -1,0 +1,58 @@
+package io.topicwarden.reader.codecs;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import io.topicwarden.reader.Json;
+import java.util.HashMap;
+import java.util.Map;
+
+/** The contracts of the topics that a task reads, built on first use. Used by one thread. */
+public final class Contracts {
+  /**
+   * The contract of one topic.
+   *
+   * @param partitions the number of partitions of the topic, or 0 if key placement is not checked
+   * @param maxLateMs how much older than the newest earlier record a record may be
+   * @param records the contract of the records, or null if there is none
+   */
+  public record TopicContract(int partitions, long maxLateMs, RecordContract records) {
+    static final TopicContract NONE = new TopicContract(0, Long.MAX_VALUE, null);
+  }
+
+  private final JsonNode declared;
+  private final SchemaRegistryClient registry;
+  private final Map<String, TopicContract> byTopic = new HashMap<>();
+
+  /**
+   * Parses the options {@code contracts} and {@code registry}. Either may be null.
+   *
+   * @param contracts an object by topic name with {@code partitions}, {@code late} (ms) and {@code
+   *     records} (see {@link RecordContract}), all optional
+   * @param registry see {@link SchemaRegistryClient}
+   */
+  public Contracts(String contracts, String registry) {
+    try {
+      this.declared = Json.MAPPER.readTree(contracts == null ? "{}" : contracts);
+      this.registry =
+          registry == null ? null : new SchemaRegistryClient(Json.MAPPER.readTree(registry));
+    } catch (JsonProcessingException error) {
+      throw new IllegalArgumentException("the contracts are not JSON", error);
+    }
+  }
+
+  /** Returns the contract of a topic; an empty contract if nothing is declared. */
+  public TopicContract forTopic(String topic) {
+    return byTopic.computeIfAbsent(topic, this::parse);
+  }
+
+  private TopicContract parse(String topic) {
+    JsonNode contract = declared.path(topic);
+    if (contract.isMissingNode()) {
+      return TopicContract.NONE;
+    }
+    return new TopicContract(
+        contract.path("partitions").asInt(),
+        contract.path("late").asLong(Long.MAX_VALUE),
+        contract.has("records") ? new RecordContract(contract.path("records"), registry) : null);
+  }
+}

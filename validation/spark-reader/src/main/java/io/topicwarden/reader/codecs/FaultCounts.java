@@ -1,0 +1,66 @@
+package io.topicwarden.reader.codecs;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** Counts faults by rule and reason, in bounded memory. */
+public final class FaultCounts {
+  static final int MAX_REASONS = 20;
+  static final int MAX_OFFSETS = 5;
+  static final String OTHER_REASONS = "other reasons";
+
+  private record Cause(String rule, String reason, boolean undecidable) {}
+
+  private static final class Occurrences {
+    final String excerpt;
+    final long[] firstOffsets = new long[MAX_OFFSETS];
+    long count;
+
+    Occurrences(String excerpt) {
+      this.excerpt = excerpt;
+    }
+  }
+
+  private final Map<Cause, Occurrences> faults = new LinkedHashMap<>();
+
+  /** Counts the record at {@code offset} as a fault of {@code rule}, a check's id. */
+  public void add(String rule, String reason, long offset) {
+    add(rule, reason, "", false, offset);
+  }
+
+  void add(String rule, RecordFault fault, long offset) {
+    add(rule, fault.getMessage(), fault.excerpt, fault.undecidable, offset);
+  }
+
+  void add(String rule, String reason, String excerpt, boolean undecidable, long offset) {
+    Cause cause = new Cause(rule, reason, undecidable);
+    Occurrences occurrences = faults.get(cause);
+    if (occurrences == null) {
+      if (faults.size() >= MAX_REASONS) {
+        cause = new Cause(rule, OTHER_REASONS, undecidable);
+      }
+      occurrences = faults.computeIfAbsent(cause, any -> new Occurrences(excerpt));
+    }
+    if (occurrences.count < MAX_OFFSETS) {
+      occurrences.firstOffsets[(int) occurrences.count] = offset;
+    }
+    occurrences.count++;
+  }
+
+  /** Appends one object for each reason, in the order in which the reasons first occurred. */
+  public void writeTo(ArrayNode json) {
+    faults.forEach(
+        (cause, occurrences) -> {
+          ObjectNode fault = json.addObject();
+          fault.put("rule", cause.rule()).put("reason", cause.reason());
+          fault.put("excerpt", occurrences.excerpt).put("undecided", cause.undecidable());
+          fault.put("count", occurrences.count);
+          ArrayNode offsets = fault.putArray("offsets");
+          for (int i = 0; i < Math.min(occurrences.count, MAX_OFFSETS); i++) {
+            offsets.add(occurrences.firstOffsets[i]);
+          }
+        });
+  }
+}

@@ -1,0 +1,93 @@
+package io.topicwarden.reader.codecs;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.math.BigDecimal;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** JSON, with a JSON Schema if one is declared. */
+final class JsonCodec implements Codec {
+  private final JsonSchemaValidator validator;
+
+  private JsonCodec(JsonSchemaValidator validator) {
+    this.validator = validator;
+  }
+
+  /**
+   * Returns a codec that validates by a JSON Schema.
+   *
+   * @param schema the text of the schema, or null to accept any JSON
+   * @param references the texts of the schemas that it refers to, by URI
+   */
+  static JsonCodec of(String schema, Map<String, String> references) {
+    return new JsonCodec(schema == null ? null : new JsonSchemaValidator(schema, references));
+  }
+
+  @Override
+  public JsonNode decode(byte[] data) throws RecordFault {
+    return decode(data, 0);
+  }
+
+  JsonNode decode(byte[] data, int from) throws RecordFault {
+    JsonNode node = JsonText.parse(data, from);
+    if (validator != null) {
+      validator.validate(node);
+    }
+    return node;
+  }
+
+  @Override
+  public void check(byte[] data) throws RecordFault {
+    check(data, 0);
+  }
+
+  void check(byte[] data, int from) throws RecordFault {
+    if (validator == null) {
+      JsonText.check(data, from);
+    } else {
+      decode(data, from);
+    }
+  }
+
+  @Override
+  public Object toCel(Object decoded) throws RecordFault {
+    JsonNode node = (JsonNode) decoded;
+    if (node.isObject()) {
+      Map<String, Object> fields = new LinkedHashMap<>();
+      for (Map.Entry<String, JsonNode> field : node.properties()) {
+        fields.put(field.getKey(), toCel(field.getValue()));
+      }
+      return fields;
+    }
+    if (node.isArray()) {
+      List<Object> items = new ArrayList<>(node.size());
+      for (JsonNode item : node) {
+        items.add(toCel(item));
+      }
+      return items;
+    }
+    if (node.isNumber()) {
+      return node.canConvertToLong() && node.isIntegralNumber()
+          ? (Object) node.longValue()
+          : toDouble(node);
+    }
+    return node.isNull()
+        ? null
+        : node.isTextual() ? node.textValue() : (Object) node.booleanValue();
+  }
+
+  /** Refuses numbers such as 1e-400 and 2^64 + 1, which a double would turn into another number. */
+  private static double toDouble(JsonNode node) throws RecordFault {
+    BigDecimal exact = node.decimalValue();
+    double rounded = exact.doubleValue();
+    boolean lost = Double.isInfinite(rounded) || (rounded == 0 && exact.signum() != 0);
+    if (lost
+        || (node.isBigInteger()
+            && !new BigDecimal(rounded).toBigInteger().equals(node.bigIntegerValue()))) {
+      throw RecordFault.undecidable("a number that CEL cannot hold");
+    }
+    return rounded;
+  }
+}

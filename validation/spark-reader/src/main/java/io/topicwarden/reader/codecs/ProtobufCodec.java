@@ -1,0 +1,222 @@
+package io.topicwarden.reader.codecs;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
+import com.google.protobuf.DescriptorProtos.FileDescriptorSet;
+import com.google.protobuf.Descriptors.Descriptor;
+import com.google.protobuf.Descriptors.DescriptorValidationException;
+import com.google.protobuf.Descriptors.FieldDescriptor;
+import com.google.protobuf.Descriptors.FileDescriptor;
+import com.google.protobuf.DynamicMessage;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
+import com.squareup.wire.schema.Location;
+import com.squareup.wire.schema.ProtoFile;
+import com.squareup.wire.schema.Schema;
+import com.squareup.wire.schema.SchemaLoader;
+import com.squareup.wire.schema.internal.SchemaEncoder;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/**
+ * A Protocol Buffers message type. Unknown fields are allowed, because newer producers add them.
+ */
+final class ProtobufCodec implements Codec {
+  /** The default recursion limit of Protocol Buffers' own parsers. */
+  static final int MAX_DEPTH = 100;
+
+  private static final String MAIN_FILE = "topicwarden.main.proto";
+
+  private final Descriptor type;
+
+  ProtobufCodec(Descriptor type) {
+    this.type = type;
+  }
+
+  /**
+   * Builds the last file of a base64 {@code FileDescriptorSet}, in which imported files come first.
+   */
+  static FileDescriptor fromDescriptorSet(String base64) {
+    try {
+      Map<String, FileDescriptor> files = new HashMap<>();
+      FileDescriptor last = null;
+      for (FileDescriptorProto file :
+          FileDescriptorSet.parseFrom(Base64.getDecoder().decode(base64)).getFileList()) {
+        FileDescriptor[] imports =
+            file.getDependencyList().stream().map(files::get).toArray(FileDescriptor[]::new);
+        last = FileDescriptor.buildFrom(file, imports);
+        files.put(file.getName(), last);
+      }
+      return last;
+    } catch (DescriptorValidationException | InvalidProtocolBufferException error) {
+      throw new IllegalArgumentException(error.getMessage(), error);
+    }
+  }
+
+  /**
+   * Compiles a {@code .proto} file.
+   *
+   * @param imports the texts of all imported files, by import name
+   */
+  static FileDescriptor parse(String text, Map<String, String> imports) {
+    try {
+      Path folder =
+          Files.createTempDirectory("topicwarden-proto"); // Wire reads only from file systems
+      try {
+        write(folder, MAIN_FILE, text);
+        for (Map.Entry<String, String> file : imports.entrySet()) {
+          write(folder, file.getKey(), file.getValue());
+        }
+        SchemaLoader loader = new SchemaLoader(FileSystems.getDefault());
+        loader.initRoots(List.of(Location.get(folder.toString())), List.of());
+        return build(MAIN_FILE, loader.loadSchema(), new HashMap<>());
+      } finally {
+        try (Stream<Path> paths = Files.walk(folder)) {
+          paths.sorted(Comparator.reverseOrder()).forEach(path -> path.toFile().delete());
+        }
+      }
+    } catch (DescriptorValidationException | InvalidProtocolBufferException error) {
+      throw new IllegalArgumentException(error.getMessage(), error);
+    } catch (IOException error) {
+      throw new UncheckedIOException(error);
+    }
+  }
+
+  private static void write(Path folder, String name, String text) throws IOException {
+    Path file = folder.resolve(name).normalize();
+    if (!file.startsWith(folder)) {
+      throw new IllegalArgumentException("an import outside of the root folder");
+    }
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, text);
+  }
+
+  /** Returns the message type {@code name}, or the first one of the file if the name is null. */
+  static Descriptor message(FileDescriptor file, String name) {
+    if (name == null) {
+      return file.getMessageTypes().get(0);
+    }
+    String localName =
+        name.startsWith(file.getPackage() + ".")
+            ? name.substring(file.getPackage().length() + 1)
+            : name;
+    Descriptor found = null;
+    for (String part : localName.split("\\.", -1)) {
+      found = found == null ? file.findMessageTypeByName(part) : found.findNestedTypeByName(part);
+      if (found == null) {
+        throw new IllegalArgumentException("the schema has no message " + name);
+      }
+    }
+    return found;
+  }
+
+  private static FileDescriptor build(String path, Schema schema, Map<String, FileDescriptor> files)
+      throws DescriptorValidationException, InvalidProtocolBufferException {
+    FileDescriptor built = files.get(path);
+    if (built == null) {
+      ProtoFile file = schema.protoFile(path);
+      List<FileDescriptor> imports = new ArrayList<>();
+      for (List<String> names : List.of(file.getImports(), file.getPublicImports())) {
+        for (String name : names) {
+          imports.add(build(name, schema, files));
+        }
+      }
+      byte[] encoded = new SchemaEncoder(schema).encode(file).toByteArray();
+      built =
+          FileDescriptor.buildFrom(
+              FileDescriptorProto.parseFrom(encoded), imports.toArray(FileDescriptor[]::new));
+      files.put(path, built);
+    }
+    return built;
+  }
+
+  @Override
+  public Object decode(byte[] data) throws RecordFault {
+    return decode(data, 0);
+  }
+
+  Object decode(byte[] data, int from) throws RecordFault {
+    try {
+      return parse(data, from, MAX_DEPTH);
+    } catch (IOException error) {
+      if (isTooDeep(data, from)) {
+        throw RecordFault.undecidable(
+            "Protocol Buffers beyond the limits of the audit: more than "
+                + MAX_DEPTH
+                + " nested messages");
+      }
+      throw RecordFault.invalid(
+          "not a " + type.getName() + " of Protocol Buffers", PlainCodec.describe(data));
+    }
+  }
+
+  private Message parse(byte[] data, int from, int maxDepth) throws IOException {
+    CodedInputStream input = CodedInputStream.newInstance(data, from, data.length - from);
+    input.setRecursionLimit(maxDepth);
+    Message message = DynamicMessage.parseFrom(type, input);
+    input.checkLastTagWas(0); // an end-group tag without its start also ends a message
+    return message;
+  }
+
+  private boolean isTooDeep(byte[] data, int from) {
+    try {
+      parse(data, from, Integer.MAX_VALUE);
+      return true;
+    } catch (IOException error) {
+      return false;
+    } catch (StackOverflowError error) {
+      return true;
+    }
+  }
+
+  @Override
+  public Object toCel(Object decoded) throws RecordFault {
+    if (decoded instanceof Message message) {
+      Map<String, Object> converted = new LinkedHashMap<>();
+      for (FieldDescriptor field : message.getDescriptorForType().getFields()) {
+        boolean absent = !field.isRepeated() && field.hasPresence() && !message.hasField(field);
+        if (field.isMapField()) {
+          converted.put(field.getName(), mapEntries((List<?>) message.getField(field)));
+        } else {
+          converted.put(field.getName(), absent ? null : toCel(message.getField(field)));
+        }
+      }
+      return converted;
+    }
+    if (decoded instanceof List<?> items) {
+      List<Object> converted = new ArrayList<>(items.size());
+      for (Object item : items) {
+        converted.add(toCel(item));
+      }
+      return converted;
+    }
+    if (decoded instanceof ByteString bytes) {
+      return bytes.toByteArray();
+    }
+    return decoded instanceof Number || decoded instanceof Boolean
+        ? CelNumbers.widen(decoded)
+        : decoded.toString();
+  }
+
+  private Map<Object, Object> mapEntries(List<?> entries) throws RecordFault {
+    Map<Object, Object> converted = new LinkedHashMap<>();
+    for (Object entry : entries) {
+      Message pair = (Message) entry;
+      List<FieldDescriptor> fields = pair.getDescriptorForType().getFields();
+      converted.put(toCel(pair.getField(fields.get(0))), toCel(pair.getField(fields.get(1))));
+    }
+    return converted;
+  }
+}

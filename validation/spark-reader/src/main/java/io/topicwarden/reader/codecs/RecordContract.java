@@ -1,0 +1,223 @@
+package io.topicwarden.reader.codecs;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.google.protobuf.Timestamp;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.StringJoiner;
+import org.apache.avro.Schema;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.header.Header;
+
+/** What one topic declares about its records. Used by one thread. */
+public final class RecordContract {
+  private final Codec keyCodec;
+  private final Codec valueCodec;
+  private final List<String> requiredHeaders = new ArrayList<>();
+  private final List<CelExpression> expressions = new ArrayList<>();
+  private final long maxRecordBytes;
+  private final long maxTimestamp;
+
+  /**
+   * Builds the codecs and expressions of a contract. If a schema or an expression cannot be used,
+   * that part of every record is undecidable; all other parts are still validated.
+   *
+   * @param declared the object that {@code audit/contracts.py} writes as {@code records}
+   * @param registry the Schema Registry of the stack, or null
+   */
+  RecordContract(JsonNode declared, SchemaRegistryClient registry) {
+    keyCodec = codec(declared.path("key"), registry);
+    valueCodec = codec(declared.path("value"), registry);
+    declared.path("headers").forEach(name -> requiredHeaders.add(name.asText()));
+    for (JsonNode expression : declared.path("expressions")) {
+      expressions.add(
+          CelExpression.compile(
+              expression.path("id").asText(), expression.path("require").asText()));
+    }
+    maxRecordBytes = declared.path("largest").asLong(Long.MAX_VALUE);
+    maxTimestamp = declared.path("latest").asLong(Long.MAX_VALUE);
+  }
+
+  private static Codec codec(JsonNode declared, SchemaRegistryClient registry) {
+    try {
+      return createCodec(declared, registry);
+    } catch (RuntimeException | StackOverflowError | LinkageError error) {
+      return alwaysUndecidable("the schema cannot be used: " + RecordFault.describe(error));
+    }
+  }
+
+  private static Codec alwaysUndecidable(String reason) {
+    RecordFault fault = RecordFault.undecidable(reason);
+    return data -> {
+      throw fault;
+    };
+  }
+
+  /** Returns null if no format is declared. */
+  private static Codec createCodec(JsonNode declared, SchemaRegistryClient registry) {
+    String format = declared.path("format").asText(null);
+    if (format == null) {
+      return null;
+    }
+    if (declared.has("unusable")) {
+      return alwaysUndecidable("the schema cannot be used: " + declared.path("unusable").asText());
+    }
+    String schema = declared.path("schema").asText(null);
+    if (declared.path("registry").asBoolean()) {
+      if (registry == null) {
+        return alwaysUndecidable("the stack names no Schema Registry");
+      }
+      boolean hasReaderSchema = schema != null && format.equals("avro");
+      Schema readerSchema = hasReaderSchema ? AvroCodec.parse(schema, List.of()) : null;
+      return new ConfluentCodec(registry, format, declared.path("subject").asText(), readerSchema);
+    }
+    return switch (format) {
+      case "json" -> JsonCodec.of(schema, Map.of());
+      case "avro" -> avroCodec(schema);
+      case "protobuf" -> protobufCodec(declared);
+      default -> PlainCodec.of(format);
+    };
+  }
+
+  private static Codec avroCodec(String text) {
+    Schema schema = AvroCodec.parse(text, List.of());
+    return new AvroCodec(schema, schema);
+  }
+
+  private static Codec protobufCodec(JsonNode declared) {
+    return new ProtobufCodec(
+        ProtobufCodec.message(
+            ProtobufCodec.fromDescriptorSet(declared.path("descriptors").asText()),
+            declared.path("message").asText(null)));
+  }
+
+  /** Validates a record and counts its faults. */
+  public void validate(ConsumerRecord<byte[], byte[]> record, FaultCounts faults) {
+    long offset = record.offset();
+    if (length(record.key()) + length(record.value()) > maxRecordBytes) {
+      faults.add("record-size", "larger than declared", offset);
+    }
+    if (record.timestamp() > maxTimestamp) {
+      faults.add("timestamp-future", "further ahead than declared", offset);
+    }
+    validateHeaders(record, faults);
+    DecodeResult key = decode(keyCodec, record.key(), "key-schema", offset, faults);
+    DecodeResult value = decode(valueCodec, record.value(), "value-schema", offset, faults);
+    if (expressions.isEmpty() || key.isInvalid() || value.isInvalid()) {
+      return; // expressions are only defined for well-formed records
+    }
+    Map<String, ?> variables;
+    try {
+      variables = guarded(() -> variables(record, key.get(), value.get()));
+    } catch (RecordFault fault) {
+      expressions.forEach(expression -> expression.addUndecidable(fault, offset, faults));
+      return;
+    }
+    boolean tombstone = record.value() == null;
+    expressions.forEach(expression -> expression.validate(variables, tombstone, offset, faults));
+  }
+
+  /** Counts a record once, however many required headers are missing. */
+  private void validateHeaders(ConsumerRecord<byte[], byte[]> record, FaultCounts faults) {
+    StringJoiner missing = null; // almost every record has all headers
+    for (String name : requiredHeaders) {
+      if (record.headers().lastHeader(name) == null) {
+        missing = missing == null ? new StringJoiner(", ", "lacks ", "") : missing;
+        missing.add(name);
+      }
+    }
+    if (missing != null) {
+      faults.add("header", missing.toString(), record.offset());
+    }
+  }
+
+  /** A decoded key or value, or the reason why there is none. */
+  private record DecodeResult(Object decoded, RecordFault fault) {
+    boolean isInvalid() {
+      return fault != null && !fault.undecidable;
+    }
+
+    Object get() throws RecordFault {
+      if (fault != null) {
+        throw fault;
+      }
+      return decoded;
+    }
+  }
+
+  private DecodeResult decode(
+      Codec codec, byte[] data, String rule, long offset, FaultCounts faults) {
+    try {
+      return new DecodeResult(decode(codec, data), null);
+    } catch (RecordFault fault) {
+      faults.add(rule, fault, offset);
+      return new DecodeResult(null, fault);
+    }
+  }
+
+  private interface FaultySupplier<T> {
+    T get() throws RecordFault;
+  }
+
+  /** Makes an error of a library undecidable, because one record must not stop a scan. */
+  private static <T> T guarded(FaultySupplier<T> supplier) throws RecordFault {
+    try {
+      return supplier.get();
+    } catch (StackOverflowError error) {
+      throw RecordFault.undecidable("nested too deeply for the audit");
+    } catch (RuntimeException | LinkageError error) { // whose message may hold payload
+      throw RecordFault.undecidable("cannot be judged: " + error.getClass().getSimpleName());
+    }
+  }
+
+  /** Returns the decoded value of {@code data}, or null if no expression needs it. */
+  private Object decode(Codec codec, byte[] data) throws RecordFault {
+    if (codec == null || data == null) {
+      return null;
+    }
+    return guarded(
+        () -> {
+          if (expressions.isEmpty()) {
+            codec.check(data);
+            return null;
+          }
+          return codec.decode(data);
+        });
+  }
+
+  private Map<String, ?> variables(
+      ConsumerRecord<byte[], byte[]> record, Object decodedKey, Object decodedValue)
+      throws RecordFault {
+    Map<String, Object> headers = new HashMap<>();
+    for (Header header : record.headers()) {
+      byte[] bytes = header.value();
+      headers.put(header.key(), bytes == null ? null : new String(bytes, StandardCharsets.UTF_8));
+    }
+    Map<String, Object> variables = new HashMap<>();
+    variables.put("key", variable(keyCodec, decodedKey, record.key()));
+    variables.put("value", variable(valueCodec, decodedValue, record.value()));
+    variables.put("headers", CelExpression.celValue(headers));
+    long millis = record.timestamp();
+    variables.put(
+        "timestamp",
+        Timestamp.newBuilder()
+            .setSeconds(Math.floorDiv(millis, 1000L))
+            .setNanos((int) Math.floorMod(millis, 1000L) * 1_000_000)
+            .build());
+    return variables;
+  }
+
+  private static Object variable(Codec codec, Object decoded, byte[] data) throws RecordFault {
+    if (data == null) {
+      return CelExpression.celValue(null);
+    }
+    return CelExpression.celValue(codec == null ? data : codec.toCel(decoded));
+  }
+
+  private static long length(byte[] data) {
+    return data == null ? 0 : data.length;
+  }
+}

@@ -1,0 +1,155 @@
+package io.topicwarden.reader.counting;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.topicwarden.reader.Json;
+import io.topicwarden.reader.counting.CountingRules.PartitionRules;
+
+/** The totals over all keys of a partition: the numbers about keys of {@code audit/counts.py}. */
+final class KeyTotals {
+  private static final int DELETED_SAMPLES = 4; // deleted keys that are reported, by hash remainder
+  private static final long NO_OFFSET = -1;
+
+  /** Sums that are kept for the current counts and for those of an earlier audit. */
+  private static final class Sums {
+    long keys;
+    long superseded;
+    long maxBytesAfterCleaning;
+    final long[] fits = new long[Partitioners.NAMES.size()];
+
+    void add(long records, int largestRecord, int fitsBits) {
+      keys++;
+      superseded += records - 1;
+      maxBytesAfterCleaning += largestRecord;
+      for (int bit = 0; fitsBits != Partitioners.NOT_CHECKED && bit < fits.length; bit++) {
+        fits[bit] += (fitsBits >> bit) & 1;
+      }
+    }
+
+    void writeTo(ObjectNode json) {
+      json.put("keys", keys).put("superseded", superseded);
+      json.put("clean_bytes_at_most", maxBytesAfterCleaning);
+      for (int bit = 0; bit < fits.length; bit++) {
+        json.put(Partitioners.NAMES.get(bit), fits[bit]);
+      }
+    }
+  }
+
+  private final PartitionRules rules;
+  private final Sums sums = new Sums();
+  private final Sums earlierSums = new Sums();
+  private long supersededRolled;
+  private long supersededCleanable;
+  private long keysRolled;
+  private long keysCleanable;
+  private long firstSuperseded = Long.MAX_VALUE;
+  // Of the keys with several records, the one whose last record comes first.
+  private long pairLastOffset = Long.MAX_VALUE;
+  private long pairFirstOffset;
+  private long pairKey;
+  private long hottestRecords;
+  private long hottestFirstOffset;
+  private long hottestKey;
+  private final long[] deletedKeys = new long[DELETED_SAMPLES];
+  private final long[] deletedOffsets = {NO_OFFSET, NO_OFFSET, NO_OFFSET, NO_OFFSET};
+  private long resurrectedKey;
+  private long resurrectedOffset = NO_OFFSET;
+
+  KeyTotals(PartitionRules rules) {
+    this.rules = rules;
+  }
+
+  void add(KeyCounts key) {
+    add(
+        key.hash(),
+        key.records(),
+        key.rolled(),
+        key.cleanable(),
+        key.largestRecord(),
+        key.firstOffset(),
+        key.lastOffset(),
+        key.isDeleted(),
+        key.fits());
+  }
+
+  void add(
+      long hash,
+      long records,
+      long rolled,
+      long cleanable,
+      int largestRecord,
+      long firstOffset,
+      long lastOffset,
+      boolean isDeleted,
+      int fits) {
+    sums.add(records, largestRecord, fits);
+    supersededRolled += Math.max(rolled - 1, 0);
+    supersededCleanable += Math.max(cleanable - 1, 0);
+    keysRolled += firstOffset < rules.rolledBefore() ? 1 : 0;
+    keysCleanable += firstOffset < rules.cleanableBefore() ? 1 : 0;
+    if (records > 1) {
+      firstSuperseded = Math.min(firstSuperseded, firstOffset);
+      if (lastOffset < pairLastOffset) {
+        pairLastOffset = lastOffset;
+        pairFirstOffset = firstOffset;
+        pairKey = hash;
+      }
+    }
+    if (records > hottestRecords
+        || (records == hottestRecords && firstOffset < hottestFirstOffset)) {
+      hottestRecords = records;
+      hottestFirstOffset = firstOffset;
+      hottestKey = hash;
+    }
+    if (isDeleted) {
+      int sample = (int) Math.floorMod(hash, (long) DELETED_SAMPLES);
+      if (deletedOffsets[sample] == NO_OFFSET || hash < deletedKeys[sample]) {
+        deletedKeys[sample] = hash;
+        deletedOffsets[sample] = lastOffset;
+      }
+    }
+    if (!rules.knownTombstones().isEmpty()) {
+      Long tombstone = rules.knownTombstones().get(hash);
+      if (tombstone != null
+          && lastOffset < tombstone
+          && (resurrectedOffset == NO_OFFSET || hash < resurrectedKey)) {
+        resurrectedKey = hash;
+        resurrectedOffset = lastOffset;
+      }
+    }
+  }
+
+  /** Adds what an earlier audit counted of a key. */
+  void addEarlier(long records, int largestRecord, int fits) {
+    earlierSums.add(records, largestRecord, fits);
+  }
+
+  ObjectNode toJson() {
+    ObjectNode json = Json.MAPPER.createObjectNode();
+    sums.writeTo(json);
+    json.put("superseded_rolled", supersededRolled);
+    json.put("superseded_cleanable", supersededCleanable);
+    json.put("keys_rolled", keysRolled).put("keys_cleanable", keysCleanable);
+    if (firstSuperseded != Long.MAX_VALUE) {
+      json.put("first_superseded", firstSuperseded);
+      json.put("pair_key", pairKey);
+      json.put("pair_first", pairFirstOffset).put("pair_last", pairLastOffset);
+    }
+    json.put("hottest", hottestRecords);
+    if (hottestRecords > 0) {
+      json.put("hottest_offset", hottestFirstOffset).put("hottest_key", hottestKey);
+    }
+    for (int sample = 0; sample < DELETED_SAMPLES; sample++) {
+      if (deletedOffsets[sample] != NO_OFFSET) {
+        json.put("deleted_key_" + sample, deletedKeys[sample]);
+        json.put("deleted_offset_" + sample, deletedOffsets[sample]);
+      }
+    }
+    if (resurrectedOffset != NO_OFFSET) {
+      json.put("risen_key", resurrectedKey).put("risen_offset", resurrectedOffset);
+    }
+    if (earlierSums.keys > 0) {
+      earlierSums.writeTo(json.putObject("before"));
+    }
+    return json;
+  }
+}

@@ -1,0 +1,199 @@
+package io.topicwarden.reader.source;
+
+import io.topicwarden.reader.codecs.Contracts;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.LongAdder;
+import org.apache.kafka.clients.consumer.Consumer;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.read.PartitionReader;
+
+/**
+ * Reads the offset ranges of one task with one consumer. The records of a partition come in the
+ * order of their offsets; subclasses make rows of them.
+ */
+abstract class RangeReader implements PartitionReader<InternalRow> {
+  /** How many offsets the readers of this process have read. */
+  static final LongAdder OFFSETS_READ = new LongAdder();
+
+  private static final Duration POLL_TIMEOUT = Duration.ofMillis(500);
+  private static final Duration MAX_IDLE = Duration.ofSeconds(30);
+  private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
+
+  /** The range whose records are being read, or null at the end. */
+  protected RangeCursor cursor;
+
+  private final Consumer<byte[], byte[]> consumer;
+  private final List<RangeCursor> cursors = new ArrayList<>();
+  private final Map<TopicPartition, RangeCursor> unfinished = new HashMap<>();
+  private final Map<TopicPartition, Long> positions = new HashMap<>();
+  private final boolean validates;
+  private final RateLimiter rateLimiter;
+  private ConsumerRecords<byte[], byte[]> polled = ConsumerRecords.empty();
+  private Iterator<TopicPartition> partitions = Collections.emptyIterator();
+  private Iterator<ConsumerRecord<byte[], byte[]>> records = Collections.emptyIterator();
+  private Iterator<RangeCursor> finished;
+  private long idleNanos; // in polls, since a position last changed
+  private long offsetsRead; // since the last poll
+
+  /**
+   * Creates a consumer and assigns the partitions of the ranges.
+   *
+   * @param consumerSettings the settings of the Kafka consumer
+   * @param validates whether to validate records by {@code contracts} and to keep summaries
+   */
+  RangeReader(
+      Map<String, Object> consumerSettings,
+      List<OffsetRange> ranges,
+      boolean validates,
+      Contracts contracts,
+      RateLimiter rateLimiter) {
+    this.rateLimiter = rateLimiter;
+    this.validates = validates;
+    for (OffsetRange range : ranges) {
+      RangeCursor rangeCursor = new RangeCursor(range, contracts);
+      cursors.add(rangeCursor);
+      unfinished.put(range.partition(), rangeCursor);
+      positions.put(range.partition(), range.start());
+    }
+    consumer = connect(consumerSettings); // last, because nobody closes a half-constructed reader
+    try {
+      consumer.assign(unfinished.keySet());
+      ranges.forEach(range -> consumer.seek(range.partition(), range.start()));
+    } catch (RuntimeException error) {
+      consumer.close(CLOSE_TIMEOUT);
+      throw error;
+    }
+  }
+
+  /** Creates the consumer; called once, by the constructor. */
+  Consumer<byte[], byte[]> connect(Map<String, Object> consumerSettings) {
+    return new KafkaConsumer<>(consumerSettings);
+  }
+
+  /** Returns a time in nanoseconds, from any origin. */
+  long nanoTime() {
+    return System.nanoTime();
+  }
+
+  @Override
+  public boolean next() throws IOException {
+    try {
+      while (true) {
+        if (records.hasNext()) {
+          ConsumerRecord<byte[], byte[]> record = records.next();
+          if (record.offset() >= cursor.range.end()) {
+            records = Collections.emptyIterator();
+          } else if (read(record)) {
+            return true;
+          }
+        } else if (finished != null) {
+          if (cursor != null && onFinished(cursor)) {
+            return true;
+          }
+          if (!finished.hasNext()) {
+            cursor = null;
+            return onEnd();
+          }
+          cursor = finished.next();
+        } else if (partitions.hasNext()) {
+          TopicPartition partition = partitions.next();
+          cursor = unfinished.get(partition);
+          records = polled.records(partition).iterator();
+        } else if (!poll()) {
+          cursor = null;
+          finished = validates ? cursors.iterator() : Collections.emptyIterator();
+        }
+      }
+    } catch (KafkaException error) {
+      throw new IOException(error.getMessage(), error);
+    }
+  }
+
+  /** Polls once; returns false if every range has been read to its end. */
+  private boolean poll() throws IOException {
+    OFFSETS_READ.add(offsetsRead);
+    offsetsRead = 0;
+    List<TopicPartition> atEnd = new ArrayList<>();
+    for (RangeCursor each : unfinished.values()) {
+      TopicPartition partition = each.range.partition();
+      long position = consumer.position(partition);
+      if (positions.put(partition, position) != position) {
+        idleNanos = 0; // the position also moves over aborted records, which are not returned
+      }
+      if (position >= each.range.end()) {
+        atEnd.add(partition);
+      }
+    }
+    if (!atEnd.isEmpty()) {
+      atEnd.forEach(unfinished::remove);
+      consumer.pause(atEnd);
+    }
+    if (unfinished.isEmpty()) {
+      return false;
+    }
+    if (idleNanos > MAX_IDLE.toNanos()) {
+      TopicPartition partition = unfinished.keySet().iterator().next();
+      throw new IOException("no broker answered for " + partition + " for " + MAX_IDLE);
+    }
+    rateLimiter.await();
+    long before = nanoTime();
+    polled = consumer.poll(POLL_TIMEOUT);
+    idleNanos += nanoTime() - before;
+    partitions = polled.partitions().iterator();
+    return true;
+  }
+
+  private boolean read(ConsumerRecord<byte[], byte[]> record) throws IOException {
+    long offset = record.offset();
+    if (offset < cursor.nextOffset) {
+      throw new IOException(
+          "the log of "
+              + cursor.range.partition()
+              + " was truncated while it was read: offset "
+              + offset
+              + " came after "
+              + (cursor.nextOffset - 1));
+    }
+    offsetsRead += offset + 1 - cursor.nextOffset;
+    cursor.nextOffset = offset + 1;
+    rateLimiter.add(record);
+    if (validates) {
+      cursor.summary.add(record);
+      if (cursor.contract.records() != null) {
+        cursor.contract.records().validate(record, cursor.summary.faults());
+      }
+    }
+    return onRecord(record);
+  }
+
+  /** Processes a record of {@link #cursor}; returns whether a row is ready. */
+  protected abstract boolean onRecord(ConsumerRecord<byte[], byte[]> record) throws IOException;
+
+  /**
+   * Makes the next row of a range that has been read to its end. Called again until it returns
+   * false: there are no more rows of the range.
+   */
+  protected abstract boolean onFinished(RangeCursor range);
+
+  /** Makes the next row after those of all ranges; returns false if there are no more rows. */
+  protected boolean onEnd() throws IOException {
+    return false;
+  }
+
+  @Override
+  public void close() throws IOException {
+    consumer.close(CLOSE_TIMEOUT);
+  }
+}

@@ -1,0 +1,106 @@
+package io.topicwarden.reader.source;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.topicwarden.reader.Json;
+import io.topicwarden.reader.codecs.FaultCounts;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.common.record.TimestampType;
+
+/**
+ * The gaps, timestamps and faults of one offset range, in bounded memory. {@code audit/notes.py}
+ * merges the summaries of a partition.
+ */
+final class RangeSummary {
+  private static final long NO_GAP = -1;
+  // Timestamps from 1973 to 5138 are plausible milliseconds. Others count in another unit.
+  private static final long MIN_MILLIS = 100_000_000_000L;
+  private static final long MAX_MILLIS = 100_000_000_000_000L;
+  private static final long MAX_MICROS = 100_000_000_000_000_000L;
+
+  private final OffsetRange range;
+  private final long maxLateMs;
+  private final FaultCounts faults = new FaultCounts();
+  private final long[] recordsByType = new long[TimestampType.values().length];
+  private final long[] lastOffsetByType = new long[recordsByType.length];
+  private long newestTimestamp = Long.MIN_VALUE;
+  private long oldestTimestamp = Long.MAX_VALUE;
+  private long oldestTimestampOffset;
+  private long nextOffset;
+  private long lastGap = NO_GAP;
+
+  /**
+   * Creates the summary of a range of which nothing has been read.
+   *
+   * @param maxLateMs how much older than the newest earlier record a record may be
+   */
+  RangeSummary(OffsetRange range, long maxLateMs) {
+    this.range = range;
+    this.maxLateMs = maxLateMs;
+    this.nextOffset = range.start();
+  }
+
+  FaultCounts faults() {
+    return faults;
+  }
+
+  /** Adds the offset and the timestamp of a record. Records come in the order of their offsets. */
+  void add(ConsumerRecord<byte[], byte[]> record) {
+    long offset = record.offset();
+    long timestamp = record.timestamp();
+    int type = record.timestampType().ordinal();
+    recordsByType[type]++;
+    lastOffsetByType[type] = offset;
+    if (offset != nextOffset) {
+      lastGap = offset - 1;
+    }
+    nextOffset = offset + 1;
+    if (timestamp < 0) {
+      return; // a record of a message format without timestamps (before Kafka 0.10)
+    }
+    if (timestamp < MIN_MILLIS || timestamp > MAX_MILLIS) {
+      faults.add("timestamp-unit", unit(timestamp), offset);
+    }
+    if (maxLateMs != Long.MAX_VALUE
+        && newestTimestamp != Long.MIN_VALUE
+        && newestTimestamp - timestamp > maxLateMs) {
+      faults.add("timestamp-late", "older than declared", offset);
+    }
+    newestTimestamp = Math.max(newestTimestamp, timestamp);
+    if (timestamp < oldestTimestamp) {
+      oldestTimestamp = timestamp;
+      oldestTimestampOffset = offset;
+    }
+  }
+
+  private static String unit(long timestamp) {
+    if (timestamp < MIN_MILLIS) {
+      return "seconds";
+    }
+    return timestamp <= MAX_MICROS ? "microseconds" : "nanoseconds";
+  }
+
+  /** Returns the last offset of the range without a record, or {@link #NO_GAP}. */
+  private long lastGap() {
+    return nextOffset < range.end() ? range.end() - 1 : lastGap;
+  }
+
+  /** Returns the summary of a range that has been read to its end. */
+  String toJson() {
+    ObjectNode json = Json.MAPPER.createObjectNode();
+    json.put("start", range.start());
+    json.put("last_gap", lastGap() == NO_GAP ? null : lastGap());
+    if (newestTimestamp != Long.MIN_VALUE) {
+      json.put("highest", newestTimestamp).put("lowest", oldestTimestamp);
+      json.put("lowest_offset", oldestTimestampOffset);
+    }
+    ObjectNode types = json.putObject("types");
+    for (TimestampType type : TimestampType.values()) {
+      long records = recordsByType[type.ordinal()];
+      if (records > 0) {
+        types.putArray(type.name).add(records).add(lastOffsetByType[type.ordinal()]);
+      }
+    }
+    faults.writeTo(json.putArray("faults"));
+    return json.toString();
+  }
+}

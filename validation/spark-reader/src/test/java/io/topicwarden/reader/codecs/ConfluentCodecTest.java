@@ -1,0 +1,194 @@
+package io.topicwarden.reader.codecs;
+
+import static io.topicwarden.reader.codecs.Faults.assertInvalid;
+import static io.topicwarden.reader.codecs.Faults.assertUndecidable;
+import static io.topicwarden.reader.codecs.Faults.bytes;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.sun.net.httpserver.HttpServer;
+import io.topicwarden.reader.Json;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The wire format, with a client of a Schema Registry on this machine. */
+class ConfluentCodecTest {
+  private static final String INT_RECORD =
+      "{\"type\": \"record\", \"name\": \"R\", \"fields\": [{\"name\": \"id\", \"type\": \"int\"}]}";
+
+  private final Map<String, String> answers = new HashMap<>();
+  private final List<String> requests = new ArrayList<>();
+  private HttpServer server;
+
+  @BeforeEach
+  void start() throws IOException {
+    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/base",
+        exchange -> {
+          String path = exchange.getRequestURI().getRawPath().substring("/base".length());
+          requests.add(path + " " + exchange.getRequestHeaders().getFirst("Authorization"));
+          String answer = answers.get(path);
+          byte[] body = (answer == null ? "" : answer).getBytes(StandardCharsets.UTF_8);
+          int status = answer == null ? 404 : answer.isEmpty() ? 500 : 200;
+          exchange.sendResponseHeaders(status, body.length == 0 ? -1 : body.length);
+          exchange.getResponseBody().write(body);
+          exchange.close();
+        });
+    server.start();
+  }
+
+  @AfterEach
+  void stop() {
+    server.stop(0);
+  }
+
+  private SchemaRegistryClient client(boolean authenticates) {
+    ObjectNode settings = Json.MAPPER.createObjectNode();
+    settings.put("url", "http://127.0.0.1:" + server.getAddress().getPort() + "/base/");
+    if (authenticates) {
+      settings.put("username", "user").put("password", "pw");
+    }
+    return new SchemaRegistryClient(settings);
+  }
+
+  private void register(int id, String type, String schema, String subject) {
+    ObjectNode answer = Json.MAPPER.createObjectNode().put("schema", schema);
+    if (type != null) {
+      answer.put("schemaType", type);
+    }
+    answers.put("/schemas/ids/" + id, answer.toString());
+    answers.put(
+        "/schemas/ids/" + id + "/versions", "[{\"subject\": \"" + subject + "\", \"version\": 1}]");
+  }
+
+  private ConfluentCodec codec(String format, String readerSchema) {
+    return new ConfluentCodec(
+        client(false),
+        format,
+        "orders-value",
+        readerSchema == null ? null : AvroCodec.parse(readerSchema, List.of()));
+  }
+
+  private static byte[] framed(int id, int... data) {
+    return ByteBuffer.allocate(5 + data.length).put((byte) 0).putInt(id).put(bytes(data)).array();
+  }
+
+  @Test
+  void decodesAvroByTheWriterSchema() throws RecordFault {
+    register(4, null, INT_RECORD, "orders-value");
+    ConfluentCodec codec = codec("avro", null);
+    assertEquals(Map.of("id", 3L), codec.toCel(codec.decode(framed(4, 6))));
+    codec.check(framed(4, 8));
+    assertEquals(2, requests.size()); // each schema is fetched once
+    assertInvalid(
+        "not of this Avro schema: bytes are left over", () -> codec.check(framed(4, 6, 6)));
+  }
+
+  @Test
+  void theDeclaredSchemaMustReadTheWritersSchema() throws RecordFault {
+    register(4, null, INT_RECORD, "orders-value");
+    register(5, null, INT_RECORD.replace("\"int\"", "\"string\""), "orders-value");
+    ConfluentCodec codec = codec("avro", INT_RECORD.replace("\"int\"", "\"long\""));
+    assertEquals(Map.of("id", 3L), codec.toCel(codec.decode(framed(4, 6))));
+    for (int i = 0; i < 2; i++) {
+      assertInvalid(
+          "written by a schema that the declared one cannot read", () -> codec.check(framed(5, 0)));
+    }
+  }
+
+  @Test
+  void decodesJsonWithReferences() throws RecordFault {
+    register(6, "JSON", "{\"$ref\": \"id.json\"}", "orders-value");
+    answers.put(
+        "/schemas/ids/6",
+        """
+        {"schemaType": "JSON", "schema": "{\\"$ref\\": \\"https://e.org/id.json\\"}",
+         "references": [{"name": "https://e.org/id.json", "subject": "a b", "version": 2}]}
+        """);
+    answers.put("/subjects/a%20b/versions/2", "{\"schema\": \"{\\\"type\\\": \\\"integer\\\"}\"}");
+    ConfluentCodec codec = codec("json", null);
+    assertEquals(5L, codec.toCel(codec.decode(framed(6, '5'))));
+    assertInvalid(
+        "the whole: expected integer, seen string", () -> codec.check(framed(6, '"', '"')));
+  }
+
+  @Test
+  void decodesProtobufByItsMessagePath() throws RecordFault {
+    String proto =
+        "syntax = \"proto3\"; message A { int32 x = 1; message B { int32 y = 1; } } message C {}";
+    register(7, "PROTOBUF", proto, "orders-value");
+    ConfluentCodec codec = codec("protobuf", null);
+    assertEquals(Map.of("x", 9L), codec.toCel(codec.decode(framed(7, 0, 8, 9))));
+    assertEquals(Map.of("y", 9L), codec.toCel(codec.decode(framed(7, 4, 0, 0, 8, 9))));
+    assertEquals(Map.of(), codec.toCel(codec.decode(framed(7, 2, 2))));
+    assertInvalid("a message path that its schema has not", () -> codec.check(framed(7, 2, 4)));
+    assertInvalid("a message path that cannot be", () -> codec.check(framed(7, 1)));
+    assertInvalid("a message path that cannot be", () -> codec.check(framed(7, 4, 0)));
+    assertInvalid("a message path that cannot be", () -> codec.check(framed(7)));
+  }
+
+  @Test
+  void refusesOtherFrames() {
+    register(4, "JSON", "{}", "orders-value");
+    register(5, null, "\"int\"", "other-value");
+    ConfluentCodec codec = codec("avro", null);
+    assertInvalid("not in Confluent's wire format", () -> codec.check(bytes("{\"a\": 1}")));
+    assertInvalid("not in Confluent's wire format", () -> codec.check(bytes(0, 0, 0, 0)));
+    assertInvalid("schema id of JSON, not of AVRO", () -> codec.check(framed(4, 0)));
+    assertInvalid(
+        "schema id of another subject than orders-value", () -> codec.check(framed(5, 0)));
+    assertInvalid("schema id that the registry does not know", () -> codec.check(framed(9, 0)));
+    int before = requests.size();
+    assertInvalid("schema id that the registry does not know", () -> codec.check(framed(9, 0)));
+    assertEquals(before, requests.size());
+  }
+
+  @Test
+  void aSchemaThatCannotBeUsedIsUndecidable() {
+    register(4, null, "\"Nothing\"", "orders-value");
+    ConfluentCodec codec = codec("avro", null);
+    String reason =
+        "the registry's schema cannot be used: AvroTypeException: "
+            + "Undefined schema: the schema is the name of a type that nothing defines";
+    assertUndecidable(reason, () -> codec.check(framed(4, 0)));
+  }
+
+  @Test
+  void errorsOfTheRegistryAreUndecidable() {
+    register(4, null, "\"int\"", "orders-value");
+    answers.put("/schemas/ids/4", "");
+    answers.put("/schemas/ids/5", "<html>");
+    ConfluentCodec codec = codec("avro", null);
+    assertUndecidable("the Schema Registry answered 500", () -> codec.check(framed(4, 0)));
+    assertUndecidable("the Schema Registry's answer is not JSON", () -> codec.check(framed(5, 0)));
+  }
+
+  @Test
+  void noRequestIsSentAfterAConnectionError() {
+    ConfluentCodec codec = codec("avro", null);
+    server.stop(0);
+    String reason = "the Schema Registry could not be asked: ConnectException";
+    assertUndecidable(reason, () -> codec.check(framed(4, 0)));
+    assertUndecidable(reason, () -> codec.check(framed(5, 0)));
+  }
+
+  @Test
+  void authenticatesIfThereIsAUserName() throws RecordFault {
+    register(4, null, "\"int\"", "orders-value");
+    client(true).schema(4);
+    assertEquals("/schemas/ids/4 Basic dXNlcjpwdw==", requests.get(0));
+    client(false).schema(4);
+    assertEquals("/schemas/ids/4 null", requests.get(2));
+  }
+}
