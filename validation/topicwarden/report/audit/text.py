@@ -98,8 +98,8 @@ class _ReportPrinter:
     def _finding(self, finding: Finding) -> None:
         note = finding.verdict is Verdict.PASS
         word = Text("note" if note else finding.verdict.value, style=STYLES[finding.verdict])
-        where = f" [{display.ranges(finding.partitions)}]" if finding.partitions else ""
-        subject = self._text(f"{finding.check} {finding.topic}{where}:", "bold")
+        partitions = f" [{display.ranges(finding.partitions)}]" if finding.partitions else ""
+        subject = self._text(f"{finding.check} {finding.topic}{partitions}:", "bold")
         self._print_wrapped(Text(" ").join([word, subject, self._text(finding.message or "no message")]))
         for reason in finding.because:
             self._labelled("because", self._text(reason))
@@ -114,12 +114,12 @@ class _ReportPrinter:
                 Text(" " * _INDENT + "declared".ljust(_LABEL), style="dim") + self._text(str(finding.place), "cyan")
             )
 
-    def _settled(self, one: SettledFinding) -> None:
-        where = f" [{display.ranges(one.partitions)}]" if one.partitions else ""
-        since = f"was {one.was.value} at {display.timestamp(one.since)}: {one.why}"
-        subject = self._text(f"{one.check} {one.topic}{where}:", "bold")
+    def _settled(self, settled: SettledFinding) -> None:
+        partitions = f" [{display.ranges(settled.partitions)}]" if settled.partitions else ""
+        since = f"was {settled.was.value} at {display.timestamp(settled.since)}: {settled.why}"
+        subject = self._text(f"{settled.check} {settled.topic}{partitions}:", "bold")
         self._print_wrapped(
-            Text(" ").join([Text(f"now {one.now.value}", style=STYLES[one.now]), subject, self._text(since)])
+            Text(" ").join([Text(f"now {settled.now.value}", style=STYLES[settled.now]), subject, self._text(since)])
         )
 
     def _print_wrapped(self, line: Text) -> None:
