@@ -31,7 +31,7 @@ check: $(LOCKED)  ## Style, types, and which room may import which.
 	$(VENV)/lint-imports
 
 wheel: $(LOCKED)  ## dist/topicwarden-*.whl with a Spark reader for each supported Spark line.
-	$(VENV)/python -m topicwarden.toolchain.spark_reader
+	$(VENV)/python -c 'import sys; from topicwarden.toolchain.spark_reader import main; sys.exit(main())'
 	$(VENV)/python -m hatchling build --target wheel
 
 setup: $(LOCKED)  ## The locked environment, Kafka, the Spark reader, Pulumi.

@@ -11,7 +11,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCapability;
@@ -94,10 +93,9 @@ public final class OffsetRangeSource implements TableProvider {
     }
 
     @Override
-    public Column[] columns() {
-      return Arrays.stream(OffsetRangeSource.schema(options).fields())
-          .map(field -> Column.create(field.name(), field.dataType(), field.nullable()))
-          .toArray(Column[]::new);
+    @SuppressWarnings("deprecation") // abstract in Spark 4.0; the default of columns() calls this
+    public StructType schema() {
+      return OffsetRangeSource.schema(options);
     }
 
     @Override
