@@ -27,6 +27,9 @@ _WORDS = re.compile(
 )
 """Words and phrases that no docstring, comment or message may contain."""
 
+_PUBLISHED = {"held", "held_by"}
+"""Fields of published JSON schemas, which keep their names."""
+
 _FIRST_LINE = re.compile(r"^(?:What|Where|Who|Which|Whose|Whether|How|Of|As|From|Why|When|That|To)\b")
 """A first line that begins like this is a clause without a subject and a verb."""
 
@@ -43,7 +46,7 @@ def problems(file: Path) -> Iterator[str]:
     """Yield each breach in ``file``, as ``path:line: message``."""
     text = file.read_text(encoding="utf-8")
     tree = ast.parse(text)
-    for line, name in sorted(set(_identifiers(tree))):
+    for line, name in sorted(set(_identifiers(tree)) - set(_published_fields(tree))):
         if _NAMES.search(name.lower()):
             yield f"{file}:{line}: the name {name!r} is on the list of words to avoid"
     for line, prose in _prose(text):
@@ -83,6 +86,14 @@ def _identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
             case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
                 yield node.lineno, name
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield node.lineno, name
+
+
+def _published_fields(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the places where a field of ``_PUBLISHED`` is declared or read."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Attribute(attr=name) if name in _PUBLISHED:
                 yield node.lineno, name
 
 

@@ -98,7 +98,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_anything_is_read(sand
     taken = tmp_path / "taken"
     taken.write_text("mine")
     line = refused(shell_of(tmp_path, GOOD).topicwarden("audit", "--stack", "dev", "--out", taken))
-    assert f"cannot write the report to {taken}: {taken} is not a directory; name another with --out" in line
+    assert f"cannot write the report to {taken}: {taken} is not a folder; select another with --out" in line
     assert taken.read_text() == "mine"
 
 

@@ -102,7 +102,7 @@ def test_paper_is_white_whatever_the_screen(page: Page) -> None:
 
 
 def test_the_keyboard_reaches_everything(page: Page) -> None:
-    page.locator(".sheets summary").nth(1).press("Enter")
+    page.locator(".topic-list summary").nth(1).press("Enter")
     page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
     page.evaluate(f"[...document.querySelectorAll(`{STOPS}`)].forEach((e, i) => e.dataset.stop = i)")
     wanted = set(
@@ -143,8 +143,8 @@ def test_a_screen_reader_finds_its_way(page: Page) -> None:
 
 def test_a_link_to_a_topic_opens_its_sheet(page: Page) -> None:
     page.locator("#topics a", has_text="orders.placed.v1").click()
-    page.locator(".sheets > details[open]").first.wait_for()
-    assert "orders.placed.v1" in page.locator(".sheets > details[open] > summary").inner_text()
+    page.locator(".topic-list > details[open]").first.wait_for()
+    assert "orders.placed.v1" in page.locator(".topic-list > details[open] > summary").inner_text()
 
 
 def test_a_finding_and_its_topic_lead_to_each_other(page: Page) -> None:
@@ -155,8 +155,8 @@ def test_a_finding_and_its_topic_lead_to_each_other(page: Page) -> None:
     assert "payments.captured.v1" in page.locator(".group", has=card).locator("h3").inner_text()
     assert card.locator("dt").all_inner_texts() == ["Because", "Evidence", "Remedy", "Declared"]
     page.locator(".group", has=card).locator("h3 a").click()
-    page.locator(".sheets > details[open]").first.wait_for()
-    sheet = page.locator(".sheets > details[open]")
+    page.locator(".topic-list > details[open]").first.wait_for()
+    sheet = page.locator(".topic-list > details[open]")
     page.evaluate("document.querySelectorAll('.finding').forEach(d => d.open = false)")
     sheet.locator(".found a").click()
     page.locator(".finding[open]").first.wait_for()
@@ -167,8 +167,8 @@ def test_the_filter_narrows_every_part_and_says_so(page: Page) -> None:
     page.get_by_label("Filter topics").fill("ORDERS lag")
     assert page.locator("#topics tbody tr:visible").count() == 1
     assert page.locator("#attention .group:visible h3").all_inner_texts() == ["orders.state.v1 team-orders"]
-    assert page.locator(".sheets > details:visible").count() == 1
-    assert page.locator("#filter-status").inner_text() == f"1 of {whole} topics shown, in every part below"
+    assert page.locator(".topic-list > details:visible").count() == 1
+    assert page.locator("#filter-status").inner_text() == f"1 of {whole} topics shown in all sections below"
     page.get_by_role("button", name="Clear").press("Enter")
     expect(page.locator("#filter-status")).to_have_text("")  # the page's policy forbids waiting by script
     page.get_by_role("combobox", name="Verdict").select_option("undecidable")
@@ -178,11 +178,11 @@ def test_the_filter_narrows_every_part_and_says_so(page: Page) -> None:
 
 
 def test_a_log_is_drawn_and_told(page: Page) -> None:
-    page.locator(".sheets summary", has_text="orders.state.v1").click()
-    track = page.locator(".sheets > details[open] .track").nth(1)
+    page.locator(".topic-list summary", has_text="orders.state.v1").click()
+    track = page.locator(".topic-list > details[open] .track").nth(1)
     assert track.get_attribute("aria-label") == (
-        "partition 1, offsets 0 to 26,650; 0 to 14,650 may be cleaned; 14,650 to 19,650 has left the active segment; "
-        "19,650 to 21,650 may be in the active segment; 21,650 to 26,650 behind an open transaction"
+        "partition 1, offsets 0 to 26,650; 0 to 14,650 ready for log compaction; 14,650 to 19,650 no longer in the "
+        "active segment; 19,650 to 21,650 possibly in the active segment; 21,650 to 26,650 after the last stable offset"
     )
     box, held = track.bounding_box(), track.locator(".unstable").bounding_box()
     assert box

@@ -39,13 +39,13 @@ def test_each_value_with_the_place_it_comes_from(root: Path) -> None:
     assert rows["partitions"] == ["12", "topics/shop/orders.yaml:2:13"]
     assert rows["cleanup.policy"] == ["compact,delete", "topics/_defaults.yaml:3:26"]
     assert rows["retention.ms"] == ["604800000 (7 d)", "topics/shop/orders.yaml:4:17"]
-    assert rows["min.insync.replicas"] == ["1", "Kafka's default, or the broker's min.insync.replicas"]
+    assert rows["min.insync.replicas"] == ["1", "Kafka's default, unless the broker sets min.insync.replicas"]
 
 
 def test_a_stack_has_its_own_values_and_places(root: Path) -> None:
     rows = _rows(topicwarden("show", "orders.placed.v1", "-s", "dev", cwd=root).out)
     assert rows["partitions"] == ["1", "topics/shop/orders.yaml:6:21"]
-    assert rows["retention.ms"] == ["604800000 (7 d)", "Kafka's default, or the broker's log.retention.ms"]
+    assert rows["retention.ms"] == ["604800000 (7 d)", "Kafka's default, unless the broker sets log.retention.ms"]
 
 
 def test_the_same_for_programs(root: Path) -> None:

@@ -18,7 +18,7 @@ from tests.unit.report import plans
 from topicwarden.model.planned_change import Action, PlanReport, Severity, TopicPlan
 from topicwarden.report.plan import FORMATS, json, markdown, render, text
 from topicwarden.report.plan.digest import digest
-from topicwarden.report.plan.setting_display import live, value
+from topicwarden.report.plan.setting_display import live_value, value
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -49,7 +49,7 @@ def test_json_follows_its_schema_and_reads_back() -> None:
         (plans.empty(), "Nothing would change.", "no topic changes; 998 as declared"),
         (
             plans.failed(),
-            "Pulumi's preview failed, so this is not the whole plan.",
+            "Pulumi's preview failed, so this plan is incomplete.",
             "no topic changes; 0 as declared; the preview failed",
         ),
         (
@@ -59,8 +59,8 @@ def test_json_follows_its_schema_and_reads_back() -> None:
         ),
         (
             plans.report([TopicPlan(topic="a", action=Action.CREATE)], 3, unseen=["b: Describe is missing"]),
-            "1 topic changes; no danger was found in what could be seen.",
-            "1 topic changes: 1 create; 3 as declared; 1 not seen",
+            "1 topic changes; no danger was found in the visible part of the cluster.",
+            "1 topic changes: 1 create; 3 as declared; 1 not visible",
         ),
         (
             plans.report([TopicPlan(topic="a", action=Action.DRIFT)], 3),
@@ -77,7 +77,7 @@ def test_a_sentence_for_the_approver_and_a_line_of_counts(report: PlanReport, he
 
 def test_counts_above_a_thousand_have_separators() -> None:
     counted = digest(plans.many(1_002))
-    assert counted.headline == "1,002 topics need a second look before this is merged."
+    assert counted.headline == "1,002 topics need a careful review before the merge."
     assert counted.summary == "1,002 topics change: 1,002 update; 1,002 danger; 12 as declared"
 
 
@@ -191,19 +191,19 @@ def test_annotations_come_by_weight_as_actions_shows_ten_of_a_kind() -> None:
     [
         (value("retention.ms", "604800000"), "7d"),
         (value("retention.ms", "604800001"), "604800001ms (7 d)"),
-        (value("retention.ms", "-1"), "-1 (for ever)"),
+        (value("retention.ms", "-1"), "-1 (no limit)"),
         (value("retention.bytes", "-1"), "-1 (no limit)"),
-        (value("flush.ms", str(2**63 - 1)), "without bound"),
+        (value("flush.ms", str(2**63 - 1)), "unlimited"),
         (value("segment.bytes", "1073741824"), "1GiB"),
         (value("max.message.bytes", "1048588"), "1048588 (1.0 MiB)"),
         (value("max.message.bytes", "100"), "100"),
         (value("partitions", "12"), "12"),
         (value("message.timestamp.type", None), "–"),
         (value("leader.replication.throttled.replicas", ""), '""'),
-        (live(plans.setting("segment.ms", None, None, "1000", "DEFAULT_CONFIG")), "1s (Kafka's default)"),
-        (live(plans.setting("segment.ms", None, None, "1000")), "1s"),
+        (live_value(plans.setting("segment.ms", None, None, "1000", "DEFAULT_CONFIG")), "1s (Kafka's default)"),
+        (live_value(plans.setting("segment.ms", None, None, "1000")), "1s"),
         (
-            live(plans.setting("max.message.bytes", None, None, "1048588", "DEFAULT_CONFIG")),
+            live_value(plans.setting("max.message.bytes", None, None, "1048588", "DEFAULT_CONFIG")),
             "1048588 (1.0 MiB, Kafka's default)",
         ),
     ],

@@ -35,19 +35,19 @@ def test_worst_comes_first_and_is_summed_up() -> None:
     weights = [BY_WEIGHT.index(topic.verdict) for topic in view.topics]
     assert weights == sorted(weights)
     assert view.topics[0].verdict is Verdict.FAIL
-    assert view.headline == "6 of 12 topics hold what was declared; 5 need attention; 1 could not be settled."
+    assert view.headline == "6 of 12 topics passed all checks; 5 need attention; 1 could not be decided."
     assert view.summary == "12 topics, 51,789,485 records in 4.2 s: 3 fail, 2 suspect, 1 undecidable, 67 pass"
-    assert [t.standing for t in view.topics if t.standing] == ["not on the cluster", "not declared"]
+    assert [t.absence for t in view.topics if t.absence] == ["not on the cluster", "not declared"]
 
 
 @pytest.mark.parametrize(
     ("verdicts", "sentence"),
     [
         ([], "No topics were audited."),
-        ([Verdict.PASS], "The topic holds what was declared."),
-        ([Verdict.PASS] * 2, "All 2 topics hold what was declared."),
-        ([Verdict.PASS, Verdict.SUSPECT], "1 of 2 topics holds what was declared; 1 needs attention."),
-        ([Verdict.UNDECIDABLE], "0 of 1 topic holds what was declared; 1 could not be settled."),
+        ([Verdict.PASS], "The topic passed all checks."),
+        ([Verdict.PASS] * 2, "All 2 topics passed all checks."),
+        ([Verdict.PASS, Verdict.SUSPECT], "1 of 2 topics passed all checks; 1 needs attention."),
+        ([Verdict.UNDECIDABLE], "0 of 1 topic passed all checks; 1 could not be decided."),
     ],
 )
 def test_one_sentence_for_management(verdicts: list[Verdict], sentence: str) -> None:
@@ -107,7 +107,7 @@ def test_every_format_tells_what_was_settled_and_what_limits_the_audit() -> None
     )
     assert "- compaction-lag orders.state.v1 \\[0, 2\\]: suspect, now **fail**: it still stands (first seen" in marked
     assert "what stood at 17 was deleted" in page
-    assert "At the audit of 2025-10-08T08:53:20Z, 10 of 13 topics held." in marked
+    assert "At the audit of 2025-10-08T08:53:20Z, 10 of 13 topics passed." in marked
 
 
 def test_a_full_audit_without_trouble_has_no_limits() -> None:
@@ -130,7 +130,7 @@ def test_findings_beyond_what_a_page_bears_are_counted() -> None:
     page = html.render(reports.report([reports.topic("a.t", [1])], found))
     assert page.count('<details class="finding') == 1_000
     assert page.count('<details class="finding fail" open>') == 20
-    assert "200 more findings, which report.json holds" in page
+    assert "200 more findings are omitted" in page
 
 
 def test_json_follows_the_published_schema_and_reads_back() -> None:
@@ -190,8 +190,8 @@ def test_a_thousand_topics_make_a_page_that_opens() -> None:
     page = html.render(reports.thousand())
     assert len(page.encode()) < 3_000_000
     assert page.count("<details data-topic=") == 1_000
-    assert "Shown are 20 of 1,000 topics" in page
-    assert "which report.json holds" in page
+    assert "The plot shows 20 of 1,000 topics" in page
+    assert "partitions are omitted" in page
 
 
 def test_wide_topics_keep_their_plots_small() -> None:
@@ -226,11 +226,11 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         (display.duration(59_999), "60 s"),
         (display.duration(93_600_000), "1 d 2 h"),
         (display.duration(-3_600_000), "-1 h"),
-        (display.moment(-62_135_596_800_000), "0001-01-01T00:00:00Z"),
-        (display.moment(10**18), "1000000000000000000 (year 31690708)"),
+        (display.timestamp(-62_135_596_800_000), "0001-01-01T00:00:00Z"),
+        (display.timestamp(10**18), "1000000000000000000 (year 31690708)"),
         (display.span(0, 60_000), "1970-01-01 00:00 – 00:01"),
-        (display.brief(999_999), "999k"),
-        (display.numbers([5, 3, 4, 9, 0]), "0, 3-5, 9"),
+        (display.short_count(999_999), "999k"),
+        (display.ranges([5, 3, 4, 9, 0]), "0, 3-5, 9"),
         (display.age(None, 0), "in the future"),
         (display.age(-7_200_000, -3_600_000), "1 h – 2 h ahead"),
         (display.age(0, 3_600_000), "under 1 h"),

@@ -28,7 +28,7 @@ def test_stretches_are_what_is_known_and_no_more(
 ) -> None:
     line = timeline(partition(0, 1_000, **known))
     assert line is not None
-    assert [(each.kind, each.start, each.end) for each in line.stretches] == expected
+    assert [(each.kind, each.start, each.end) for each in line.ranges] == expected
 
 
 @pytest.mark.parametrize("known", [{"log_start": None}, {"log_end": None}, {"log_start": 1_000}])

@@ -15,7 +15,7 @@ from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.policies.check_specs import check as judge
 from topicwarden.report import terminal_output
 from topicwarden.report.problems import FORMATS, render, text
-from topicwarden.report.problems.digest import ProblemDigest, many
+from topicwarden.report.problems.digest import ProblemDigest, plural
 from topicwarden.specs.stack_selection import selected_stacks
 
 
@@ -47,8 +47,10 @@ def check(
     else:
         terminal_output.write(render(digest, form))
     if hidden := len(checked.problems) - len(digest.problems):
-        print(f"{many(hidden, 'more problem')} elsewhere; `topicwarden check` shows all", file=sys.stderr)
-    summary = f"{many(digest.topics, 'topic')}: {many(digest.errors, 'error')}, {many(digest.warnings, 'warning')}"
+        print(f"{plural(hidden, 'more problem')} elsewhere; `topicwarden check` shows all", file=sys.stderr)
+    summary = (
+        f"{plural(digest.topics, 'topic')}: {plural(digest.errors, 'error')}, {plural(digest.warnings, 'warning')}"
+    )
     print(summary + (f", {checked.waived:,} waived" if checked.waived else ""), file=sys.stderr)
     return 1 if digest.errors else 0
 

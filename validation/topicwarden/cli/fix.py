@@ -13,7 +13,7 @@ from typer import style
 from topicwarden.cli.path_selection import PathSelection
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.report import terminal_output
-from topicwarden.report.problems.digest import many
+from topicwarden.report.problems.digest import plural
 from topicwarden.specs.fix import apply_fixes
 from topicwarden.specs.spec_files import read_files
 
@@ -38,10 +38,10 @@ def fix(selection: PathSelection, write: bool, to_stdout: bool) -> int:
         if to_stdout:
             terminal_output.write_text(diff)
         else:
-            print(terminal_output.inert(diff), end="", file=sys.stderr)
+            print(terminal_output.without_commands(diff), end="", file=sys.stderr)
         if write:
             _replace(project.root / spec.file, after)
-    print(f"{many(changed, 'file')} {'fixed' if write else 'to fix'}", file=sys.stderr)
+    print(f"{plural(changed, 'file')} {'fixed' if write else 'to fix'}", file=sys.stderr)
     return changed
 
 

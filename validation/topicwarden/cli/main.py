@@ -14,7 +14,7 @@ from topicwarden.cli.failure import CODE, line_for
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import FailOn, ReadScope
 from topicwarden.report.display import printable
-from topicwarden.report.terminal_output import inert
+from topicwarden.report.terminal_output import without_commands
 
 app = typer.Typer(
     name="topicwarden",
@@ -374,5 +374,5 @@ def run() -> None:
         with ending_children():
             app()
     except Exception as error:  # noqa: BLE001 -- the one place where every error becomes a line and an exit code
-        print(inert(f"topicwarden: {printable(line_for(error))}"), file=sys.stderr)
+        print(without_commands(f"topicwarden: {printable(line_for(error))}"), file=sys.stderr)
         sys.exit(CODE)

@@ -10,7 +10,7 @@ from topicwarden.model.problem import Level, Refusal
 from topicwarden.model.project import find_project
 from topicwarden.report import terminal_output
 from topicwarden.report.declared_topics import list_json, list_text, topic_json, topic_text, values
-from topicwarden.report.problems.digest import many
+from topicwarden.report.problems.digest import plural
 from topicwarden.specs.broker_settings import read_brokers
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import Declaration, resolve
@@ -33,7 +33,7 @@ def show(topic: str | None, stack: str | None, form: str = "text") -> int:
     resolved = resolve(load(project.topics, project.root, project.stack_names()), stacks[0])
     brokers, _ = read_brokers(project, stacks[0])
     errors = sum(problem.level is Level.ERROR for problem in resolved.problems)
-    warning = f"; {many(errors, 'error')} may hide topics: see `topicwarden check`" if errors else ""
+    warning = f"; {plural(errors, 'error')} may hide topics: see `topicwarden check`" if errors else ""
     if topic is not None:
         topic_values = values(_named(topic, stacks[0], resolved.declarations, warning), brokers)
         if form == "json":
@@ -45,7 +45,7 @@ def show(topic: str | None, stack: str | None, form: str = "text") -> int:
         terminal_output.write(list_json(resolved.declarations, stacks[0], brokers))
     else:
         terminal_output.write_text(list_text(resolved.declarations, brokers))
-    print(f"{many(len(resolved.declarations), 'topic')} on stack {stacks[0]}{warning}", file=sys.stderr)
+    print(f"{plural(len(resolved.declarations), 'topic')} on stack {stacks[0]}{warning}", file=sys.stderr)
     return 0
 
 

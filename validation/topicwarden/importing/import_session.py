@@ -19,7 +19,7 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.check_specs import check
 from topicwarden.report import terminal_output
 from topicwarden.report.problems import text
-from topicwarden.report.problems.digest import ProblemDigest, many
+from topicwarden.report.problems.digest import ProblemDigest, plural
 from topicwarden.specs.load import LoadedSpecs, load
 from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.spec_files import SpecFile
@@ -55,7 +55,7 @@ class ImportSession:
         found = [name for name in known if _matches_any(name, included) and not _matches_any(name, excluded)]
         if not found and known:
             suggestion = did_you_mean(included[0].strip("*"), known) if included != ["*"] else ""
-            raise Refusal(f"none of {many(len(known), 'topic')} matches {' '.join(self.patterns)}{suggestion}")
+            raise Refusal(f"none of {plural(len(known), 'topic')} matches {' '.join(self.patterns)}{suggestion}")
         return found
 
     def draft_files(
@@ -78,8 +78,8 @@ class ImportSession:
         elif files:
             write_files(self.project.topics, files)
             terminal_output.write(_file_list(files))
-        topics = many(sum(file.topic is not None for file in files), "new topic")
-        summary = f" in {many(len(files), 'file')}{', not written' if dry_run else ''}" if files else " to declare"
+        topics = plural(sum(file.topic is not None for file in files), "new topic")
+        summary = f" in {plural(len(files), 'file')}{', not written' if dry_run else ''}" if files else " to declare"
         echo(f"{topics}{summary}")
 
     def differences(self, topics: Mapping[str, Topic], where: str) -> list[Problem]:
@@ -118,7 +118,7 @@ class ImportSession:
         errors = sum(problem.level is Level.ERROR for problem in problems)
         if problems:
             warnings = len(problems) - errors
-            echo(f"`topicwarden check`: {many(errors, 'error')}, {many(warnings, 'warning')} in the new files")
+            echo(f"`topicwarden check`: {plural(errors, 'error')}, {plural(warnings, 'warning')} in the new files")
         return errors > 0
 
     def show(self, problems: Sequence[Problem]) -> None:
@@ -171,7 +171,10 @@ def _file_list(files: Sequence[NewFile]) -> str:
     lines = []
     for folder, new_files in sorted(by_folder.items()):
         topics = sum(file.topic is not None for file in new_files)
-        parts = [*([many(topics, "topic")] if topics else []), *(["_defaults.yaml"] if topics < len(new_files) else [])]
+        parts = [
+            *([plural(topics, "topic")] if topics else []),
+            *(["_defaults.yaml"] if topics < len(new_files) else []),
+        ]
         lines.append(f"topics/{folder}{'/' if folder else ''}: {' and '.join(parts)}\n")
     return "".join(lines)
 

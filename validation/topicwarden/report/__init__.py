@@ -1,1 +1,1 @@
-"""Formats for people and programs: one file a format."""
+"""Output formats for people and programs. Each module writes one format."""

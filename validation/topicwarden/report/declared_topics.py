@@ -1,4 +1,4 @@
-"""What a stack declares, for people and programs: a topic with the place of each value, and a line a topic."""
+"""The declared topics of a stack, as text and JSON: one topic with the origin of each value, or a list of topics."""
 
 from __future__ import annotations
 
@@ -16,68 +16,79 @@ from topicwarden.specs.configs import definitions, kafka_version
 from topicwarden.specs.resolve import Declaration
 
 KAFKAS_DEFAULT: Final = "Kafka's default"
-_FIRST: Final = ("topic", "description", "owner", "partitions", "replication_factor", "allow")
-# A longer description pushes its place to the right, and not those of all others.
-_WIDEST: Final = 60
+_FIRST_SETTINGS: Final = ("topic", "description", "owner", "partitions", "replication_factor", "allow")
+_LISTED_SETTINGS: Final = ("min.insync.replicas", "cleanup.policy", "retention.ms")
+# A longer value, such as a description, does not widen its column for all other rows.
+_MAX_COLUMN_WIDTH: Final = 60
 _UNITS: Final = {"ms": duration, "bytes": size, "max_ahead": duration, "max_bytes": size}
 
 
 @dataclass(frozen=True)
 class DeclaredValue:
-    """A setting by its path, its value as Kafka spells it, and where it was written: None, it is Kafka's default.
+    """A setting with its path and its value in Kafka's notation.
 
-    ``broker`` is the broker's property that holds where the topic says nothing.
+    ``place`` is the line that declares it; None for Kafka's default. ``broker_setting`` is the broker property that
+    replaces Kafka's default if the broker sets it.
     """
 
     path: tuple[str, ...]
     value: Any
     place: Location | None
-    broker: str | None = None
+    broker_setting: str | None = None
 
     @property
     def source(self) -> str:
         return str(self.place) if self.place else KAFKAS_DEFAULT
 
 
-def values(held: Declaration, brokers: BrokerSettings) -> list[DeclaredValue]:
-    """Every value of a topic: what was declared, then the rest of the line of Kafka that the stack runs."""
-    places = held.places
-    written = [DeclaredValue(("topic",), held.topic.name, places.own.at(("topic",)))]
-    written += [DeclaredValue(tuple(map(str, path)), value, places.at(path)) for path, value in places.settings.items()]
-    written.sort(key=lambda each: (_FIRST.index(each.path[0]) if each.path[0] in _FIRST else len(_FIRST), each.path))
-    return written + [
+def values(declaration: Declaration, brokers: BrokerSettings) -> list[DeclaredValue]:
+    """Return every value of a topic: the declared settings, then the defaults of the stack's Kafka version."""
+    places = declaration.places
+    declared = [DeclaredValue(("topic",), declaration.topic.name, places.own.at(("topic",)))]
+    declared += [
+        DeclaredValue(tuple(map(str, path)), value, places.at(path)) for path, value in places.settings.items()
+    ]
+    declared.sort(
+        key=lambda each: (
+            _FIRST_SETTINGS.index(each.path[0]) if each.path[0] in _FIRST_SETTINGS else len(_FIRST_SETTINGS),
+            each.path,
+        )
+    )
+    return declared + [
         DeclaredValue(("config", name), each.default, None, each.server_default)
         for name, each in definitions(brokers.kafka).items()
-        if name not in held.topic.config and each.default is not None
+        if name not in declaration.topic.config and each.default is not None
     ]
 
 
-def topic_text(found: Sequence[DeclaredValue], stack: str, brokers: BrokerSettings) -> str:
-    """Setting, value and place in columns; what was declared first."""
-    lines = [f"{found[0].value if found else NOTHING} on stack {stack}, Kafka {kafka_version(brokers.kafka)}"]
-    declared = [each for each in found if each.place]
-    defaults = [each for each in found if not each.place]
-    rows = [(".".join(_named(each.path)), _shown(each), each.source) for each in declared]
-    rows += [(each.path[-1], _shown(each), each.source + _broker(each)) for each in defaults]
+def topic_text(topic_values: Sequence[DeclaredValue], stack: str, brokers: BrokerSettings) -> str:
+    """Return settings, values and their origins in columns; declared settings come first."""
+    lines = [
+        f"{topic_values[0].value if topic_values else NOTHING} on stack {stack}, Kafka {kafka_version(brokers.kafka)}"
+    ]
+    declared = [each for each in topic_values if each.place]
+    defaults = [each for each in topic_values if not each.place]
+    rows = [(".".join(_setting_name(each.path)), _value_text(each), each.source) for each in declared]
+    rows += [(each.path[-1], _value_text(each), each.source + _broker_note(each)) for each in defaults]
     return "\n".join([*lines, *_columns(rows)]) + "\n"
 
 
-def topic_json(found: Sequence[DeclaredValue], stack: str, brokers: BrokerSettings) -> str:
-    """``values`` with their paths, each with ``file``, ``line`` and ``column``, or null where it is Kafka's default."""
-    listed = [
+def topic_json(topic_values: Sequence[DeclaredValue], stack: str, brokers: BrokerSettings) -> str:
+    """Return ``values`` as JSON. ``place`` has ``file``, ``line`` and ``column``, or is null for Kafka's default."""
+    entries = [
         {
             "path": each.path,
             "value": _plain(each.value),
             "source": each.source,
             "place": asdict(each.place) if each.place else None,
         }
-        for each in found
+        for each in topic_values
     ]
-    return _json({"version": 1, "stack": stack, "kafka": kafka_version(brokers.kafka), "values": listed})
+    return _json({"version": 1, "stack": stack, "kafka": kafka_version(brokers.kafka), "values": entries})
 
 
-def list_text(held: Iterable[Declaration], brokers: BrokerSettings) -> str:
-    """A line a topic, with its main numbers; values in brackets are Kafka's defaults."""
+def list_text(declarations: Iterable[Declaration], brokers: BrokerSettings) -> str:
+    """Return one line for each topic with its main settings; values in parentheses are Kafka's defaults."""
     header: tuple[str, ...] = (
         "topic",
         "partitions",
@@ -89,16 +100,18 @@ def list_text(held: Iterable[Declaration], brokers: BrokerSettings) -> str:
         "declared in",
     )
     rows = [header]
-    for each in held:
+    for each in declarations:
         topic = each.topic
-        settings = [_main(topic, name, brokers) for name in ("min.insync.replicas", "cleanup.policy", "retention.ms")]
+        settings = [
+            _setting_text(topic, name, brokers) for name in ("min.insync.replicas", "cleanup.policy", "retention.ms")
+        ]
         counts = (str(topic.partitions), str(topic.replication_factor))
         rows.append((topic.name, *counts, *settings, one_line(topic.owner or NOTHING), each.places.own.file))
     return "\n".join(_columns(rows)) + "\n"
 
 
-def list_json(held: Iterable[Declaration], stack: str, brokers: BrokerSettings) -> str:
-    """Every topic with its numbers, and only the configuration that is declared."""
+def list_json(declarations: Iterable[Declaration], stack: str, brokers: BrokerSettings) -> str:
+    """Return every topic as JSON, with the declared part of its configuration."""
     topics = [
         {
             "topic": each.topic.name,
@@ -108,45 +121,51 @@ def list_json(held: Iterable[Declaration], stack: str, brokers: BrokerSettings) 
             "owner": each.topic.owner,
             "file": each.places.own.file,
         }
-        for each in held
+        for each in declarations
     ]
     return _json({"version": 1, "stack": stack, "kafka": kafka_version(brokers.kafka), "topics": topics})
 
 
-def _main(topic: Topic, name: str, brokers: BrokerSettings) -> str:
+def _order(value: DeclaredValue) -> tuple[int, tuple[str, ...]]:
+    """Return the sort key of a declared value: ``_FIRST_SETTINGS`` first, then by path."""
+    name = value.path[0]
+    return _FIRST_SETTINGS.index(name) if name in _FIRST_SETTINGS else len(_FIRST_SETTINGS), value.path
+
+
+def _setting_text(topic: Topic, name: str, brokers: BrokerSettings) -> str:
     declared = topic.config.get(name)
     value = brokers.default(name) if declared is None else declared
     if name == "retention.ms" and "delete" not in (topic.cleanup_policies or {"delete"}):
         return NOTHING
-    shown = NOTHING if value is None else _meant(name, value) or value
+    shown = NOTHING if value is None else _in_units(name, value) or value
     return shown if declared is not None else f"({shown})"
 
 
-def _broker(each: DeclaredValue) -> str:
-    return f", or the broker's {each.broker}" if each.broker else ""
+def _broker_note(each: DeclaredValue) -> str:
+    return f", unless the broker sets {each.broker_setting}" if each.broker_setting else ""
 
 
-def _named(path: tuple[str, ...]) -> tuple[str, ...]:
+def _setting_name(path: tuple[str, ...]) -> tuple[str, ...]:
     return path[1:] if path[0] == "config" else path
 
 
-def _shown(each: DeclaredValue) -> str:
+def _value_text(each: DeclaredValue) -> str:
     value = _plain(each.value)
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     text = str(value).lower() if isinstance(value, bool) else one_line(text)
-    meaning = _meant(each.path[-1], text)
+    meaning = _in_units(each.path[-1], text)
     return f"{text} ({meaning})" if meaning else text or '""'
 
 
-def _meant(name: str, value: str) -> str | None:
-    """``7 d`` for 604800000 milliseconds; None where the number says it as well."""
+def _in_units(name: str, value: str) -> str | None:
+    """Return ``7 d`` for 604800000 milliseconds; None if the plain number is as readable."""
     unit = _UNITS.get(name.rsplit(".", 1)[-1])
     if unit is None or not value.lstrip("-").isdigit():
         return None
     if int(value) == 2**63 - 1:
-        return "without bound"
+        return "unlimited"
     if int(value) < 0:
-        return "for ever" if name == "retention.ms" else None
+        return "no limit" if name == "retention.ms" else None
     return unit(int(value)) if int(value) >= 1000 else None
 
 
@@ -158,7 +177,8 @@ def _plain(value: Any) -> Any:
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     widths = [
-        max((len(cell) for cell in column if len(cell) <= _WIDEST), default=0) for column in zip(*rows, strict=True)
+        max((len(cell) for cell in column if len(cell) <= _MAX_COLUMN_WIDTH), default=0)
+        for column in zip(*rows, strict=True)
     ]
     for row in rows:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -1,4 +1,4 @@
-"""Numbers, times and foreign text as people read them: IEC bytes, thousands separators, UTC."""
+"""Format numbers, times and untrusted text for people: IEC bytes, thousands separators, UTC."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ NOTHING = "–"
 _YEAR_MS = 31_556_952_000
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _CLOCK = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
-# 1973 in milliseconds: no retention or lag is that long, and no record of today is that old.
+# A time in 1973 in milliseconds. Larger numbers are timestamps, smaller numbers are durations.
 _FIRST_PLAUSIBLE_TIME = 100_000_000_000
-# Controls can drive a terminal, and bidirectional overrides can make text read as another; both may come from records.
-_UNSEEN = {
+# Records can contain control characters, which control a terminal, and bidirectional overrides, which disguise text.
+_ESCAPES = {
     code: f"\\u{code:04x}"
     for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x2028, 0x2029)
     if chr(code) not in "\n\t"
@@ -24,43 +24,44 @@ _UNSEEN = {
 
 
 def printable(text: str) -> str:
-    """``text`` with control characters and bidirectional overrides spelled out; line breaks stay."""
-    return text if text.isascii() and text.isprintable() else text.translate(_UNSEEN)
+    """Return ``text`` with control characters and bidirectional overrides escaped; line breaks and tabs remain."""
+    return text if text.isascii() and text.isprintable() else text.translate(_ESCAPES)
 
 
 def one_line(text: str) -> str:
-    """``printable`` text, every run of white space a single blank."""
+    """Return ``printable`` text on one line: every run of white space becomes one space."""
     return " ".join(printable(text).split())
 
 
 def shorten(text: str, columns: int) -> str:
-    """At most ``columns`` characters, cut in the middle: names of topics differ at both ends."""
+    """Return at most ``columns`` characters of ``text``, cut in the middle: topic names differ at both ends."""
     if len(text) <= columns:
         return text
     tail = (columns - 1) // 2
     head = columns - 1 - tail
-    # A combining mark must not slip onto the ellipsis.
+    # A combining mark would be drawn on the ellipsis.
     while tail > 1 and unicodedata.combining(text[-tail]):
         tail -= 1
     return f"{text[:head]}…{text[-tail:]}"
 
 
 def count(number: int | None) -> str:
+    """Return ``12,345``; a dash for None."""
     return NOTHING if number is None else f"{number:,}"
 
 
-def brief(number: int) -> str:
-    """A count in at most five characters: ``999``, ``12.3k``, ``4M``."""
+def short_count(number: int) -> str:
+    """Return a count in at most five characters: ``999``, ``12.3k``, ``4M``."""
     for unit, scale in (("T", 10**12), ("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if abs(number) >= scale:
             value = number / scale
-            # Truncated, not rounded: 999,999 is not yet a million.
+            # Truncated, not rounded: 999,999 is less than a million.
             return f"{int(value)}{unit}" if abs(value) >= 100 else f"{int(value * 10) / 10:g}{unit}"
     return str(number)
 
 
 def size(number: float | None) -> str:
-    """Bytes in IEC units: ``512 B``, ``1.5 GiB``."""
+    """Return bytes in IEC units: ``512 B``, ``1.5 GiB``; a dash for None."""
     if number is None:
         return NOTHING
     value, power = float(number), 0
@@ -70,16 +71,16 @@ def size(number: float | None) -> str:
 
 
 def duration(milliseconds: float) -> str:
-    """The two largest units that matter: ``250 ms``, ``4.2 s``, ``3 min 5 s``, ``7 d``."""
-    sign, left = ("-" if milliseconds < 0 else ""), abs(milliseconds)
-    if left < 1_000:
-        return f"{sign}{left:.0f} ms"
-    if left < 60_000:
-        return f"{sign}{left / 1_000:.1f}".removesuffix(".0") + " s"
+    """Return a duration in its two largest units: ``250 ms``, ``4.2 s``, ``3 min 5 s``, ``7 d``."""
+    sign, absolute = ("-" if milliseconds < 0 else ""), abs(milliseconds)
+    if absolute < 1_000:
+        return f"{sign}{absolute:.0f} ms"
+    if absolute < 60_000:
+        return f"{sign}{absolute / 1_000:.1f}".removesuffix(".0") + " s"
     parts: list[str] = []
-    whole = int(left)
+    rest = int(absolute)
     for unit, scale in _CLOCK:
-        amount, whole = divmod(whole, scale)
+        amount, rest = divmod(rest, scale)
         if amount or parts:
             parts.append(f"{amount:,} {unit}" if amount else "")
         if len(parts) == 2:
@@ -87,8 +88,11 @@ def duration(milliseconds: float) -> str:
     return sign + " ".join(part for part in parts if part)
 
 
-def moment(milliseconds: int | None) -> str:
-    """ISO 8601 in UTC, to the second; a time that no calendar here holds is shown as the number that it is."""
+def timestamp(milliseconds: int | None) -> str:
+    """Return a time in ISO 8601 and UTC, to the second; a dash for None.
+
+    A time outside of Python's calendar is shown as milliseconds with the approximate year.
+    """
     if milliseconds is None:
         return NOTHING
     if milliseconds == -1:
@@ -98,7 +102,10 @@ def moment(milliseconds: int | None) -> str:
 
 
 def span(first: int | None, last: int | None, *, days: bool = False) -> str:
-    """From the first to the last moment, to the minute; with ``days``, to the day where they are several."""
+    """Return a time span, to the minute: ``2025-10-08 08:53 – 09:10``.
+
+    With ``days``, a span of several days is shown to the day.
+    """
     if first is None or last is None:
         return NOTHING
     (start, at), (end, until) = _minute(first), _minute(last)
@@ -109,13 +116,16 @@ def span(first: int | None, last: int | None, *, days: bool = False) -> str:
     return f"{start} {at}".rstrip() + " – " + f"{end} {until}".rstrip()
 
 
-def times(ratio: float | None) -> str:
-    """A multiple of the mean: ``1.00×``."""
+def multiple(ratio: float | None) -> str:
+    """Return a multiple: ``1.00×``; a dash for None."""
     return NOTHING if ratio is None else f"{ratio:,.2f}×"
 
 
 def age(from_ms: int | None, to_ms: int | None) -> str:
-    """An age band: ``in the future``, ``under 1 h``, ``1 h – 1 d``, ``over 30 d``."""
+    """Return an age band in words: ``in the future``, ``under 1 h``, ``1 h – 1 d``, ``over 30 d``.
+
+    The band is from ``from_ms`` to ``to_ms`` milliseconds; None is unbounded, negative ages are in the future.
+    """
     if to_ms is not None and to_ms <= 0:
         if from_ms is None:
             return "in the future" if to_ms == 0 else f"over {duration(-to_ms)} ahead"
@@ -125,8 +135,8 @@ def age(from_ms: int | None, to_ms: int | None) -> str:
     return f"under {duration(to_ms)}" if not from_ms else f"{duration(from_ms)} – {duration(to_ms)}"
 
 
-def numbers(values: Iterable[int]) -> str:
-    """Partition numbers, runs of three and more drawn together: ``0, 3, 5-11``."""
+def ranges(values: Iterable[int]) -> str:
+    """Return partition numbers, with three and more consecutive numbers as a range: ``0, 3, 5-11``."""
     runs: list[list[int]] = []
     for value in sorted(set(values)):
         if runs and value == runs[-1][-1] + 1:
@@ -138,31 +148,31 @@ def numbers(values: Iterable[int]) -> str:
 
 
 def evidence(name: str, value: int | float | str | None) -> str:
-    """The exact value, and what it means where its name tells: ``604800000 (7 d)``."""
+    """Return the exact value, with a readable form if the name contains a unit: ``604800000 (7 d)``."""
     if value is None:
         return NOTHING
     if isinstance(value, str):
         return one_line(value)
     if isinstance(value, float):
         return f"{value:.6g}"
-    meaning = _meaning(re.split(r"[^a-z]+", name.lower()), value)
-    return f"{value} ({meaning})" if meaning else str(value)
+    readable = _readable(re.split(r"[^a-z]+", name.lower()), value)
+    return f"{value} ({readable})" if readable else str(value)
 
 
 def _minute(milliseconds: int) -> tuple[str, str]:
-    """The day, and the time of day; a time outside the calendar has only the first."""
+    """Return the day and the time of day. The time of day is empty for a time outside of the calendar."""
     if milliseconds == -1:
         return "no timestamp", ""
-    shown = moment(milliseconds)
-    day, found, clock = shown.partition("T")
-    return (day, clock[:5]) if found else (shown[shown.index("(") + 1 : -1], "")
+    shown = timestamp(milliseconds)
+    day, separator, clock = shown.partition("T")
+    return (day, clock[:5]) if separator else (shown[shown.index("(") + 1 : -1], "")
 
 
-def _meaning(words: list[str], value: int) -> str:
+def _readable(words: list[str], value: int) -> str:
     if "bytes" in words and abs(value) >= 1024:
         return size(value)
     if ("ms" in words or "timestamp" in words or "time" in words) and abs(value) >= _FIRST_PLAUSIBLE_TIME:
-        shown = moment(value)
+        shown = timestamp(value)
         return "" if shown.startswith(str(value)) else shown
     if "ms" in words and abs(value) >= 1_000:
         return duration(value)

@@ -1,4 +1,4 @@
-"""JUnit XML as text."""
+"""Convert a JUnit XML tree to text."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from io import BytesIO
 from junitparser import JUnitXml
 
 
-def text_of(tree: JUnitXml) -> str:
-    """The whole file, with its XML declaration."""
-    written = BytesIO()
-    tree.write(written)
-    return written.getvalue().decode("utf-8") + "\n"
+def xml_text(tree: JUnitXml) -> str:
+    """Return the whole file, with its XML declaration."""
+    file = BytesIO()
+    tree.write(file)
+    return file.getvalue().decode("utf-8") + "\n"

@@ -1,4 +1,4 @@
-"""The parts of a SARIF 2.1.0 log that a check's problems and an audit's findings have in common."""
+"""The parts of a SARIF 2.1.0 log that are common to `topicwarden check` and `topicwarden audit`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 
 
 def log(rules: list[dict[str, Any]], results: Iterable[dict[str, Any]], **run: Any) -> str:
-    """A log of one run, as JSON; ``run`` are more of the run's properties."""
+    """Return a log with one run as JSON; ``run`` contains additional properties of the run."""
     driver = {"name": "topicwarden", "semanticVersion": __version__, "rules": rules}
     described = {"tool": {"driver": driver}, **run, "columnKind": "utf16CodeUnits", "results": list(results)}
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [described]}, indent=2) + "\n"
 
 
 def rule(name: str, summary: str, text: str) -> dict[str, Any]:
-    """A rule's description: in one sentence, and in full as Markdown."""
+    """Return a rule's description; ``summary`` is one sentence, ``text`` the full text in Markdown."""
     return {
         "id": name,
         "shortDescription": {"text": summary},
@@ -31,16 +31,19 @@ def rule(name: str, summary: str, text: str) -> dict[str, Any]:
 
 
 def file(path: str) -> dict[str, Any]:
-    """A place without a line; ``path`` is relative to the repository, as code scanning wants it."""
+    """Return a location without a line. ``path`` is relative to the repository, as code scanning requires."""
     return {"artifactLocation": {"uri": quote(path), "uriBaseId": "%SRCROOT%"}}
 
 
 def at(place: Location, prefix: str, line: str) -> dict[str, Any]:
-    """A place; ``prefix`` leads from the repository to the project, and ``line`` is what stands there."""
+    """Return a location with line and column.
+
+    ``prefix`` is the path from the repository to the project; ``line`` is the text of the line.
+    """
     region = {"startLine": place.line, "startColumn": _utf16_column(place, line)}
     return file(prefix + place.file) | {"region": region}
 
 
 def _utf16_column(place: Location, line: str) -> int:
-    """A character beyond the basic plane counts two."""
+    """Return the column in UTF-16 code units: a character outside of the Basic Multilingual Plane counts as two."""
     return place.column + sum(ord(character) > 0xFFFF for character in line[: place.column - 1])

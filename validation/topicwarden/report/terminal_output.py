@@ -1,4 +1,4 @@
-"""Standard output as commands write it: whole, to terminals, files and pipes of any encoding."""
+"""Write to standard output, for terminals, files and pipes of any encoding."""
 
 from __future__ import annotations
 
@@ -8,33 +8,36 @@ import re
 import sys
 
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)", re.MULTILINE)
-"""What GitHub's runner takes for a workflow command: ``::`` at the start of a line, ``##[`` anywhere."""
+"""The start of a GitHub workflow command: ``::`` at the start of a line, ``##[`` anywhere."""
 
 
 def write(text: str) -> None:
-    """Prints ``text`` as it is; what the encoding lacks is escaped, and a reader that left early is no error."""
+    """Print ``text``. Characters that the encoding does not have are escaped; a closed pipe is not an error."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python would complain at exit, when it flushes what nobody reads.
+        # Otherwise Python reports an error at exit, when it flushes the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def write_text(text: str) -> None:
-    """``write`` for people: under GitHub Actions, nothing in it is taken for a workflow command."""
-    write(inert(text))
+    """Print ``text`` for people. In GitHub Actions, no part of it can be interpreted as a workflow command."""
+    write(without_commands(text))
 
 
-def inert(text: str) -> str:
-    """``text`` as it may be printed in a step of GitHub Actions; unchanged elsewhere."""
+def without_commands(text: str) -> str:
+    """Return ``text`` with GitHub workflow commands disabled in GitHub Actions; unchanged elsewhere."""
     return _COMMAND.sub(r"\g<0> ", text) if os.environ.get("GITHUB_ACTIONS") == "true" else text
 
 
 def coloured() -> bool:
-    """Whether to colour standard output: terminals, but for NO_COLOR and TERM=dumb; anything with FORCE_COLOR."""
+    """Return whether to use colours on standard output.
+
+    Terminals are coloured except with NO_COLOR or TERM=dumb; FORCE_COLOR also colours files and pipes.
+    """
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):

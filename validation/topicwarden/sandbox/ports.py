@@ -17,7 +17,7 @@ def is_free(port: int) -> bool:
     """Return whether a server can listen on ``port`` of the loopback address. TIME_WAIT counts as free."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as client:
         client.settimeout(0.5)
-        if client.connect_ex((HOST, port)) == 0:  # macOS allows to bind one address although a server listens on all
+        if client.connect_ex((HOST, port)) == 0:  # macOS can bind an address that a server on all addresses uses
             return False
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as server:
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

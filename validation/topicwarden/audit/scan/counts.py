@@ -45,7 +45,7 @@ class TimestampTypeCount:
 
 
 class Merge(Enum):
-    """How the numbers of two groups of records become one."""
+    """The operation that combines the numbers of two groups of records."""
 
     SUM = "sum"
     MIN = "min"
@@ -142,7 +142,7 @@ class PartitionCounts:
     """In counts of committed records: the numbers may include records of aborted and open transactions."""
 
 
-METRICS = MappingProxyType({one.name: one.metadata["metric"] for one in fields(PartitionCounts) if one.metadata})
+METRICS = MappingProxyType({each.name: each.metadata["metric"] for each in fields(PartitionCounts) if each.metadata})
 """The metrics by field name, in the order of the fields."""
 
 

@@ -1,1 +1,1 @@
-"""The formats of an audit report: one file a format."""
+"""The output formats of an audit report. Each module writes one format."""

@@ -1,4 +1,4 @@
-"""What a report does not carry, and some of its formats need."""
+"""Information that some formats need in addition to the report."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from topicwarden.model.verdict import FailOn
 
 @dataclass(frozen=True)
 class ReportBackground:
-    """The project's folder, the documentation of each check by its id (Markdown), and what fails an audit."""
+    """``root``: the project's folder. ``checks``: the documentation of each check by its id, in Markdown.
+
+    ``fail_on``: the verdicts that fail an audit.
+    """
 
     root: Path = field(default_factory=Path)
     checks: Mapping[str, str] = field(default_factory=dict)
     fail_on: FailOn = FailOn.FAIL
 
     def summary(self, check: str) -> str:
-        """A check in one sentence of plain text; empty where its documentation is not to be had."""
+        """Return the first sentence of a check's documentation as plain text; empty without documentation."""
         paragraph = " ".join(self.checks.get(check, "").partition("\n\n")[0].split())
         sentence, dot, _ = paragraph.partition(". ")
         return (sentence + dot.strip()).replace("``", "").replace("**", "")

@@ -1,4 +1,4 @@
-"""The findings of a page: which are open at first, which are folded, and each check's share of them."""
+"""The findings on the HTML page: which are expanded, which are collapsed, and their number by check."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from topicwarden.model.verdict import Verdict
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.digest import AuditDigest, TopicDigest
 
-OPEN = 20
-"""Findings that are open at first; the others are one line each, and open when asked."""
-MOST = 1_000
-"""Findings that a page bears; the rest are in report.json."""
+MAX_OPEN = 20
+"""Number of findings that are expanded at first; the others are collapsed to one line."""
+MAX_CARDS = 1_000
+"""Number of findings on the page, so that it opens quickly. report.json contains all findings."""
 
 
 @dataclass(frozen=True)
 class FindingCard:
-    """A finding with its place in the page."""
+    """A finding with its number on the page, from 1."""
 
     number: int
     finding: Finding
 
     @property
     def open(self) -> bool:
-        return self.number <= OPEN
+        return self.number <= MAX_OPEN
 
 
 @dataclass(frozen=True)
 class CheckRow:
-    """What one check found in all topics; ``first`` is the worst finding's number in the page, if it is there."""
+    """The findings of one check by verdict. ``first`` is the number of its worst finding on the page, if any."""
 
     check: str
     summary: str
@@ -41,34 +41,37 @@ class CheckRow:
 
 @dataclass(frozen=True)
 class FindingCards:
-    """All findings, worst topic first; ``by_topic`` leaves out those beyond ``MOST``, which ``left_out`` counts."""
+    """The findings by topic, the worst topic first, and by check.
+
+    ``by_topic`` contains at most ``MAX_CARDS`` findings; ``omitted`` is the number of the others.
+    """
 
     by_topic: list[tuple[TopicDigest, list[FindingCard]]]
     by_check: list[CheckRow]
-    left_out: int
+    omitted: int
 
     @cached_property
-    def of(self) -> dict[str, list[FindingCard]]:
-        """By the topic's name."""
-        return {topic.name: held for topic, held in self.by_topic}
+    def by_name(self) -> dict[str, list[FindingCard]]:
+        """The findings by topic name."""
+        return {topic.name: topic_cards for topic, topic_cards in self.by_topic}
 
 
 def cards(view: AuditDigest, background: ReportBackground) -> FindingCards:
-    """The findings in the order in which they are read, and the checks with most fails first."""
+    """Return the findings in reading order, and the checks with the most failures first."""
     by_topic: list[tuple[TopicDigest, list[FindingCard]]] = []
     first: dict[str, int] = {}
     verdicts: dict[str, Counter[Verdict]] = {}
     number = 0
     for topic in view.attention:
-        held = []
+        topic_cards = []
         for finding in topic.findings:
             number += 1
             verdicts.setdefault(finding.check, Counter())[finding.verdict] += 1
-            if number <= MOST:
+            if number <= MAX_CARDS:
                 first.setdefault(finding.check, number)
-                held.append(FindingCard(number, finding))
-        if held:
-            by_topic.append((topic, held))
-    rows = [CheckRow(check, background.summary(check), found, first.get(check)) for check, found in verdicts.items()]
+                topic_cards.append(FindingCard(number, finding))
+        if topic_cards:
+            by_topic.append((topic, topic_cards))
+    rows = [CheckRow(check, background.summary(check), counts, first.get(check)) for check, counts in verdicts.items()]
     rows.sort(key=lambda row: (-row.verdicts[Verdict.FAIL], -row.verdicts[Verdict.SUSPECT], row.check))
-    return FindingCards(by_topic, rows, max(0, number - MOST))
+    return FindingCards(by_topic, rows, max(0, number - MAX_CARDS))

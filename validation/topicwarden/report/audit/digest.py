@@ -1,4 +1,4 @@
-"""What every format says alike: findings by topic, worst first, and the report in one sentence."""
+"""The content that all formats of an audit report share: findings by topic, limits, a headline and a summary line."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ SYMBOLS = {Verdict.FAIL: "✗", Verdict.SUSPECT: "!", Verdict.UNDECIDABLE: "?", 
 
 @dataclass(frozen=True)
 class TopicDigest:
-    """One topic and what was found on it; ``facts`` is None where only a finding names the topic."""
+    """One topic with its findings. ``facts`` is None if only a finding refers to the topic."""
 
     name: str
     facts: TopicFacts | None
     verdict: Verdict
     findings: list[Finding]
-    """All that is not a pass, worst first."""
+    """All findings except passes, the worst first."""
     notes: list[Finding]
-    """Passes that have something to explain."""
+    """Passes with an explanation."""
     passed: list[str]
-    """The checks that plainly passed, sorted."""
+    """The checks that passed without an explanation, sorted."""
 
     @property
     def domain(self) -> str:
@@ -36,8 +36,8 @@ class TopicDigest:
         return (self.facts.owner or "") if self.facts else ""
 
     @property
-    def standing(self) -> str:
-        """How declared and live differ in being there at all; empty where they do not."""
+    def absence(self) -> str:
+        """``not on the cluster`` or ``not declared``; empty for a topic that is both."""
         if self.facts is None or (self.facts.declared and self.facts.partitions):
             return ""
         return "not on the cluster" if self.facts.declared else "not declared"
@@ -45,7 +45,7 @@ class TopicDigest:
 
 @dataclass(frozen=True)
 class FindingGroup:
-    """The topics of a domain or an owner (empty: none is named), and how many have which weightiest verdict."""
+    """The topics of a domain or an owner, counted by their worst verdict. ``name`` is empty if there is no owner."""
 
     name: str
     topics: int
@@ -54,25 +54,26 @@ class FindingGroup:
 
 @dataclass(frozen=True)
 class AuditDigest:
-    """A report, put in the order in which it is read."""
+    """A report in reading order."""
 
     report: AuditReport
     topics: list[TopicDigest]
-    """Worst first, then by name; also names that only a finding knows."""
+    """The worst first, then by name; includes topics that only a finding refers to."""
     counts: Counter[Verdict]
 
     @property
     def attention(self) -> list[TopicDigest]:
-        """The topics with anything other than passes."""
+        """The topics with a finding that is not a pass."""
         return [topic for topic in self.topics if topic.findings]
 
     @property
     def noted(self) -> list[TopicDigest]:
+        """The topics with notes."""
         return [topic for topic in self.topics if topic.notes]
 
     @property
     def summary(self) -> str:
-        """The counts in one line, as a terminal's last one."""
+        """The counts in one line, the last line on a terminal."""
         report = self.report
         verdicts = ", ".join(f"{self.counts[verdict]:,} {verdict.value}" for verdict in BY_WEIGHT)
         return (
@@ -82,68 +83,65 @@ class AuditDigest:
 
     @property
     def limits(self) -> list[str]:
-        """What this audit did not look at, or could not: a sentence each."""
+        """Sentences on the records and topics that this audit did not or could not read."""
         return list(_limits(self.report))
 
     @property
     def settled(self) -> list[SettledFinding]:
-        """What became of the last audit's suspects, the worst first."""
+        """The findings of the previous audit with their verdicts now, the worst first."""
         return sorted(
-            self.report.settled, key=lambda one: (BY_WEIGHT.index(one.now), one.topic, one.check, one.partitions)
+            self.report.settled, key=lambda each: (BY_WEIGHT.index(each.now), each.topic, each.check, each.partitions)
         )
 
     @property
     def domains(self) -> list[FindingGroup]:
-        """Those with most that is not well first."""
+        """The topics by domain; the domain with the most failures comes first."""
         return _groups([(topic.domain, topic.verdict) for topic in self.topics])
 
     @property
     def owners(self) -> list[FindingGroup]:
+        """The topics by owner; the owner with the most failures comes first."""
         return _groups([(topic.owner, topic.verdict) for topic in self.topics])
 
     @property
     def headline(self) -> str:
-        """One plain sentence for those who do not run the cluster."""
+        """One sentence for people who do not operate the cluster."""
         total = len(self.topics)
         if not total:
             return "No topics were audited."
         verdicts = Counter(topic.verdict for topic in self.topics)
-        sound = verdicts[Verdict.PASS]
-        if sound == total:
-            return (
-                "The topic holds what was declared." if total == 1 else f"All {total:,} topics hold what was declared."
-            )
-        wanting, unsettled = verdicts[Verdict.FAIL] + verdicts[Verdict.SUSPECT], verdicts[Verdict.UNDECIDABLE]
-        parts = [
-            f"{sound:,} of {_plural(total, 'topic')} {'holds' if 1 in (sound, total) else 'hold'} what was declared"
-        ]
-        if wanting:
-            parts.append(f"{wanting:,} {'needs' if wanting == 1 else 'need'} attention")
-        if unsettled:
-            parts.append(f"{unsettled:,} could not be settled")
+        passed = verdicts[Verdict.PASS]
+        if passed == total:
+            return "The topic passed all checks." if total == 1 else f"All {total:,} topics passed all checks."
+        attention, undecidable = verdicts[Verdict.FAIL] + verdicts[Verdict.SUSPECT], verdicts[Verdict.UNDECIDABLE]
+        parts = [f"{passed:,} of {_plural(total, 'topic')} passed all checks"]
+        if attention:
+            parts.append(f"{attention:,} {'needs' if attention == 1 else 'need'} attention")
+        if undecidable:
+            parts.append(f"{undecidable:,} could not be decided")
         return "; ".join(parts) + "."
 
 
 def digest(report: AuditReport) -> AuditDigest:
-    """Groups and orders a report's findings once, for all formats."""
-    found: dict[str, list[Finding]] = defaultdict(list)
+    """Return the report's findings grouped by topic and in reading order, for all formats."""
+    findings: dict[str, list[Finding]] = defaultdict(list)
     for finding in report.findings:
-        found[finding.topic].append(finding)
+        findings[finding.topic].append(finding)
     facts = {topic.name: topic for topic in report.topics}
-    topics = [_topic(name, facts.get(name), found.get(name, [])) for name in {**facts, **found}]
+    topics = [_topic(name, facts.get(name), findings.get(name, [])) for name in {**facts, **findings}]
     topics.sort(key=lambda topic: (BY_WEIGHT.index(topic.verdict), topic.name))
     return AuditDigest(report, topics, report.counts())
 
 
 def time_span(topic: TopicFacts) -> tuple[int | None, int | None]:
-    """The earliest and latest record's timestamp over all partitions; None where nothing was read."""
+    """Return the earliest and the latest timestamp of all records, in milliseconds; None if no record was read."""
     firsts = [p.first_timestamp for p in topic.partitions if p.first_timestamp is not None]
     lasts = [p.last_timestamp for p in topic.partitions if p.last_timestamp is not None]
     return min(firsts, default=None), max(lasts, default=None)
 
 
-def reasoning(finding: Finding) -> list[str]:
-    """All that stands behind a finding's message, a line each: causes, numbers, remedy, and where it is declared."""
+def detail_lines(finding: Finding) -> list[str]:
+    """Return the details of a finding, one per line: reasons, evidence, remedy, and the place of the declaration."""
     lines = [f"because {reason}" for reason in finding.because]
     if finding.evidence:
         shown = (f"{name} = {display.evidence(name, value)}" for name, value in finding.evidence.items())
@@ -155,36 +153,36 @@ def reasoning(finding: Finding) -> list[str]:
     return [display.one_line(line) for line in lines]
 
 
-def said(finding: Finding) -> str:
-    """The partitions that a finding speaks of, and its message."""
-    where = f"[{display.numbers(finding.partitions)}] " if finding.partitions else ""
-    return display.one_line(where + (finding.message or "no message"))
+def message_line(finding: Finding) -> str:
+    """Return a finding's partitions and message: ``[0, 3-5] 3 records …``."""
+    partitions = f"[{display.ranges(finding.partitions)}] " if finding.partitions else ""
+    return display.one_line(partitions + (finding.message or "no message"))
 
 
 def _limits(report: AuditReport) -> Iterator[str]:
     if report.read is ReadScope.LAST:
         yield (
-            f"Only what was written since the last audit was read: {_plural(report.scanned_records, 'record')}, "
-            f"beside {report.remembered_records:,} that are remembered."
+            f"Only records written since the last audit were read: {_plural(report.scanned_records, 'record')}. "
+            f"{_plural(report.remembered_records, 'older record')} were read by earlier audits."
         )
     if report.coverage < 1:
         share = f"{report.coverage:.2%} of the offsets were read"
-        yield f"{share}, the newest of each partition: a pass speaks of those alone."
+        yield f"{share}, the newest of each partition: a pass is valid only for these offsets."
     lost = [p.lost_to_retention for topic in report.topics for p in topic.partitions if p.lost_to_retention]
     if lost:
         yield (
-            f"Retention took {_plural(sum(lost), 'offset')} of {_plural(len(lost), 'partition')} "
-            "while the audit went on, before they were read."
+            f"Retention deleted {_plural(sum(lost), 'offset')} in {_plural(len(lost), 'partition')} "
+            "during the audit, before they were read."
         )
     for note in report.notes:
         yield f"{note[:1].upper()}{note[1:]}{'' if note.endswith('.') else '.'}"
 
 
-def _groups(named: list[tuple[str, Verdict]]) -> list[FindingGroup]:
-    found: dict[str, Counter[Verdict]] = defaultdict(Counter)
-    for name, verdict in named:
-        found[name][verdict] += 1
-    groups = [FindingGroup(name, verdicts.total(), verdicts) for name, verdicts in found.items()]
+def _groups(verdicts_by_name: list[tuple[str, Verdict]]) -> list[FindingGroup]:
+    counts: dict[str, Counter[Verdict]] = defaultdict(Counter)
+    for name, verdict in verdicts_by_name:
+        counts[name][verdict] += 1
+    groups = [FindingGroup(name, verdicts.total(), verdicts) for name, verdicts in counts.items()]
     return sorted(groups, key=lambda group: (*(-group.verdicts[verdict] for verdict in BY_WEIGHT[:-1]), group.name))
 
 

@@ -1,4 +1,4 @@
-"""The plots of a report, drawn at the widths that the page shows."""
+"""The plots of the HTML page, rendered at the widths that the page needs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,16 @@ _HALF = 530
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A plot at two widths, of which the page shows the one that fits; no drawing where there is no data."""
+    """A plot at two widths; the page shows the width that fits the screen.
+
+    ``caption`` explains the plot; ``empty_caption`` replaces it if there is no data. ``drawn`` of ``eligible`` topics
+    are in the plot. Without data, ``wide`` and ``narrow`` are None.
+    """
 
     id: str
     title: str
-    reading: str
-    nothing: str
+    caption: str
+    empty_caption: str
     drawn: int
     eligible: int
     wide: Markup | None
@@ -31,14 +35,14 @@ class ReportFigure:
 
 
 def figures(view: AuditDigest) -> list[ReportFigure]:
-    """Age, size and skew; of equally bad topics the larger one says more."""
-    weighed = [
+    """Return the plots of age, size and skew. The worst topics come first; with equal verdicts, the largest."""
+    ranked = [
         (BY_WEIGHT.index(topic.verdict), -(topic.facts.records or 0), topic.facts)
         for topic in view.topics
         if topic.facts
     ]
-    topics = [facts for *_, facts in sorted(weighed, key=lambda item: item[:2])]
-    aged, sized, skewed = plots.aged(topics), plots.sized(topics), plots.skewed(topics)
+    topics = [facts for *_, facts in sorted(ranked, key=lambda item: item[:2])]
+
     with_ages = sum(any(band.records > 0 for band in topic.ages) for topic in topics)
     with_bytes = sum(bool(topic.payload_bytes or topic.log_bytes) for topic in topics)
     with_skew = sum(topic.skew is not None and len(topic.partitions) > 1 for topic in topics)
@@ -46,37 +50,39 @@ def figures(view: AuditDigest) -> list[ReportFigure]:
         ReportFigure(
             "age",
             "Age of records",
-            "Each row is a topic and each column an age: the stronger a cell's colour, the larger its share of the"
-            " topic's records; red lies in the future, and a number counts records.",
+            "Each row is a topic, each column an age. A stronger colour means a larger share of the topic's records;"
+            " red cells are timestamps in the future. The numbers are counts of records.",
             "No records were read, so there are no ages to show.",
-            len(aged),
+            len(plots.age_topics(topics)),
             with_ages,
-            _draw(plots.age(topics, _WIDE)),
-            _draw(plots.age(topics, _NARROW)),
+            _svg(plots.age_plot(topics, _WIDE)),
+            _svg(plots.age_plot(topics, _NARROW)),
         ),
         ReportFigure(
             "size",
             "Size of topics",
-            "The thin bar is what the leaders hold on disk, the broad one the keys and values read, uncompressed.",
+            "The thick bar shows the keys and values that were read, uncompressed. The thin bar shows the size on the"
+            " disks of the leaders.",
             "No bytes were read, so there are no sizes to show.",
-            len(sized),
+            len(plots.size_topics(topics)),
             with_bytes,
-            _draw(plots.size(topics, _HALF)),
-            _draw(plots.size(topics, _NARROW)),
+            _svg(plots.size_plot(topics, _HALF)),
+            _svg(plots.size_plot(topics, _NARROW)),
         ),
         ReportFigure(
             "skew",
             "Skew of partitions",
-            "Each dot is a partition at its records over its topic's mean (dashed, 1×); the named dot is the fullest.",
+            "Each dot is a partition. Its position is its number of records divided by the topic's mean (the dashed"
+            " line at 1×). The partition with the most records is labelled.",
             "No topic has records and several partitions, so there is no skew to show.",
-            len(skewed),
+            len(plots.skew_topics(topics)),
             with_skew,
-            _draw(plots.skew(topics, _HALF)),
-            _draw(plots.skew(topics, _NARROW)),
+            _svg(plots.skew_plot(topics, _HALF)),
+            _svg(plots.skew_plot(topics, _NARROW)),
         ),
     ]
 
 
-def _draw(spec: plots.Spec | None) -> Markup | None:
-    # Vega escapes the texts of its SVG, so that it may stand in the page as it is.
+def _svg(spec: plots.Spec | None) -> Markup | None:
+    # Vega escapes all text in its SVG, so the page can include the SVG unescaped.
     return None if spec is None else Markup(vl_convert.vegalite_to_svg(spec))

@@ -1,4 +1,4 @@
-"""The formats of an audit's report, in one table."""
+"""The formats of an audit report, and the function that writes each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILES: Final[Mapping[str, Writer]] = {
     "report.sarif": sarif.render,
     "report.xml": junit.render,
 }
-"""What ``--out`` writes, and who writes it."""
+"""The files that ``--out`` writes."""
 
 FORMATS: Final[Mapping[str, Writer]] = {
     "json": FILES["report.json"],
@@ -26,4 +26,4 @@ FORMATS: Final[Mapping[str, Writer]] = {
     "sarif": FILES["report.sarif"],
     "junit": FILES["report.xml"],
 }
-"""What standard output may carry instead of the terminal's text."""
+"""The values of ``--format`` for standard output, in addition to ``text``."""

@@ -1,4 +1,4 @@
-"""``report.html``: one file that needs nothing else, for a browser, a screen reader or a printer."""
+"""Write ``report.html``: one file without external resources, for browsers, screen readers and printers."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from topicwarden.report.audit.digest import SYMBOLS, AuditDigest, TopicDigest, d
 from topicwarden.report.audit.figures import figures
 from topicwarden.report.audit.timeline import LEGEND, Timeline, timeline
 
-# Partitions that a page bears one by one before it is slow to open; the rest are in report.json.
-PARTITIONS = 800
-GROUPS = 12
-"""Domains and owners that are shown one by one."""
-AUDITS = 30
-"""Audits that the trend shows."""
-SETTLED = 500
-"""Outcomes of the last audit's suspects that are shown."""
-NOTED = 200
-"""Topics whose lawful oddities are explained."""
+MAX_PARTITIONS = 800
+"""Number of partitions on the page, so that it opens quickly. report.json contains all partitions."""
+MAX_GROUPS = 12
+"""Number of domains and owners in the tables."""
+MAX_AUDITS = 30
+"""Number of audits in the trend."""
+MAX_SETTLED = 500
+"""Number of findings of the previous audit that are shown with their verdict now."""
+MAX_NOTED = 200
+"""Number of topics whose notes are shown."""
 
 
 def render(report: AuditReport, background: ReportBackground | None = None) -> str:
-    """The whole page. It asks the network for nothing; its one script filters, and all can be read without."""
+    """Return the whole page. It sends no network requests, and only its filter needs JavaScript."""
     view = digest(report)
     script = resources.files("topicwarden.report.audit").joinpath("report.js").read_text(encoding="utf-8")
     now = PastAudit(started=report.started, topics=dict(_verdicts(view)))
@@ -44,12 +44,12 @@ def render(report: AuditReport, background: ReportBackground | None = None) -> s
         cards=cards(view, background or ReportBackground()),
         figures=figures(view),
         groups=[("Domain", view.domains), ("Owner", view.owners)],
-        shown_groups=GROUPS,
-        audits=[*report.trend[-AUDITS + 1 :], now] if report.trend else [],
-        lines=_lines(view),
+        shown_groups=MAX_GROUPS,
+        audits=[*report.trend[-MAX_AUDITS + 1 :], now] if report.trend else [],
+        timelines=_timelines(view),
         legend=LEGEND,
-        settled_shown=SETTLED,
-        noted_shown=NOTED,
+        settled_shown=MAX_SETTLED,
+        noted_shown=MAX_NOTED,
         time_span=time_span,
         anchors={topic.name: f"topic-{number}" for number, topic in enumerate(view.topics, start=1)},
         script=Markup(script),
@@ -61,50 +61,52 @@ def _verdicts(view: AuditDigest) -> dict[Verdict, int]:
     return {verdict: sum(topic.verdict is verdict for topic in view.topics) for verdict in BY_WEIGHT}
 
 
-def _lines(view: AuditDigest) -> dict[str, list[Timeline]]:
-    """The topics whose partitions are shown one by one, worst first, as many as the page bears; with their lines."""
-    left, chosen = PARTITIONS, {}
+def _timelines(view: AuditDigest) -> dict[str, list[Timeline]]:
+    """Return the timelines of the partitions by topic name, for the worst topics up to ``MAX_PARTITIONS``."""
+    remaining, selected = MAX_PARTITIONS, {}
     for topic in view.topics:
         partitions = sorted(topic.facts.partitions, key=lambda each: each.partition) if topic.facts else []
-        if len(partitions) <= left:
-            drawn = (timeline(each, topic.findings) for each in partitions)
-            chosen[topic.name] = [line for line in drawn if line is not None]
-            left -= len(partitions)
-    return chosen
+        if len(partitions) <= remaining:
+            timelines = (timeline(each, topic.findings) for each in partitions)
+            selected[topic.name] = [each for each in timelines if each is not None]
+            remaining -= len(partitions)
+    return selected
 
 
 def _share(records: int | None, topic: TopicDigest) -> str:
+    """Return a partition's ``records`` as a multiple of the topic's mean."""
     facts = topic.facts
     if facts is None or not facts.records or records is None:
         return display.NOTHING
-    return display.times(records * len(facts.partitions) / facts.records)
+    return display.multiple(records * len(facts.partitions) / facts.records)
 
 
 def _hottest(facts: TopicFacts) -> str:
-    """The key with most records, by its share, partition and offset; empty where keys were not counted."""
-    held = [partition for partition in facts.partitions if partition.hottest]
-    if not held or not facts.records:
+    """Return the share, the partition and the offset of the most frequent key; empty if keys were not counted."""
+    counted = [partition for partition in facts.partitions if partition.hottest]
+    if not counted or not facts.records:
         return ""
-    most = max(held, key=lambda partition: partition.hottest or 0)
-    first = "" if most.hottest_offset is None else f", first at offset {most.hottest_offset:,}"
-    return f"{(most.hottest or 0) / facts.records:.1%} of the records, in partition {most.partition}{first}"
+    hottest = max(counted, key=lambda partition: partition.hottest or 0)
+    first = "" if hottest.hottest_offset is None else f", first at offset {hottest.hottest_offset:,}"
+    return f"{(hottest.hottest or 0) / facts.records:.1%} of the records, in partition {hottest.partition}{first}"
 
 
 def _partitioner(facts: PartitionerFacts) -> str:
+    """Return the conclusion on the producers' partitioner, and the share of keys that each candidate explains."""
     names = f": {' and '.join(facts.algorithms)}" if facts.algorithms else ""
-    grown = f", over {', then '.join(map(str, facts.counts))} partitions" if len(facts.counts) > 1 else ""
+    grown = f", with {', then '.join(map(str, facts.counts))} partitions" if len(facts.counts) > 1 else ""
     scores = sorted(facts.scores.items(), key=lambda score: (-score[1], score[0]))
     explained = ", ".join(f"{name} {share:.1%}" for name, share in scores)
-    return f"{facts.conclusion}{names}{grown}; of {facts.keys:,} keys lie where it puts them today: {explained}"
+    return f"{facts.conclusion}{names}{grown}; keys explained (of {facts.keys:,}): {explained}"
 
 
-def _find(topic: TopicDigest) -> str:
-    """What the page's filter looks in; the bars let it look for a whole name."""
+def _search_text(topic: TopicDigest) -> str:
+    """Return the text in which the page's filter searches. Bars separate the names, for searches of a whole name."""
     checks = sorted({finding.check for finding in topic.findings})
     return display.one_line(f"|{'|'.join([topic.name, topic.domain, topic.owner, *checks])}|").lower()
 
 
-def _shown(value: Any) -> Any:
+def _printable(value: Any) -> Any:
     return display.printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -113,7 +115,7 @@ def _environment() -> Environment:
         loader=PackageLoader("topicwarden.report.audit", ""),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
+        finalize=_printable,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -121,13 +123,13 @@ def _environment() -> Environment:
         "count": display.count,
         "size": display.size,
         "duration": display.duration,
-        "moment": display.moment,
-        "times": display.times,
-        "numbers": display.numbers,
+        "timestamp": display.timestamp,
+        "multiple": display.multiple,
+        "ranges": display.ranges,
         "hottest": _hottest,
         "partitioner": _partitioner,
-        "find": _find,
-        "sum_of": lambda topics: sum(topics.values()),
+        "search_text": _search_text,
+        "sum_of_values": lambda topics: sum(topics.values()),
     }
     environment.globals |= {"age": display.age, "evidence": display.evidence, "span": display.span, "share": _share}
     return environment

@@ -1,4 +1,4 @@
-"""``report.json``: the report itself, and its published JSON Schema."""
+"""Write ``report.json`` for programs, with a published JSON Schema."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from topicwarden.model.finding import AuditReport
 
 
 def render(report: AuditReport) -> str:
-    """JSON in a stable order, so that two audits can be compared: topics by name, findings by topic and check."""
+    """Return JSON in a stable order, so that two audits can be compared.
+
+    Topics are sorted by name, findings by topic and check.
+    """
     topics = [
         topic.model_copy(update={"partitions": sorted(topic.partitions, key=lambda partition: partition.partition)})
         for topic in sorted(report.topics, key=lambda topic: topic.name)
     ]
     findings = sorted(report.findings, key=lambda f: (f.topic, f.check, f.partitions, f.verdict.value, f.message))
-    settled = sorted(report.settled, key=lambda one: (one.topic, one.check, one.partitions, one.now.value))
+    settled = sorted(report.settled, key=lambda each: (each.topic, each.check, each.partitions, each.now.value))
     ordered = {"topics": topics, "findings": findings, "settled": settled}
     return report.model_copy(update=ordered).model_dump_json(indent=2) + "\n"
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of what ``render`` writes."""
+    """Return the JSON Schema (draft 2020-12) of the output of ``render``."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:topicwarden:report:1",

@@ -1,4 +1,4 @@
-"""``report.xml``: an audit as JUnit XML, which every build server shows: a suite a topic, a case a check."""
+"""Write ``report.xml``, JUnit XML for build servers: one test suite per topic, one test case per check."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.timestamps import utc
 from topicwarden.model.verdict import BY_WEIGHT, Verdict
 from topicwarden.report.audit.background import ReportBackground
-from topicwarden.report.audit.digest import TopicDigest, digest, reasoning, said
+from topicwarden.report.audit.digest import TopicDigest, detail_lines, digest, message_line
 from topicwarden.report.display import one_line
-from topicwarden.report.junit_xml import text_of
+from topicwarden.report.junit_xml import xml_text
 
 
 class _PlacedCase(TestCase):
@@ -22,7 +22,10 @@ class _PlacedCase(TestCase):
 
 
 def render(report: AuditReport, background: ReportBackground) -> str:
-    """What is as bad as ``background.fail_on`` fails its case; what is milder skips it, with its message."""
+    """Return the JUnit report.
+
+    A test case fails if its worst verdict is in ``background.fail_on``; with a milder verdict it is skipped.
+    """
     view = digest(report)
     tree = JUnitXml(f"topicwarden audit {one_line(report.stack)}")
     for topic in view.topics:
@@ -33,39 +36,36 @@ def render(report: AuditReport, background: ReportBackground) -> str:
         for case in _cases(topic, background.fail_on.verdicts):
             suite.add_testcase(case)
         tree.add_testsuite(suite)
-    return text_of(tree)
+    return xml_text(tree)
 
 
 def _cases(topic: TopicDigest, failing: tuple[Verdict, ...]) -> Iterator[TestCase]:
-    spoken = sorted((*topic.findings, *topic.notes), key=lambda finding: finding.check)
-    cases = {check: list(found) for check, found in groupby(spoken, lambda finding: finding.check)}
+    with_message = sorted((*topic.findings, *topic.notes), key=lambda finding: finding.check)
+    cases = {check: list(group) for check, group in groupby(with_message, lambda finding: finding.check)}
     for check in sorted({*cases, *topic.passed}):
         yield _case(topic.name, check, cases.get(check, []), failing)
 
 
-def _case(topic: str, check: str, found: list[Finding], failing: tuple[Verdict, ...]) -> TestCase:
+def _case(topic: str, check: str, findings: list[Finding], failing: tuple[Verdict, ...]) -> TestCase:
     case = _PlacedCase(check, one_line(topic), 0)
-    worst = sorted(found, key=lambda finding: BY_WEIGHT.index(finding.verdict))
-    placed = next((finding.place for finding in worst if finding.place), None)
-    if placed:
-        case.file, case.line = placed.file, str(placed.line)
-    wrong = [finding for finding in worst if finding.verdict is not Verdict.PASS]
-    # One element a case: the format's readers (Jenkins, GitLab) show only the first.
-    if wrong:
-        first = wrong[0]
-        word = f"{first.verdict.value}: {said(first)}"
-        more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
-        outcome = (
-            Failure(word + more, first.verdict.value)
-            if first.verdict in failing
-            else Skipped(word + more, first.verdict.value)
-        )
-        outcome.text = "\n".join(map(_told, wrong))
+    worst_first = sorted(findings, key=lambda finding: BY_WEIGHT.index(finding.verdict))
+    place = next((finding.place for finding in worst_first if finding.place), None)
+    if place:
+        case.file, case.line = place.file, str(place.line)
+    not_passed = [finding for finding in worst_first if finding.verdict is not Verdict.PASS]
+    # Only one result per test case, because Jenkins and GitLab show only the first.
+    if not_passed:
+        worst = not_passed[0]
+        more = f" (and {len(not_passed) - 1} more)" if len(not_passed) > 1 else ""
+        message = f"{worst.verdict.value}: {message_line(worst)}{more}"
+        outcome = (Failure if worst.verdict in failing else Skipped)(message, worst.verdict.value)
+        outcome.text = "\n".join(map(_finding_text, not_passed))
         case.result = [outcome]
-    if notes := [finding for finding in worst if finding.verdict is Verdict.PASS]:
-        case.system_out = "\n".join(map(_told, notes))
+    if notes := [finding for finding in worst_first if finding.verdict is Verdict.PASS]:
+        case.system_out = "\n".join(map(_finding_text, notes))
     return case
 
 
-def _told(finding: Finding) -> str:
-    return "\n".join([f"{finding.verdict.value}: {said(finding)}", *(f"  {line}" for line in reasoning(finding))])
+def _finding_text(finding: Finding) -> str:
+    lines = [f"{finding.verdict.value}: {message_line(finding)}", *(f"  {line}" for line in detail_lines(finding))]
+    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""``report.md``: a report for pull requests, job summaries and chats."""
+"""Write ``report.md`` for pull requests, job summaries and chats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]#|~$])")
 
 
 def render(report: AuditReport) -> str:
-    """GitHub-flavoured Markdown: the outcome and its limits, tables of topics, each finding folded; worst first."""
+    """Return GitHub-flavoured Markdown: the headline, the limits, tables of topics, and collapsed findings."""
     view = digest(report)
     lines = [
         f"# Audit of stack {_escape(report.stack)}",
@@ -24,7 +24,7 @@ def render(report: AuditReport) -> str:
         "",
         _escape(view.summary),
         "",
-        f"Started {display.moment(report.started)}, cluster {_escape(report.cluster_id or 'unknown')}, "
+        f"Started {display.timestamp(report.started)}, cluster {_escape(report.cluster_id or 'unknown')}, "
         f"topicwarden {_escape(report.topicwarden)}.",
         "",
         *_limits(view.limits),
@@ -50,12 +50,12 @@ def render(report: AuditReport) -> str:
 def _table(topics: list[TopicDigest]) -> Iterator[str]:
     if not topics:
         return
-    yield "| Verdict | Topic | Partitions | Records | Payload | On disk | From – to (UTC) | Skew |"
+    yield "| Verdict | Topic | Partitions | Records | Payload | On disk | Timestamps (UTC) | Skew |"
     yield "|---|---|--:|--:|--:|--:|---|--:|"
     for topic in topics:
         facts = topic.facts
         assert facts is not None
-        name = _escape(topic.name) + (f" ({topic.standing})" if topic.standing else "")
+        name = _escape(topic.name) + (f" ({topic.absence})" if topic.absence else "")
         cells = (
             f"{_escape(SYMBOLS[topic.verdict])} {topic.verdict.value}",
             name,
@@ -64,7 +64,7 @@ def _table(topics: list[TopicDigest]) -> Iterator[str]:
             display.size(facts.payload_bytes),
             display.size(facts.log_bytes),
             display.span(*time_span(facts)),
-            display.times(facts.skew),
+            display.multiple(facts.skew),
         )
         yield f"| {' | '.join(cells)} |"
     yield ""
@@ -80,8 +80,8 @@ def _limits(limits: list[str]) -> Iterator[str]:
 def _trend(trend: list[PastAudit]) -> Iterator[str]:
     if trend:
         last = trend[-1]
-        held, topics = last.topics.get(Verdict.PASS, 0), sum(last.topics.values())
-        yield f"At the audit of {display.moment(last.started)}, {held:,} of {topics:,} topics held."
+        passed, topics = last.topics.get(Verdict.PASS, 0), sum(last.topics.values())
+        yield f"At the audit of {display.timestamp(last.started)}, {passed:,} of {topics:,} topics passed."
         yield ""
 
 
@@ -92,7 +92,7 @@ def _groups(title: str, groups: list[FindingGroup]) -> Iterator[str]:
     yield f"|---|--:|{'--:|' * len(BY_WEIGHT)}"
     for group in groups:
         counts = " | ".join(display.count(group.verdicts[verdict]) for verdict in BY_WEIGHT)
-        yield f"| {_escape(group.name) or 'none named'} | {display.count(group.topics)} | {counts} |"
+        yield f"| {_escape(group.name) or '(none)'} | {display.count(group.topics)} | {counts} |"
     yield ""
 
 
@@ -101,23 +101,23 @@ def _settled(settled: list[SettledFinding]) -> Iterator[str]:
         return
     yield "## Since the last audit"
     yield ""
-    for one in settled:
-        where = f" \\[{display.numbers(one.partitions)}\\]" if one.partitions else ""
+    for each in settled:
+        partitions = f" \\[{display.ranges(each.partitions)}\\]" if each.partitions else ""
         yield (
-            f"- {_escape(one.check)} {_escape(one.topic)}{where}: {one.was.value}, now **{one.now.value}**: "
-            f"{_escape(one.why)} (first seen {display.moment(one.since)})"
+            f"- {_escape(each.check)} {_escape(each.topic)}{partitions}: {each.was.value}, now **{each.now.value}**: "
+            f"{_escape(each.why)} (first seen {display.timestamp(each.since)})"
         )
     yield ""
 
 
 def _finding(finding: Finding) -> Iterator[str]:
     word = "note" if finding.verdict is Verdict.PASS else finding.verdict.value
-    where = f" [{display.numbers(finding.partitions)}]" if finding.partitions else ""
-    message = _raw(finding.message or "no message")
-    # A summary is an HTML block: Markdown's own signs mean nothing in it, so only HTML's are escaped.
+    partitions = f" [{display.ranges(finding.partitions)}]" if finding.partitions else ""
+    message = _html(finding.message or "no message")
+    # A summary is an HTML block. Markdown characters have no meaning in it, so only HTML is escaped.
     yield (
         f"<details><summary>{SYMBOLS[finding.verdict]} <b>{word}</b>"
-        f" <code>{_raw(finding.check)}</code>{where}: {message}</summary>"
+        f" <code>{_html(finding.check)}</code>{partitions}: {message}</summary>"
     )
     yield ""
     for reason in finding.because:
@@ -125,7 +125,7 @@ def _finding(finding: Finding) -> Iterator[str]:
     for name, value in finding.evidence.items():
         yield f"- {_escape(name)}: {_escape(display.evidence(name, value))}"
     if finding.remedy:
-        yield f"- **remedy** {_escape(finding.remedy)}"
+        yield f"- **remedy**: {_escape(finding.remedy)}"
     if finding.place:
         yield f"- declared at {_escape(str(finding.place))}"
     yield ""
@@ -134,9 +134,9 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 
 def _escape(text: str) -> str:
-    """One line of Markdown that shows ``text`` as it is, also within a table."""
-    return _SPECIAL.sub(r"\\\1", _raw(text))
+    """Return one line of Markdown that shows ``text`` literally; also valid in a table."""
+    return _SPECIAL.sub(r"\\\1", _html(text))
 
 
-def _raw(text: str) -> str:
+def _html(text: str) -> str:
     return html.escape(display.one_line(text), quote=False)

@@ -1,7 +1,7 @@
-"""The plots of a report, as Vega-Lite specifications, one a function.
+"""The plots of the HTML page as Vega-Lite specifications.
 
-Each takes the topics in the order in which they matter, and the width in pixels of the whole plot; and gives None
-where there is nothing to draw. Colours are CSS variables of the page, so that a plot follows its colour scheme.
+Each plot function takes the topics, the most important first, and the width of the plot in pixels. It returns None if
+there is no data. Colours are CSS variables of the page, so that the plots follow its colour scheme.
 """
 
 from __future__ import annotations
@@ -17,35 +17,37 @@ from topicwarden.report import display
 
 Spec = dict[str, Any]
 
-SHOWN = 20
-"""How many topics a plot holds; a table holds all."""
+MAX_TOPICS = 20
+"""Number of topics in a plot. The tables of the page contain all topics."""
 
 _NARROW = 480
-_DOTS_APART = 3
-# A band's share of its topic's records at which the next darker colour starts.
-_TONES = (0.01, 0.1, 0.25, 0.5)
+_DOT_DISTANCE = 3
+# Lower bounds of the colours: the share of the topic's records in an age band.
+_SHARES = (0.01, 0.1, 0.25, 0.5)
 
 
-def aged(topics: Sequence[TopicFacts]) -> list[TopicFacts]:
-    """The topics that ``age`` draws: the first ones with records."""
-    return [topic for topic in topics if any(band.records > 0 for band in topic.ages)][:SHOWN]
+def age_topics(topics: Sequence[TopicFacts]) -> list[TopicFacts]:
+    """Return the topics of ``age_plot``: the first topics with records."""
+    return [topic for topic in topics if any(band.records > 0 for band in topic.ages)][:MAX_TOPICS]
 
 
-def sized(topics: Sequence[TopicFacts]) -> list[TopicFacts]:
-    """The topics that ``size`` draws: the largest."""
-    return sorted((t for t in topics if _largest(t)), key=lambda t: (-_largest(t), t.name))[:SHOWN]
+def size_topics(topics: Sequence[TopicFacts]) -> list[TopicFacts]:
+    """Return the topics of ``size_plot``: the largest topics."""
+    return sorted((t for t in topics if _largest(t)), key=lambda t: (-_largest(t), t.name))[:MAX_TOPICS]
 
 
-def skewed(topics: Sequence[TopicFacts]) -> list[TopicFacts]:
-    """The topics that ``skew`` draws: the most uneven of those with several partitions and records in them."""
-    uneven = [(topic.skew, topic) for topic in topics if len(topic.partitions) > 1]
-    ranked = sorted(((skew, t) for skew, t in uneven if skew is not None), key=lambda pair: (-pair[0], pair[1].name))
-    return [topic for _, topic in ranked[:SHOWN]]
+def skew_topics(topics: Sequence[TopicFacts]) -> list[TopicFacts]:
+    """Return the topics of ``skew_plot``: those with several partitions and the highest skew."""
+    partitioned = [(topic.skew, topic) for topic in topics if len(topic.partitions) > 1]
+    ranked = sorted(
+        ((skew, t) for skew, t in partitioned if skew is not None), key=lambda pair: (-pair[0], pair[1].name)
+    )
+    return [topic for _, topic in ranked[:MAX_TOPICS]]
 
 
-def age(topics: Sequence[TopicFacts], width: int) -> Spec | None:
-    """A heat map: a row a topic, a column an age band, dark where most of the topic's records are."""
-    shown = aged(topics)
+def age_plot(topics: Sequence[TopicFacts], width: int) -> Spec | None:
+    """Return a heat map with topics as rows and age bands as columns. Dark cells have a large share of the records."""
+    shown = age_topics(topics)
     bands = sorted(
         {(band.from_ms, band.to_ms) for topic in shown for band in topic.ages},
         key=lambda band: (-inf if band[0] is None else band[0], inf if band[1] is None else band[1]),
@@ -56,7 +58,7 @@ def age(topics: Sequence[TopicFacts], width: int) -> Spec | None:
         total = sum(max(band.records, 0) for band in topic.ages)
         for band in topic.ages:
             if band.records > 0:
-                tone = bisect_right(_TONES, band.records / total) + 1
+                tone = bisect_right(_SHARES, band.records / total) + 1
                 heat = "hot" if band.to_ms is not None and band.to_ms <= 0 else "heat"
                 cells.append(
                     {
@@ -64,7 +66,7 @@ def age(topics: Sequence[TopicFacts], width: int) -> Spec | None:
                         "band": display.age(band.from_ms, band.to_ms),
                         "fill": f"var(--{heat}-{tone})",
                         "ink": f"var(--on-{heat}-{tone})",
-                        "label": display.brief(band.records),
+                        "label": display.short_count(band.records),
                     }
                 )
     if not cells:
@@ -87,9 +89,9 @@ def age(topics: Sequence[TopicFacts], width: int) -> Spec | None:
     return _plot(width, 24, cells, {"encoding": {"x": x, "y": y}, "layer": [cell, label] if roomy else [cell]})
 
 
-def size(topics: Sequence[TopicFacts], width: int) -> Spec | None:
-    """Nested bars: the payload read, and within or beyond it the bytes on the leaders' disks."""
-    shown = sized(topics)
+def size_plot(topics: Sequence[TopicFacts], width: int) -> Spec | None:
+    """Return nested bars: the payload that was read, and the size on the disks of the leaders."""
+    shown = size_topics(topics)
     if not shown:
         return None
     rows = []
@@ -105,7 +107,7 @@ def size(topics: Sequence[TopicFacts], width: int) -> Spec | None:
                 "label": label,
             }
         )
-    # Room for the label behind the longest bar.
+    # The domain leaves space for the label after the longest bar.
     plot = width - _label_width(width)
     domain = [0, max(_largest(topic) for topic in shown) * plot / (plot - 105)]
     ticks = _binary_ticks(domain[1], 4)
@@ -127,19 +129,19 @@ def size(topics: Sequence[TopicFacts], width: int) -> Spec | None:
     return _plot(width, 24, rows, {"encoding": {"y": _rows([t.name for t in shown], width)}, "layer": layers})
 
 
-def skew(topics: Sequence[TopicFacts], width: int) -> Spec | None:
-    """A strip a topic: a dot a partition, at its records over the mean of its topic's partitions."""
-    shown = skewed(topics)
+def skew_plot(topics: Sequence[TopicFacts], width: int) -> Spec | None:
+    """Return a strip plot: one row per topic, one dot per partition at its records divided by the topic's mean."""
+    shown = skew_topics(topics)
     if not shown:
         return None
     dots, peaks = [], []
     top = max(topic.skew or 0 for topic in shown)
-    apart = top / width * _DOTS_APART
+    distance = top / width * _DOT_DISTANCE
     for topic in shown:
         mean = (topic.records or 0) / len(topic.partitions)
-        # Dots that nearly cover one another are drawn once: a topic may have thousands of partitions.
-        places = sorted({round((p.records or 0) / mean / apart) for p in topic.partitions})
-        dots += [{"topic": topic.name, "share": place * apart} for place in places]
+        # Overlapping dots are drawn once, because a topic can have thousands of partitions.
+        positions = sorted({round((p.records or 0) / mean / distance) for p in topic.partitions})
+        dots += [{"topic": topic.name, "share": position * distance} for position in positions]
         fullest = max(topic.partitions, key=lambda p: p.records or 0)
         peaks.append({"topic": topic.name, "share": topic.skew, "label": f"p{fullest.partition}"})
     plot = width - _label_width(width)
@@ -215,16 +217,16 @@ def _plot(width: int, step: int, values: list[Spec], content: Spec) -> Spec:
 
 
 def _rows(names: list[str], width: int) -> Spec:
-    """The axis of topics; long names are cut in the middle, as many differ at their ends only."""
-    room = _label_width(width)
-    columns = int((room - 8) / 6.9)
+    """Return the axis of topics. Long names are cut in the middle, because names often differ only at their ends."""
+    label_width = _label_width(width)
+    columns = int((label_width - 8) / 6.9)
     labels = {name: display.shorten(display.one_line(name), columns) for name in names}
     axis = {"title": None, "labelExpr": _lookup(labels), "labelColor": "var(--text)", "labelLimit": 0, "ticks": False}
     return {
         "field": "topic",
         "type": "nominal",
         "sort": names,
-        "axis": axis | {"domain": False, "labelPadding": 8, **_extent(room)},
+        "axis": axis | {"domain": False, "labelPadding": 8, **_extent(label_width)},
     }
 
 
@@ -232,9 +234,9 @@ def _label_width(width: int) -> int:
     return 128 if width < _NARROW else 190
 
 
-def _extent(room: int) -> Spec:
-    # Fixed, as the fonts that Vega measures with are not the reader's.
-    return {"minExtent": room, "maxExtent": room}
+def _extent(label_width: int) -> Spec:
+    # Fixed, because Vega measures the labels with other fonts than the browser.
+    return {"minExtent": label_width, "maxExtent": label_width}
 
 
 def _literal(field: str) -> Spec:
@@ -242,7 +244,7 @@ def _literal(field: str) -> Spec:
 
 
 def _lookup(labels: dict[str, str]) -> str:
-    """A Vega expression that gives an axis value's label; JSON is a literal of that language."""
+    """Return a Vega expression for the label of an axis value. JSON is valid in Vega expressions."""
     return f"({json.dumps(labels)})[datum.value]"
 
 
@@ -250,9 +252,9 @@ def _largest(topic: TopicFacts) -> int:
     return max(topic.payload_bytes or 0, topic.log_bytes or 0)
 
 
-def _binary_ticks(top: float, wanted: int) -> list[int]:
-    """About ``wanted`` round byte counts up to ``top``: a power of two apart, so that they read well in IEC units."""
+def _binary_ticks(top: float, count: int) -> list[int]:
+    """Return about ``count`` ticks up to ``top`` bytes. The step is a power of two, for round labels in IEC units."""
     step = 1
-    while step * wanted < top:
+    while step * count < top:
         step *= 2
     return [step * number for number in range(int(top // step) + 1)]

@@ -2,7 +2,7 @@
   const all = (query) => [...document.querySelectorAll(query)];
   const form = document.getElementById("filter"), status = document.getElementById("filter-status");
   const words = form.elements.words, verdict = form.elements.verdict;
-  const topics = new Map(all("[data-find]").map((e) => [e.dataset.topic, [e.dataset.find, e.dataset.verdict]]));
+  const topics = new Map(all("[data-search]").map((e) => [e.dataset.topic, [e.dataset.search, e.dataset.verdict]]));
   const parts = all("[data-topic]");
   const open = () => {
     const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
@@ -14,13 +14,13 @@
     target.scrollIntoView();
   };
   const filter = () => {
-    const wanted = words.value.toLowerCase().match(/"[^"]*"|\S+/g) || [], worst = verdict.value;
+    const terms = words.value.toLowerCase().match(/"[^"]*"|\S+/g) || [], worst = verdict.value;
     const shown = new Set();
     for (const [topic, [text, is]] of topics)
-      if ((!worst || is === worst) && wanted.every((word) => text.includes(word.replace(/^"(.*)"$/, "|$1|")))) shown.add(topic);
+      if ((!worst || is === worst) && terms.every((word) => text.includes(word.replace(/^"(.*)"$/, "|$1|")))) shown.add(topic);
     for (const part of parts) part.hidden = !shown.has(part.dataset.topic);
     const whole = shown.size === topics.size;
-    status.textContent = whole ? "" : shown.size + " of " + topics.size + " topics shown, in every part below";
+    status.textContent = whole ? "" : shown.size + " of " + topics.size + " topics shown in all sections below";
   };
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());

@@ -1,4 +1,4 @@
-"""Writes a report in every format that is kept."""
+"""Write the report files of an audit."""
 
 from __future__ import annotations
 
@@ -12,28 +12,30 @@ from topicwarden.report.audit.formats import FILES
 
 
 def write(report: AuditReport, directory: Path, background: ReportBackground | None = None) -> list[Path]:
-    """Writes the report's ``FILES``, each whole or not at all; gives their paths.
+    """Write ``FILES`` to ``directory``, each completely or not at all; return their paths.
 
-    Makes the directory where there is none. Raises Refusal where it is a file or may not be written.
+    Creates the directory if it does not exist. Raises Refusal if it is a file or not writable.
     """
-    # All are drawn before the first is written, so that they always speak of the same audit.
-    texts = {name: draw(report, background or ReportBackground()) for name, draw in FILES.items()}
+    # All files are rendered before the first is written, so that all are from the same audit.
+    texts = {name: render(report, background or ReportBackground()) for name, render in FILES.items()}
     require_writable(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
         return [_replace(directory / name, text) for name, text in texts.items()]
     except OSError as error:
         reason = error.strerror or str(error)
-        raise Refusal(f"cannot write the report to {directory}: {reason}; name another with --out") from error
+        raise Refusal(f"cannot write the report to {directory}: {reason}; select another folder with --out") from error
 
 
 def require_writable(directory: Path) -> None:
-    """Refuses a directory that is none, cannot be made, or may not be written to. Makes nothing."""
+    """Raise Refusal if ``directory`` is not a directory, cannot be created, or is not writable. Create nothing."""
     nearest = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
     if not nearest.is_dir():
-        raise Refusal(f"cannot write the report to {directory}: {nearest} is not a directory; name another with --out")
+        raise Refusal(f"cannot write the report to {directory}: {nearest} is not a folder; select another with --out")
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise Refusal(f"cannot write the report to {directory}: {nearest} may not be written; name another with --out")
+        raise Refusal(
+            f"cannot write the report to {directory}: {nearest} is not writable; select another folder with --out"
+        )
 
 
 def _replace(path: Path, text: str) -> Path:

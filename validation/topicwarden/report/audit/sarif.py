@@ -1,4 +1,4 @@
-"""``report.sarif``: what an audit found, at the lines of YAML that declare it, for code scanning and editors."""
+"""Write ``report.sarif`` for code scanning and editors: findings at the lines of YAML that declare the setting."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from topicwarden.model.timestamps import utc
 from topicwarden.model.verdict import Verdict
 from topicwarden.report import sarif_log
 from topicwarden.report.audit.background import ReportBackground
-from topicwarden.report.audit.digest import digest, reasoning, said
+from topicwarden.report.audit.digest import detail_lines, digest, message_line
 from topicwarden.report.display import one_line
 from topicwarden.report.problems.digest import ProblemDigest
 
 LEVELS: Final = {Verdict.FAIL: "error", Verdict.SUSPECT: "warning", Verdict.UNDECIDABLE: "note"}
 _UNDECLARED: Final = "topics"
-"""What is declared nowhere is to be declared in this folder."""
+"""The location of findings on topics that are not declared: the folder of declarations."""
 
 
 def render(report: AuditReport, background: ReportBackground) -> str:
-    """One run, with a description of every check that has results; places are relative to the repository.
+    """Return one run, with a description of every check that has results. Places are relative to the repository.
 
-    Results come worst topic first. A fingerprint (check, topic, partitions) lets a service know a finding again
-    at the next audit, when its numbers and its line are others. Passes are left out.
+    The worst topic comes first, and passes are omitted. The fingerprint of a result consists of check, topic and
+    partitions, so that a service recognises the finding in the next audit, with other numbers and another line.
     """
     view = digest(report)
-    found = [finding for topic in view.attention for finding in topic.findings]
-    checks = sorted({finding.check for finding in found})
+    findings = [finding for topic in view.attention for finding in topic.findings]
+    checks = sorted({finding.check for finding in findings})
     numbers = {check: number for number, check in enumerate(checks)}
     page = ProblemDigest(background.root, (), (), 0)
     invocation = {
@@ -43,7 +43,7 @@ def render(report: AuditReport, background: ReportBackground) -> str:
     }
     return sarif_log.log(
         [_rule(check, background) for check in checks],
-        _results(found, numbers, page),
+        _results(findings, numbers, page),
         automationDetails={"id": f"topicwarden-audit/{report.stack}/"},
         invocations=[invocation],
     )
@@ -54,19 +54,19 @@ def _rule(check: str, background: ReportBackground) -> dict[str, Any]:
     return sarif_log.rule(check, background.summary(check) or text, text)
 
 
-def _results(found: list[Finding], numbers: dict[str, int], page: ProblemDigest) -> Iterator[dict[str, Any]]:
-    alike: Counter[tuple[str, str, tuple[int, ...]]] = Counter()
-    for finding in found:
+def _results(findings: list[Finding], numbers: dict[str, int], page: ProblemDigest) -> Iterator[dict[str, Any]]:
+    seen: Counter[tuple[str, str, tuple[int, ...]]] = Counter()
+    for finding in findings:
         subject = (finding.check, finding.topic, tuple(finding.partitions))
-        alike[subject] += 1
-        print_of = "\0".join([finding.check, finding.topic, str(finding.partitions), str(alike[subject])])
+        seen[subject] += 1
+        fingerprint = "\0".join([finding.check, finding.topic, str(finding.partitions), str(seen[subject])])
         yield {
             "ruleId": finding.check,
             "ruleIndex": numbers[finding.check],
             "level": LEVELS[finding.verdict],
             "message": {"text": _message(finding)},
             "locations": [{"physicalLocation": _place(finding, page), "logicalLocations": _logical(finding)}],
-            "partialFingerprints": {"topicwardenAudit/v1": sha256(print_of.encode()).hexdigest()},
+            "partialFingerprints": {"topicwardenAudit/v1": sha256(fingerprint.encode()).hexdigest()},
             "properties": {
                 "verdict": finding.verdict.value,
                 "topic": one_line(finding.topic),
@@ -80,7 +80,7 @@ def _results(found: list[Finding], numbers: dict[str, int], page: ProblemDigest)
 
 
 def _message(finding: Finding) -> str:
-    return "\n".join([f"{one_line(finding.topic)} {said(finding)}", *reasoning(finding)])
+    return "\n".join([f"{one_line(finding.topic)} {message_line(finding)}", *detail_lines(finding)])
 
 
 def _place(finding: Finding, page: ProblemDigest) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A report on a terminal, for the engineer on call."""
+"""Print an audit report on a terminal."""
 
 from __future__ import annotations
 
@@ -16,24 +16,23 @@ from topicwarden.report.audit.digest import SYMBOLS, AuditDigest, TopicDigest, d
 
 STYLES = {Verdict.FAIL: "bold red", Verdict.SUSPECT: "yellow", Verdict.UNDECIDABLE: "magenta", Verdict.PASS: "green"}
 
-# rich takes 80 columns where it cannot ask; a log or a file has room for more.
+# rich uses 80 columns if standard output is not a terminal; logs and files can have more.
 _PIPED_WIDTH = 120
-_ROOMY = 130
+_WIDE = 130
 _INDENT = 4
 _LABEL = 10
 _ASCII = str.maketrans({"–": "-", "×": "x", "✓": "+", "✗": "x"})
 
 
 def render(report: AuditReport, console: Console) -> None:
-    """Prints the topics, what was found on them (worst first), what became of the last audit's suspects,
-    what limits this audit, and a summary line.
+    """Print the topics, the findings (the worst first), changes since the last audit, limits, and a summary line.
 
-    A console that is no terminal gets at least 120 columns.
+    If ``console`` is not a terminal, the text has at least 120 columns.
     """
-    _Page(console).print(digest(report))
+    _ReportPrinter(console).print(digest(report))
 
 
-class _Page:
+class _ReportPrinter:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._width = console.width if console.is_terminal else max(console.width, _PIPED_WIDTH)
@@ -41,49 +40,49 @@ class _Page:
 
     def print(self, view: AuditDigest) -> None:
         if any(topic.facts for topic in view.topics):
-            self._console.print(_Wide(self._table(view), self._width), crop=False, highlight=False)
+            self._console.print(_FixedWidthTable(self._table(view), self._width), crop=False, highlight=False)
         for topic in view.topics:
             for finding in (*topic.findings, *topic.notes):
-                self._put(Text())
+                self._print(Text())
                 self._finding(finding)
         if view.settled:
-            self._put(Text())
+            self._print(Text())
         for settled in view.settled:
             self._settled(settled)
         if view.limits:
-            self._put(Text())
+            self._print(Text())
         for limit in view.limits:
-            self._hang(Text(" ").join([Text("limit", style="yellow"), self._text(limit)]))
-        self._put(Text())
-        self._put(Text(view.summary, style="bold"))
+            self._print_wrapped(Text(" ").join([Text("limit", style="yellow"), self._text(limit)]))
+        self._print(Text())
+        self._print(Text(view.summary, style="bold"))
 
     def _table(self, view: AuditDigest) -> Table:
-        roomy = self._width >= _ROOMY
+        wide = self._width >= _WIDE
         table = Table(box=box.SIMPLE_HEAD, expand=True, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
         table.add_column("verdict", no_wrap=True)
         table.add_column("topic", ratio=1, overflow="fold")
-        for heading in ("parts", "records", *(("payload", "on disk") if roomy else ("size",))):
+        for heading in ("partitions" if wide else "parts", "records", *(("payload", "on disk") if wide else ("size",))):
             table.add_column(heading, justify="right", no_wrap=True)
-        if roomy:
-            table.add_column("from – to (UTC)", no_wrap=True)
+        if wide:
+            table.add_column("timestamps (UTC)", no_wrap=True)
         table.add_column("skew", justify="right", no_wrap=True)
         for topic in view.topics:
             if topic.facts is not None:
-                table.add_row(*self._row(topic, roomy))
+                table.add_row(*self._row(topic, wide))
         return table
 
-    def _row(self, topic: TopicDigest, roomy: bool) -> list[Text]:
+    def _row(self, topic: TopicDigest, wide: bool) -> list[Text]:
         facts = topic.facts
         assert facts is not None
         span = display.span(*time_span(facts), days=self._width < 100)
         lines = [self._text(topic.name)]
-        if topic.standing:
-            lines.append(self._text(topic.standing, "yellow"))
-        if not roomy and facts.records:
+        if topic.absence:
+            lines.append(self._text(topic.absence, "yellow"))
+        if not wide and facts.records:
             lines.append(self._text(span, "dim"))
         payload = display.size(facts.payload_bytes) if facts.partitions else display.NOTHING
         sizes = [payload, display.size(facts.log_bytes)]
-        if not roomy:
+        if not wide:
             sizes = [payload if facts.log_bytes is None else sizes[1]]
         style = STYLES[topic.verdict]
         return [
@@ -92,16 +91,16 @@ class _Page:
             self._text(display.count(len(facts.partitions) or None)),
             self._text(display.count(facts.records) if facts.partitions else display.NOTHING),
             *(self._text(size) for size in sizes),
-            *([self._text(span)] if roomy else []),
-            self._text(display.times(facts.skew)),
+            *([self._text(span)] if wide else []),
+            self._text(display.multiple(facts.skew)),
         ]
 
     def _finding(self, finding: Finding) -> None:
         note = finding.verdict is Verdict.PASS
         word = Text("note" if note else finding.verdict.value, style=STYLES[finding.verdict])
-        where = f" [{display.numbers(finding.partitions)}]" if finding.partitions else ""
-        subject = self._text(f"{finding.check} {finding.topic}{where}:", "bold")
-        self._hang(Text(" ").join([word, subject, self._text(finding.message or "no message")]))
+        partitions = f" [{display.ranges(finding.partitions)}]" if finding.partitions else ""
+        subject = self._text(f"{finding.check} {finding.topic}{partitions}:", "bold")
+        self._print_wrapped(Text(" ").join([word, subject, self._text(finding.message or "no message")]))
         for reason in finding.because:
             self._labelled("because", self._text(reason))
         if finding.evidence:
@@ -110,30 +109,32 @@ class _Page:
         if finding.remedy:
             self._labelled("remedy", self._text(finding.remedy))
         if finding.place:
-            # Left whole, so that editors and terminals can open it.
-            self._put(
+            # Not wrapped, so that editors and terminals can open it.
+            self._print(
                 Text(" " * _INDENT + "declared".ljust(_LABEL), style="dim") + self._text(str(finding.place), "cyan")
             )
 
-    def _settled(self, one: SettledFinding) -> None:
-        where = f" [{display.numbers(one.partitions)}]" if one.partitions else ""
-        since = f"was {one.was.value} at {display.moment(one.since)}: {one.why}"
-        subject = self._text(f"{one.check} {one.topic}{where}:", "bold")
-        self._hang(Text(" ").join([Text(f"now {one.now.value}", style=STYLES[one.now]), subject, self._text(since)]))
+    def _settled(self, settled: SettledFinding) -> None:
+        partitions = f" [{display.ranges(settled.partitions)}]" if settled.partitions else ""
+        since = f"was {settled.was.value} at {display.timestamp(settled.since)}: {settled.why}"
+        subject = self._text(f"{settled.check} {settled.topic}{partitions}:", "bold")
+        self._print_wrapped(
+            Text(" ").join([Text(f"now {settled.now.value}", style=STYLES[settled.now]), subject, self._text(since)])
+        )
 
-    def _hang(self, line: Text) -> None:
+    def _print_wrapped(self, line: Text) -> None:
         first, *rest = line.wrap(self._console, self._width - _INDENT)
-        self._put(first)
-        for more in rest:
-            self._put(Text(" " * _INDENT) + more)
+        self._print(first)
+        for continuation in rest:
+            self._print(Text(" " * _INDENT) + continuation)
 
     def _labelled(self, label: str, text: Text) -> None:
         lines = text.wrap(self._console, self._width - _INDENT - _LABEL)
         for number, line in enumerate(lines):
             margin = label if number == 0 else ""
-            self._put(Text(" " * _INDENT + margin.ljust(_LABEL), style="dim") + line)
+            self._print(Text(" " * _INDENT + margin.ljust(_LABEL), style="dim") + line)
 
-    def _put(self, line: Text) -> None:
+    def _print(self, line: Text) -> None:
         line.rstrip()
         self._console.print(line, soft_wrap=True, highlight=False)
 
@@ -145,8 +146,8 @@ class _Page:
 
 
 @dataclass(frozen=True)
-class _Wide:
-    """A table at a width of its own: rich would cut it at that of the console."""
+class _FixedWidthTable:
+    """A table with a fixed width. Otherwise rich cuts the table at the width of the console."""
 
     table: Table
     width: int

@@ -1,4 +1,4 @@
-"""A partition's log as a line of offsets: what of it is settled, what is held, and where findings point."""
+"""A partition's log as a line of offsets: the ranges by state of cleaning, and the offsets of findings."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from topicwarden.model.finding import Finding, PartitionFacts
 from topicwarden.report import display
 
 LEGEND = {
-    "overdue": "past retention.ms, and still there",
-    "cleanable": "may be cleaned",
-    "rolled": "has left the active segment",
-    "open": "may be in the active segment",
-    "unstable": "behind an open transaction",
+    "overdue": "older than retention.ms, not deleted",
+    "cleanable": "ready for log compaction",
+    "rolled": "no longer in the active segment",
+    "open": "possibly in the active segment",
+    "unstable": "after the last stable offset",
 }
-"""The kinds of stretches, in the order of offsets, and what they mean."""
+"""The kinds of ranges, in the order of offsets, with their descriptions."""
 
-_MOST_MARKS = 8
+_MAX_MARKS = 8
 _OFFSETS = re.compile(r"(^|_)offset$|^superseded_by$|^last_stable$")
 
 
 @dataclass(frozen=True)
 class OffsetSpan:
-    """Offsets ``[start, end)`` of one kind; ``left`` and ``width`` in per cent of the log."""
+    """Offsets ``[start, end)`` of one kind; ``left`` and ``width`` in percent of the log."""
 
     kind: str
     start: int
@@ -35,7 +35,7 @@ class OffsetSpan:
 
 @dataclass(frozen=True)
 class TimelineMark:
-    """An offset that is spoken of, and by what name; ``left`` in per cent of the log."""
+    """An offset with the names under which findings refer to it; ``left`` in percent of the log."""
 
     offset: int
     names: str
@@ -44,45 +44,45 @@ class TimelineMark:
 
 @dataclass(frozen=True)
 class Timeline:
-    """One partition that has offsets, from its log's start to its end."""
+    """The log of one partition from its start to its end offset."""
 
     facts: PartitionFacts
     start: int
     end: int
-    stretches: list[OffsetSpan]
+    ranges: list[OffsetSpan]
     marks: list[TimelineMark]
 
     @property
     def text(self) -> str:
-        """The same in words, for those who do not see the drawing."""
+        """The timeline in words, for screen readers."""
         parts = [f"partition {self.facts.partition}, offsets {self.start:,} to {self.end:,}"]
-        parts += [f"{each.start:,} to {each.end:,} {LEGEND[each.kind]}" for each in self.stretches]
+        parts += [f"{each.start:,} to {each.end:,} {LEGEND[each.kind]}" for each in self.ranges]
         return "; ".join(parts)
 
 
 def timeline(facts: PartitionFacts, findings: Iterable[Finding] = ()) -> Timeline | None:
-    """The line of one partition, with the offsets that ``findings`` on it name; None where the log is empty."""
+    """Return the timeline of one partition, with the offsets in the evidence of ``findings``; None for an empty log."""
     start, end = facts.log_start, facts.log_end
     if start is None or end is None or end <= start:
         return None
     scale = 100 / (end - start)
-    stretches = [
+    ranges = [
         OffsetSpan(kind, low, high, round((low - start) * scale, 3), round((high - low) * scale, 3))
-        for kind, low, high in _stretches(facts, start, end)
+        for kind, low, high in _offset_ranges(facts, start, end)
     ]
-    named: dict[int, list[str]] = {}
+    names_by_offset: dict[int, list[str]] = {}
     for name, offset in _marks(facts, findings):
-        if start <= offset <= end and name not in named.setdefault(offset, []):
-            named[offset].append(name)
+        if start <= offset <= end and name not in names_by_offset.setdefault(offset, []):
+            names_by_offset[offset].append(name)
     marks = [
         TimelineMark(offset, ", ".join(names), round((offset - start) * scale, 3))
-        for offset, names in sorted(named.items())[:_MOST_MARKS]
+        for offset, names in sorted(names_by_offset.items())[:_MAX_MARKS]
     ]
-    return Timeline(facts, start, end, stretches, marks)
+    return Timeline(facts, start, end, ranges, marks)
 
 
-def _stretches(facts: PartitionFacts, start: int, end: int) -> Iterator[tuple[str, int, int]]:
-    """Kinds between borders that rise: where two claim an offset, the one that comes first in the log has it."""
+def _offset_ranges(facts: PartitionFacts, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the kind, start and end of each range, in ascending order. An offset has the first kind that applies."""
     stable = end if facts.last_stable is None else min(max(facts.last_stable, start), end)
     borders = (
         ("overdue", facts.overdue),
@@ -94,7 +94,7 @@ def _stretches(facts: PartitionFacts, start: int, end: int) -> Iterator[tuple[st
     at = start
     for kind, border in borders:
         reached = at if border is None else min(max(border, at), end)
-        # What a transaction holds may have rolled; no more is said of it than that it is held.
+        # Offsets after the last stable offset are "unstable", even if they are no longer in the active segment.
         at, reached = (max(at, stable), reached) if kind == "unstable" else (at, min(reached, stable))
         if reached > at:
             yield kind, at, reached
@@ -103,13 +103,13 @@ def _stretches(facts: PartitionFacts, start: int, end: int) -> Iterator[tuple[st
 
 def _marks(facts: PartitionFacts, findings: Iterable[Finding]) -> Iterator[tuple[str, int]]:
     for finding in findings:
-        spoken = finding.evidence.get("partition")
-        here = [spoken] if spoken is not None else finding.partitions
-        if here == [facts.partition]:
+        partition = finding.evidence.get("partition")
+        partitions = [partition] if partition is not None else finding.partitions
+        if partitions == [facts.partition]:
             for name, value in finding.evidence.items():
                 if isinstance(value, int) and _OFFSETS.search(name):
                     yield f"{finding.check}: {display.one_line(name).replace('_', ' ')}", value
     if facts.future_offset is not None:
-        yield f"stamped {display.moment(facts.future_timestamp)}, in the future", facts.future_offset
+        yield f"timestamp {display.timestamp(facts.future_timestamp)} in the future", facts.future_offset
     if facts.last_stable is not None and facts.log_end is not None and facts.last_stable < facts.log_end:
         yield "last stable offset", facts.last_stable

@@ -1,4 +1,4 @@
-"""What people and machines read of a plan: one file a format."""
+"""The output formats of `topicwarden plan`. Each module writes one format."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from pathlib import Path
 from typing import Final, cast
 
 from topicwarden.model.planned_change import PlanReport
-from topicwarden.report.plan.locations import within
+from topicwarden.report.plan.locations import with_prefix
 from topicwarden.report.problems.digest import ProblemDigest
 
 FORMATS: Final[Mapping[str, str]] = {
-    "text": "for a terminal: each topic, the weightiest first, and a summary line",
+    "text": "for a terminal: each topic, the most severe first, and a summary line",
     "json": "for programs; `topicwarden schema plan` is its schema",
-    "markdown": "a pull request's comment, below GitHub's limit of 65,536 characters",
-    "github": "workflow commands, which Actions shows at the lines of the pull request",
+    "markdown": "a comment on a pull request, below GitHub's limit of 65,536 characters",
+    "github": "workflow commands, which GitHub Actions shows at the lines of the pull request",
 }
-_OF_THE_REPOSITORY: Final = ("markdown", "github")
+_PULL_REQUEST_FORMATS: Final = ("markdown", "github")
 
 
 def render(report: PlanReport, form: str, root: Path | None = None) -> str:
-    """The report in one of ``FORMATS``, without colours; only what that format needs is imported.
+    """Return the plan in one of ``FORMATS``, without colours. Only the module of that format is imported.
 
-    With ``root``, the project's folder, a pull request's formats name files from the root of the repository.
+    ``root`` is the project's folder. With it, formats for pull requests name files relative to the Git repository.
     """
     module = import_module(f"topicwarden.report.plan.{form}")
-    if root is not None and form in _OF_THE_REPOSITORY:
-        report = within(report, ProblemDigest(root, (), (), 0).prefix)
+    if root is not None and form in _PULL_REQUEST_FORMATS:
+        report = with_prefix(report, ProblemDigest(root, (), (), 0).prefix)
     return cast("Callable[[PlanReport], str]", module.render)(report)

@@ -1,6 +1,6 @@
-"""Draws a plan that was kept as JSON: ``python -m topicwarden.report.plan markdown < plan.json > plan.md``.
+"""Convert a plan from JSON: ``python -m topicwarden.report.plan markdown < plan.json > plan.md``.
 
-So one preview serves a comment, the annotations and an artifact, and all three speak of the same plan.
+With it, one preview provides a comment, annotations and an artifact of the same plan.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every format says alike: topics by weight, the plan in one sentence, and its counts in one line."""
+"""The content that all formats of a plan share: topics by severity, a headline, and a line with counts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _Counted = TypeVar("_Counted", Action, Severity)
 
 @dataclass(frozen=True)
 class PlanDigest:
-    """A plan, put in the order in which it is read: the weightiest topics first, then by name."""
+    """A plan with its topics in reading order: the most severe first, then by name."""
 
     report: PlanReport
     topics: list[TopicPlan]
     weights: Counter[Severity]
-    """Topics by their weightiest consequence; those without one are not counted."""
+    """Number of topics by the severity of their most severe consequence; topics without consequences do not count."""
 
     @property
     def summary(self) -> str:
@@ -30,58 +30,61 @@ class PlanDigest:
         actions = self.report.counts()
         drift = actions.pop(Action.DRIFT, 0)
         changing = actions.total()
-        parts = [f"{changes(changing)}: {_counted(actions, Action)}" if changing else "no topic changes"]
+        parts = [f"{topics_change(changing)}: {_counted(actions, Action)}" if changing else "no topic changes"]
         parts += [f"{drift:,} changed by hand"] if drift else []
-        parts += [_counted(self.weights, (Severity.REFUSED, Severity.DANGER))] if self._heavy else []
+        parts += [_counted(self.weights, (Severity.REFUSED, Severity.DANGER))] if self._has_danger else []
         parts += [f"{self.report.unchanged:,} as declared"]
-        parts += [f"{len(self.report.unseen):,} not seen"] if self.report.unseen else []
+        parts += [f"{len(self.report.unseen):,} not visible"] if self.report.unseen else []
         parts += [] if self.report.engine.ran else ["the preview failed"]
         return "; ".join(parts)
 
     @property
     def headline(self) -> str:
-        """One plain sentence for the person who approves."""
+        """One sentence for the person who approves the change."""
         refused, danger = self.weights[Severity.REFUSED], self.weights[Severity.DANGER]
         if not self.report.engine.ran:
-            return "Pulumi's preview failed, so this is not the whole plan."
+            return "Pulumi's preview failed, so this plan is incomplete."
         if refused:
-            return f"{topics(refused)} may not be deployed as the YAML stands."
+            verb = "has" if refused == 1 else "have"
+            return f"{topic_count(refused)} {verb} a refused change, so the plan cannot be deployed."
         if danger:
-            return f"{topics(danger)} {'needs' if danger == 1 else 'need'} a second look before this is merged."
+            return f"{topic_count(danger)} {'needs' if danger == 1 else 'need'} a careful review before the merge."
         if not self.report.pending:
             return "Nothing would change."
-        seen = " in what could be seen" if self.report.unseen else ""
-        return f"{changes(len(self.topics) - self.report.counts()[Action.DRIFT])}; no danger was found{seen}."
+        seen = " in the visible part of the cluster" if self.report.unseen else ""
+        return f"{topics_change(len(self.topics) - self.report.counts()[Action.DRIFT])}; no danger was found{seen}."
 
     @property
-    def _heavy(self) -> bool:
+    def _has_danger(self) -> bool:
         return bool(self.weights[Severity.REFUSED] or self.weights[Severity.DANGER])
 
 
 def digest(report: PlanReport) -> PlanDigest:
-    """Orders a plan once, for all formats."""
-    found = sorted(map(by_weight, report.topics), key=lambda topic: (_rank(topic.weight), topic.topic))
-    return PlanDigest(report, found, Counter(topic.weight for topic in found if topic.weight))
+    """Return the plan in reading order, for all formats."""
+    topics = sorted(map(with_sorted_consequences, report.topics), key=lambda topic: (_rank(topic.weight), topic.topic))
+    return PlanDigest(report, topics, Counter(topic.weight for topic in topics if topic.weight))
 
 
-def by_weight(topic: TopicPlan) -> TopicPlan:
-    """The topic with its consequences in their one order: weight, kind, message."""
+def with_sorted_consequences(topic: TopicPlan) -> TopicPlan:
+    """Return the topic with its consequences sorted by severity, kind and message."""
     ordered = sorted(topic.consequences, key=lambda each: (_rank(each.weight), each.kind, each.message))
     return topic.model_copy(update={"consequences": ordered})
 
 
-def allowance(standing: StandingAllowance) -> str:
-    """``orders.v1: delete until 2027-01-31; nothing in this plan needs it``."""
-    end = f"until {standing.until}" if standing.until else "without an end"
-    use = "this plan needs it" if standing.needed else "nothing in this plan needs it"
-    return f"{standing.topic}: {standing.change.value} {end}; {use}"
+def allowance_text(allowance: StandingAllowance) -> str:
+    """Return ``orders.v1: delete until 2027-01-31; nothing in this plan needs it``."""
+    end = f"until {allowance.until}" if allowance.until else "without an end date"
+    use = "this plan needs it" if allowance.needed else "nothing in this plan needs it"
+    return f"{allowance.topic}: {allowance.change.value} {end}; {use}"
 
 
-def changes(number: int) -> str:
-    return f"{topics(number)} {'changes' if number == 1 else 'change'}"
+def topics_change(number: int) -> str:
+    """Return ``1 topic changes``, ``2 topics change``."""
+    return f"{topic_count(number)} {'changes' if number == 1 else 'change'}"
 
 
-def topics(number: int) -> str:
+def topic_count(number: int) -> str:
+    """Return ``1 topic``, ``2 topics``."""
     return f"{number:,} {'topic' if number == 1 else 'topics'}"
 
 
@@ -89,5 +92,5 @@ def _rank(weight: Severity | None) -> int:
     return len(BY_WEIGHT) if weight is None else BY_WEIGHT.index(weight)
 
 
-def _counted(found: Mapping[_Counted, int], order: Iterable[_Counted]) -> str:
-    return ", ".join(f"{found[each]:,} {each.value}" for each in order if each in found)
+def _counted(counts: Mapping[_Counted, int], order: Iterable[_Counted]) -> str:
+    return ", ".join(f"{counts[each]:,} {each.value}" for each in order if each in counts)

@@ -1,4 +1,4 @@
-"""A plan as GitHub's workflow commands, and its summary in the log."""
+"""Write a plan as GitHub workflow commands, with a summary line for the log."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from topicwarden.model.finding import FindingLocation
 from topicwarden.model.planned_change import Consequence, PlanReport, Severity, StandingAllowance, TopicPlan
 from topicwarden.report.display import one_line, printable
 from topicwarden.report.github_annotation import annotation
-from topicwarden.report.plan.digest import allowance, digest
+from topicwarden.report.plan.digest import allowance_text, digest
 
 _COMMANDS: Final = {Severity.REFUSED: "error", Severity.DANGER: "warning", Severity.NOTE: "notice"}
 
 
 def render(report: PlanReport) -> str:
-    """An ``::error`` for what is refused, a ``::warning`` for danger, a ``::notice`` for a note.
+    """Return an ``::error`` for each refused change, a ``::warning`` for each danger, and a ``::notice`` for each note.
 
-    The weightiest come first over all topics, as Actions shows ten of each command at most.
+    The most severe of all topics come first, because GitHub Actions shows at most ten of each command.
     """
     view = digest(report)
-    found = [(topic, each) for topic in view.topics for each in topic.consequences]
+    consequences = [(topic, each) for topic in view.topics for each in topic.consequences]
     lines = [annotation("error", printable(error), {"title": "pulumi preview"}) for error in report.engine.errors]
-    lines += [_command(topic, each) for weight in _COMMANDS for topic, each in found if each.weight is weight]
-    lines += [annotation("warning", printable(line), {"title": "topicwarden plan: not seen"}) for line in report.unseen]
+    lines += [_command(topic, each) for weight in _COMMANDS for topic, each in consequences if each.weight is weight]
+    lines += [
+        annotation("warning", printable(line), {"title": "topicwarden plan: not visible"}) for line in report.unseen
+    ]
     lines += [annotation("warning", printable(line), {"title": "topicwarden plan: remark"}) for line in report.remarks]
     lines += [_allowance(each) for each in report.allowances]
     return "".join(lines) + f"plan of stack {one_line(report.stack)}: {view.summary}\n"
@@ -32,17 +34,17 @@ def _command(topic: TopicPlan, consequence: Consequence) -> str:
     place = consequence.place or topic.place
     remedy = f" {one_line(consequence.remedy)}" if consequence.remedy else ""
     subject = f"{one_line(topic.topic)} ({topic.action.value})"
-    # The log shows only the message, so the place stands in it again.
+    # GitHub's log shows only the message, so the message repeats the place.
     message = f"{f'{place}: ' if place else ''}{subject}: {one_line(consequence.message)}{remedy}"
     return annotation(
-        _COMMANDS[consequence.weight], message, {**_at(place), "title": f"topicwarden plan: {consequence.kind}"}
+        _COMMANDS[consequence.weight], message, {**_position(place), "title": f"topicwarden plan: {consequence.kind}"}
     )
 
 
-def _allowance(standing: StandingAllowance) -> str:
-    message = f"{f'{standing.place}: ' if standing.place else ''}{one_line(allowance(standing))}"
-    return annotation("notice", message, {**_at(standing.place), "title": "topicwarden plan: allowed"})
+def _allowance(allowance: StandingAllowance) -> str:
+    message = f"{f'{allowance.place}: ' if allowance.place else ''}{one_line(allowance_text(allowance))}"
+    return annotation("notice", message, {**_position(allowance.place), "title": "topicwarden plan: allowed"})
 
 
-def _at(place: FindingLocation | None) -> dict[str, str | int]:
+def _position(place: FindingLocation | None) -> dict[str, str | int]:
     return {"file": place.file, "line": place.line, "col": place.column} if place else {}

@@ -1,4 +1,4 @@
-"""Foreign text within GitHub-flavoured Markdown: shown as it is, notifying no one, and linking to nothing by itself."""
+"""Escape untrusted text for GitHub-flavoured Markdown, so that it creates no mentions, links or markup."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from typing import Final
 
 from topicwarden.report.display import one_line
 
-# As references, signs mean nothing to Markdown, neither within a table's cell nor within an HTML block.
-_SIGNS: Final = str.maketrans({sign: f"&#{ord(sign)};" for sign in "\\`*_[]#|~$<>&@"})
-# GitHub looks for mentions, issues and emoji once more in the finished page, where references are signs again; a space
-# of no width between keeps them apart.
-_APART: Final = "&#8203;"
+# Character references have no meaning for Markdown, neither in a table cell nor in an HTML block.
+_REFERENCES: Final = str.maketrans({character: f"&#{ord(character)};" for character in "\\`*_[]#|~$<>&@"})
+# GitHub searches the rendered page for mentions, issues and emoji. A zero-width space prevents a match.
+_ZERO_WIDTH_SPACE: Final = "&#8203;"
 _MENTION: Final = re.compile(r"(&#64;|&#35;)(?=[\w-])")
 _EMOJI: Final = re.compile(r":(?=[\w+-]+:)")
 
 
 def plain(text: str) -> str:
-    """One line of Markdown that shows ``text``."""
-    shown = _MENTION.sub(rf"\1{_APART}", one_line(text).translate(_SIGNS))
-    return _EMOJI.sub(f":{_APART}", shown)
+    """Return one line of Markdown that shows ``text`` literally."""
+    shown = _MENTION.sub(rf"\1{_ZERO_WIDTH_SPACE}", one_line(text).translate(_REFERENCES))
+    return _EMOJI.sub(f":{_ZERO_WIDTH_SPACE}", shown)
 
 
 def code(text: str) -> str:
-    """``text`` as code, in which GitHub looks for nothing; also within an HTML block."""
-    return f"<code>{one_line(text).translate(_SIGNS)}</code>"
+    """Return ``text`` as code, in which GitHub creates no mentions or links; also valid in an HTML block."""
+    return f"<code>{one_line(text).translate(_REFERENCES)}</code>"

@@ -1,25 +1,25 @@
-"""A plan as JSON for programs, and its published JSON Schema."""
+"""Write a plan as JSON for programs, with a published JSON Schema."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from topicwarden.model.planned_change import PlanReport
-from topicwarden.report.plan.digest import by_weight
+from topicwarden.report.plan.digest import with_sorted_consequences
 
 
 def render(report: PlanReport) -> str:
-    """JSON in a stable order (topics by name, consequences by weight and kind), so that two plans can be compared.
+    """Return JSON in a stable order, so that two plans can be compared, as ASCII, which every console can print.
 
-    ASCII alone, so that it survives any console.
+    Topics are sorted by name, consequences by severity and kind.
     """
-    topics = sorted(map(by_weight, report.topics), key=lambda topic: topic.topic)
+    topics = sorted(map(with_sorted_consequences, report.topics), key=lambda topic: topic.topic)
     ordered = report.model_copy(update={"topics": topics})
     return ordered.model_dump_json(indent=2, ensure_ascii=True) + "\n"
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of what ``render`` writes."""
+    """Return the JSON Schema (draft 2020-12) of the output of ``render``."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:topicwarden:plan:1",

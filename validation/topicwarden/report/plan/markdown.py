@@ -1,4 +1,4 @@
-"""A plan for a pull request: one comment that is written over, below GitHub's limit."""
+"""Write a plan as the comment on a pull request, below GitHub's size limit. Each run replaces the comment."""
 
 from __future__ import annotations
 
@@ -8,77 +8,78 @@ from typing import Final
 from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
 from topicwarden.report import display
 from topicwarden.report.plan import tables
-from topicwarden.report.plan.digest import SYMBOLS, PlanDigest, allowance, digest, topics
+from topicwarden.report.plan.digest import SYMBOLS, PlanDigest, allowance_text, digest, topic_count
 from topicwarden.report.plan.github_markdown import code, plain
-from topicwarden.report.plan.setting_display import brief
+from topicwarden.report.plan.setting_display import setting_changes
 from topicwarden.report.plan.tables import PlanTable
 
 LIMIT: Final = 65_536
-"""GitHub's, in characters. Here it bounds the bytes, which are never fewer."""
+"""GitHub's limit in characters. Here it limits the number of bytes, which is never smaller."""
 
-# What the cuts themselves, and the lines that say so, may take.
+# Bytes for the lines that report omitted topics.
 _RESERVE: Final = 1_000
-_LISTED: Final = 20
-_TOLD: Final = 240
-_HEADER: Final = "| | Topic | Change | What follows |\n|---|---|---|---|\n"
+_MAX_ITEMS: Final = 20
+_MAX_MESSAGE: Final = 240
+_TABLE_HEADER: Final = "| | Topic | Change | Consequence |\n|---|---|---|---|\n"
 
 
 def marker(stack: str) -> str:
-    """The first line of the comment, which no one sees: by it the comment is found again."""
+    """Return the first line of the comment, an HTML comment by which a later run finds and replaces the comment."""
     return f"<!-- topicwarden plan {display.one_line(stack).replace('>', '')} -->"
 
 
 def render(report: PlanReport) -> str:
-    """The verdict, the counts, a row a topic, and each topic's details folded; the weightiest first, then by name.
+    """Return the headline, the counts, a table of topics, and the folded details of each topic.
 
-    Where not all fits, the last rows and the last details are left out, and their number is said.
+    The most severe topics come first, then by name. If the limit is exceeded, the last rows and the last details are
+    omitted, and the comment contains their number.
     """
     view = digest(report)
-    head, foot = "".join(_head(view)), _foot(report)
-    room = LIMIT - _RESERVE - _size(head) - _size(foot)
-    # Details get what the rows leave, and a third at least: a refusal without its reasons is of no use.
-    rows = _fitting(view.topics, _row, room * 2 // 3)
-    table = _HEADER + "".join(rows) + "\n" if rows else ""
-    details = _fitting([topic for topic in view.topics if _telling(topic)], _details, room - _size(table))
-    elsewhere = f"the job's artifact has them, and {code(f'topicwarden plan --stack {report.stack}')} shows them."
-    if cut := len(view.topics) - len(rows):
-        table += f"… and {topics(cut)} more: {elsewhere}\n\n"
-    text = head + table + "".join(details)
-    if cut := sum(map(_telling, view.topics)) - len(details):
-        text += f"… and the details of {topics(cut)} more: {elsewhere}\n\n"
-    return text + foot
+    header, footer = "".join(_header(view)), _footer(report)
+    space = LIMIT - _RESERVE - _size(header) - _size(footer)
+    # At least a third is for the details, because a refusal without its reasons does not help.
+    rows = _fitting(view.topics, _row, space * 2 // 3)
+    table = _TABLE_HEADER + "".join(rows) + "\n" if rows else ""
+    details = _fitting([topic for topic in view.topics if _has_details(topic)], _details, space - _size(table))
+    hint = f"see the job's artifact, or run {code(f'topicwarden plan --stack {report.stack}')}."
+    if omitted := len(view.topics) - len(rows):
+        table += f"… and {topic_count(omitted)} more: {hint}\n\n"
+    text = header + table + "".join(details)
+    if omitted := sum(map(_has_details, view.topics)) - len(details):
+        text += f"… and the details of {topic_count(omitted)} more: {hint}\n\n"
+    return text + footer
 
 
-def _head(view: PlanDigest) -> Iterator[str]:
+def _header(view: PlanDigest) -> Iterator[str]:
     report = view.report
     yield f"{marker(report.stack)}\n"
     yield f"**Plan for stack {code(report.stack)}: {plain(view.headline)}**\n\n{plain(view.summary)}\n\n"
     errors = [f"Pulumi: {plain(_cut(error, 1_000))}" for error in report.engine.errors]
-    unseen = [f"Not seen: {plain(_cut(line, 400))}" for line in report.unseen]
+    unseen = [f"Not visible: {plain(_cut(line, 400))}" for line in report.unseen]
     remarks = [f"Remark: {plain(_cut(line, 400))}" for line in report.remarks]
-    allowances = [f"Allowed: {plain(_cut(allowance(each), 400))}" for each in report.allowances]
+    allowances = [f"Allowed: {plain(_cut(allowance_text(each), 400))}" for each in report.allowances]
     for lines in (errors, unseen, remarks, allowances):
-        yield from (f"- {line}\n" for line in lines[:_LISTED])
-        if len(lines) > _LISTED:
-            yield f"- … and {len(lines) - _LISTED:,} more\n"
+        yield from (f"- {line}\n" for line in lines[:_MAX_ITEMS])
+        if len(lines) > _MAX_ITEMS:
+            yield f"- … and {len(lines) - _MAX_ITEMS:,} more\n"
         yield "\n" if lines else ""
 
 
-def _foot(report: PlanReport) -> str:
+def _footer(report: PlanReport) -> str:
     cluster = code(report.cluster_id) if report.cluster_id else "unknown"
-    seen = f"Cluster {cluster} as of {display.moment(report.taken_at)}, topicwarden {plain(report.topicwarden)}."
-    return f"<sub>{seen}</sub>\n"
+    taken_at = display.timestamp(report.taken_at)
+    return f"<sub>Cluster {cluster} as of {taken_at}, topicwarden {plain(report.topicwarden)}.</sub>\n"
 
 
 def _row(topic: TopicPlan) -> str:
-    change = brief(topic)
+    change = setting_changes(topic)
     cells = [SYMBOLS[topic.weight], code(topic.topic), topic.action.value + (f": {plain(change)}" if change else "")]
-    follows = display.NOTHING
+    consequence = display.NOTHING
     if topic.consequences:
         first, *rest = topic.consequences
         more = f" (and {len(rest):,} more)" if rest else ""
-        follows = f"**{first.weight.value}**: {plain(_cut(first.message, _TOLD))}{more}"
-    return f"| {' | '.join([*cells, follows])} |\n"
+        consequence = f"**{first.weight.value}**: {plain(_cut(first.message, _MAX_MESSAGE))}{more}"
+    return f"| {' | '.join([*cells, consequence])} |\n"
 
 
 def _details(topic: TopicPlan) -> str:
@@ -86,8 +87,8 @@ def _details(topic: TopicPlan) -> str:
     parts = [
         f"<details><summary>{SYMBOLS[topic.weight]} {weight}{code(topic.topic)}: {topic.action.value}</summary>\n\n"
     ]
-    if grid := tables.settings(topic):
-        parts += _table(grid)
+    if table := tables.settings(topic):
+        parts += _table(table)
     for consequence in topic.consequences:
         parts += _consequence(consequence)
     if topic.place and not any(consequence.place for consequence in topic.consequences):
@@ -97,39 +98,39 @@ def _details(topic: TopicPlan) -> str:
 
 def _consequence(consequence: Consequence) -> Iterator[str]:
     yield f"**{consequence.weight.value}** {code(consequence.kind)}: {plain(consequence.message)}\n"
-    because, folded = consequence.because[:_LISTED], len(consequence.because) - _LISTED
-    yield from (f"- because {plain(reason)}\n" for reason in because)
-    yield f"- … and {folded:,} more reasons\n" if folded > 0 else ""
+    reasons, omitted = consequence.because[:_MAX_ITEMS], len(consequence.because) - _MAX_ITEMS
+    yield from (f"- because {plain(reason)}\n" for reason in reasons)
+    yield f"- … and {omitted:,} more reasons\n" if omitted > 0 else ""
     yield f"- measured: {plain(consequence.measured)}\n" if consequence.measured else ""
     yield f"- **remedy**: {plain(consequence.remedy)}\n" if consequence.remedy else ""
     yield f"- declared at {code(str(consequence.place))}\n" if consequence.place else ""
     yield "\n"
-    for grid in (tables.partitions(consequence), tables.groups(consequence)):
-        if grid:
-            yield from _table(grid)
+    for table in (tables.partitions(consequence), tables.groups(consequence)):
+        if table:
+            yield from _table(table)
 
 
-def _table(grid: PlanTable) -> Iterator[str]:
-    yield f"| {' | '.join(grid.headings)} |\n"
-    yield f"|{'|'.join('--:' if number in grid.numbers else '---' for number in range(len(grid.headings)))}|\n"
-    for row in grid.rows:
+def _table(table: PlanTable) -> Iterator[str]:
+    yield f"| {' | '.join(table.headings)} |\n"
+    yield f"|{'|'.join('--:' if number in table.numbers else '---' for number in range(len(table.headings)))}|\n"
+    for row in table.rows:
         yield f"| {' | '.join(map(plain, row))} |\n"
-    yield f"\n{grid.more}\n\n" if grid.more else "\n"
+    yield f"\n{table.omitted}\n\n" if table.omitted else "\n"
 
 
-def _fitting(found: Sequence[TopicPlan], draw: Callable[[TopicPlan], str], room: int) -> list[str]:
-    """The drawings of the first topics, as many as ``room`` bytes hold."""
-    drawn: list[str] = []
-    for topic in found:
-        text = draw(topic)
-        room -= _size(text)
-        if room < 0:
+def _fitting(topics: Sequence[TopicPlan], render_topic: Callable[[TopicPlan], str], space: int) -> list[str]:
+    """Return the rendered first topics, as many as fit into ``space`` bytes."""
+    texts: list[str] = []
+    for topic in topics:
+        text = render_topic(topic)
+        space -= _size(text)
+        if space < 0:
             break
-        drawn.append(text)
-    return drawn
+        texts.append(text)
+    return texts
 
 
-def _telling(topic: TopicPlan) -> bool:
+def _has_details(topic: TopicPlan) -> bool:
     return bool(topic.settings or topic.consequences)
 
 

@@ -1,4 +1,4 @@
-"""What people and machines read of a check: one file a format."""
+"""The output formats of `topicwarden check`. Each module writes one format."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from topicwarden.report.problems.digest import ProblemDigest
 
 FORMATS: Final[Mapping[str, str]] = {
     "text": "the place, the message, and the line with a caret",
-    "github": "workflow commands, by itself under GitHub Actions",
+    "github": "workflow commands; the default in GitHub Actions",
     "sarif": "SARIF 2.1.0 for code scanning",
-    "junit": "JUnit XML, a test case a file",
+    "junit": "JUnit XML with one test case per file",
     "json": "for programs; `topicwarden schema check` is its schema",
 }
 
 
 def render(page: ProblemDigest, form: str) -> str:
-    """The page in one of ``FORMATS``, without colours; only what that format needs is imported."""
+    """Return the problems in one of ``FORMATS``, without colours. Only the module of that format is imported."""
     module = import_module(f"topicwarden.report.problems.{form}")
     return cast("Callable[[ProblemDigest], str]", module.render)(page)

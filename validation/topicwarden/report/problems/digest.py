@@ -1,4 +1,4 @@
-"""What the formats draw: the problems of a check, what was looked at, and the lines that the problems are about."""
+"""The input of all formats of a check: problems, checked files, and the source lines of the problems."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from topicwarden.specs.yaml_nodes import LINE_BREAK
 
 @dataclass(frozen=True)
 class ProblemDigest:
-    """The outcome of a check: its problems in order, the files and the number of topics that were looked at.
+    """The result of a check: the problems in order, the checked files, and the number of checked topics.
 
-    ``root`` is the project; places are relative to it.
+    ``root`` is the project's folder; the places of problems are relative to it.
     """
 
     root: Path
@@ -38,23 +38,23 @@ class ProblemDigest:
 
     @cached_property
     def prefix(self) -> str:
-        """From the repository that the project lies in to the project, as ``kafka/``; empty where they are one."""
+        """The path from the root of the Git repository to the project, such as ``kafka/``; empty if they are equal."""
         for folder in (self.root, *self.root.parents):
             if (folder / ".git").exists():
-                below = self.root.relative_to(folder).as_posix()
-                return "" if below == "." else f"{below}/"
+                path = self.root.relative_to(folder).as_posix()
+                return "" if path == "." else f"{path}/"
         return ""
 
 
 class Sources:
-    """The lines of files with problems, each file read once."""
+    """The lines of files with problems. Each file is read once."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._lines: dict[str, list[str]] = {}
 
     def line(self, location: Location) -> str:
-        """The line at ``location`` without its end; empty where the file cannot be read or has none."""
+        """Return the line at ``location`` without its line break; empty if the file or the line cannot be read."""
         if location.file not in self._lines:
             self._lines[location.file] = self._read(location.file)
         lines = self._lines[location.file]
@@ -62,7 +62,7 @@ class Sources:
 
     def _read(self, file: str) -> list[str]:
         path = self._root / file
-        # What the loader refused (a link out of the project, a pipe, a giant) is not read here either.
+        # The loader refuses links out of the project, pipes and very large files; do not read them here either.
         if not Path(os.path.realpath(path)).is_relative_to(self._root.resolve()) or not path.is_file():
             return []
         try:
@@ -73,5 +73,6 @@ class Sources:
         return [] if len(data) > MAX_BYTES else LINE_BREAK.split(data.decode("utf-8-sig", "replace"))
 
 
-def many(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
+    """Return ``1 topic``, ``2 topics``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""Problems as GitHub's workflow commands, which Actions shows at the lines of the pull request."""
+"""Write problems as GitHub workflow commands, which GitHub Actions shows at the lines of a pull request."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from topicwarden.report.problems.digest import ProblemDigest
 
 
 def render(page: ProblemDigest) -> str:
-    """A ``::error`` or ``::warning`` a problem; the log shows only the message, so the place stands in it again."""
+    """Return one ``::error`` or ``::warning`` for each problem.
+
+    The message repeats the place, because GitHub's log shows only the message.
+    """
     return "".join(_command(problem, page.prefix) for problem in page.problems)
 
 

@@ -1,4 +1,4 @@
-"""Problems as JSON for programs, and its published JSON Schema."""
+"""Write problems as JSON for programs, with a published JSON Schema."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from topicwarden.model.problem import Level, Problem
 from topicwarden.report.problems.digest import ProblemDigest
 
 
-class _Part(BaseModel):
+class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ProblemEntry(_Part):
+class ProblemEntry(_Model):
     """One problem."""
 
-    file: str = Field(description="The file, relative to the project, with slashes.")
+    file: str = Field(description="The file, relative to the project, with forward slashes.")
     line: int = Field(ge=1, description="The line, from 1.")
     column: int = Field(ge=1, description="The column, from 1, in characters.")
-    level: Level = Field(description="An error fails the check, a warning does not.")
-    rule: str = Field(description="The rule's id, as `topicwarden rules` lists it.")
+    level: Level = Field(description="An error fails the check; a warning does not.")
+    rule: str = Field(description="The rule's id, as in `topicwarden rules`.")
     message: str = Field(description="What is wrong, what was expected, and what to do.")
 
 
-class CheckReport(_Part):
-    """What `topicwarden check --format json` prints."""
+class CheckReport(_Model):
+    """The output of `topicwarden check --format json`."""
 
-    version: Literal[1] = Field(default=1, description="Changes when a program that reads this has to.")
-    topics: int = Field(description="How many topics were looked at.")
-    files: int = Field(description="How many files were looked at.")
+    version: Literal[1] = Field(default=1, description="It changes if programs that read this must change.")
+    topics: int = Field(description="Number of checked topics.")
+    files: int = Field(description="Number of checked files.")
     errors: int
     warnings: int
-    problems: list[ProblemEntry] = Field(description="In the order of files, lines and columns.")
+    problems: list[ProblemEntry] = Field(description="Sorted by file, line and column.")
 
 
 def render(page: ProblemDigest) -> str:
-    """Every problem, in order; ASCII alone, so that it survives any console."""
+    """Return all problems in order, as ASCII, which every console can print."""
     report = CheckReport(
         topics=page.topics,
         files=len(page.files),
@@ -49,7 +49,7 @@ def render(page: ProblemDigest) -> str:
 
 
 def schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of what ``render`` writes."""
+    """Return the JSON Schema (draft 2020-12) of the output of ``render``."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:topicwarden:check:1",

@@ -1,4 +1,4 @@
-"""Problems as JUnit XML, which every build server shows: a test case a file."""
+"""Write problems as JUnit XML for build servers: one test case per file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from junitparser import Attr, Failure, JUnitXml, TestCase, TestSuite
 
 from topicwarden.model.problem import Level, Problem
 from topicwarden.report.display import printable
-from topicwarden.report.junit_xml import text_of
-from topicwarden.report.problems.digest import ProblemDigest, many
+from topicwarden.report.junit_xml import xml_text
+from topicwarden.report.problems.digest import ProblemDigest, plural
 
 
 class _FileCase(TestCase):
@@ -18,14 +18,14 @@ class _FileCase(TestCase):
 
 
 def render(page: ProblemDigest) -> str:
-    """A file passes without errors; its warnings are what it said (``system-out``)."""
-    problems = {file: list(found) for file, found in groupby(page.problems, lambda problem: problem.location.file)}
+    """Return the JUnit report. A file without errors passes; its warnings are in ``system-out``."""
+    problems = {file: list(group) for file, group in groupby(page.problems, lambda problem: problem.location.file)}
     suite = TestSuite("topicwarden check")
     for file in sorted({*page.files, *problems}):
         suite.add_testcase(_case(file, problems.get(file, [])))
     report = JUnitXml("topicwarden")
     report.add_testsuite(suite)
-    return text_of(report)
+    return xml_text(report)
 
 
 def _case(file: str, problems: list[Problem]) -> TestCase:
@@ -35,8 +35,8 @@ def _case(file: str, problems: list[Problem]) -> TestCase:
     errors = [problem for problem in problems if problem.level is Level.ERROR]
     warnings = [problem for problem in problems if problem.level is not Level.ERROR]
     if errors:
-        # One element a case: the format's readers (Jenkins, GitLab) show only the first.
-        failure = Failure(many(len(errors), "error"), errors[0].rule)
+        # Only one failure per test case, because Jenkins and GitLab show only the first.
+        failure = Failure(plural(len(errors), "error"), errors[0].rule)
         failure.text = _lines(errors)
         case.result = [failure]
     if warnings:

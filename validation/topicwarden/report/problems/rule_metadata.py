@@ -1,4 +1,4 @@
-"""What is said of a rule beside its results: its documentation, from the rule itself."""
+"""The documentation of each rule, for formats that describe rules separately from results."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from topicwarden.specs.problem_ids import PROBLEM_IDS
 
 @dataclass(frozen=True)
 class Description:
-    """A rule in one line, and in full."""
+    """The documentation of a rule: a summary in one sentence, and the full text."""
 
     summary: str
     text: str
 
 
 def describe(rule: str) -> Description:
-    """The rule's docstring, or what the loader says of its problems; the house's own expressions have neither."""
+    """Return the documentation of a rule: its docstring, or the loader's description of its problems.
+
+    Expressions of the project itself have neither, and get a generic text.
+    """
     texts = [inspect.getdoc(RULES[rule]) or ""] if rule in RULES else []
     texts += [PROBLEM_IDS[rule]] if rule in PROBLEM_IDS else []
     if not texts:

@@ -1,4 +1,4 @@
-"""Problems as SARIF 2.1.0, which code scanning services and editors read."""
+"""Write problems as SARIF 2.1.0 for code scanning services and editors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from topicwarden.report.problems.rule_metadata import describe
 
 
 def render(page: ProblemDigest) -> str:
-    """One run, with a description of every rule that has results; places are relative to the repository."""
+    """Return one run, with a description of every rule that has results. Places are relative to the repository."""
     rules = sorted({problem.rule for problem in page.problems})
     numbers = {rule: number for number, rule in enumerate(rules)}
     return sarif_log.log([_rule(rule) for rule in rules], (_result(each, numbers, page) for each in page.problems))

@@ -1,4 +1,4 @@
-"""Problems on a terminal or in a log: the place, the message, and the line with a caret under the place."""
+"""Write problems for a terminal or a log: the place, the message, and the line with a caret under the place."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from topicwarden.model.problem import Level, Problem
 from topicwarden.report.display import printable
 from topicwarden.report.problems.digest import ProblemDigest
 
-# Of a longer line, what stands around the place is shown.
+# Longer lines are cut to this number of characters before and after the place.
 _BEFORE: Final = 60
 _AFTER: Final = 60
 
 
 def render(page: ProblemDigest, coloured: bool = False) -> str:
-    """``file:line:col: message [rule]`` on a line of its own, as tools read it, and below it the line it is about."""
+    """Return ``file:line:col: message [rule]`` for each problem, followed by the source line.
+
+    The first line has the common format of compilers, which editors can parse.
+    """
     return "".join(_problem(problem, page, coloured) for problem in page.problems)
 
 

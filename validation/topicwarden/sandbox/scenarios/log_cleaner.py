@@ -56,11 +56,11 @@ def wait_until_clean(sandbox: Sandbox, topic: str) -> None:
 
 
 def _progress(sandbox: Sandbox, topic: str) -> Progress:
-    found = Progress()
+    progress = Progress()
     for broker in sandbox.status().brokers:
         log_dir = sandbox.log_dir(broker.id)
         checkpoint = cleaner_checkpoint(log_dir)
         for partition in (int(path.name.rpartition("-")[2]) for path in log_dir.glob(f"{topic}-[0-9]*")):
             if bases := segments(log_dir, topic, partition):
-                found[broker.id, partition] = (checkpoint.get((topic, partition), 0), bases[-1])
-    return found
+                progress[broker.id, partition] = (checkpoint.get((topic, partition), 0), bases[-1])
+    return progress
