@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from kafka import KafkaProducer
 from kafka.admin import NewPartitions, NewTopic
 
-from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.kafka.config_admin import connected
 from topicwarden.toolchain import Toolchain
 
 KEYS = 1_500

@@ -18,7 +18,7 @@ from kafka.admin import NewTopic
 
 from tests.broker.contents.records import writing
 from tests.support.apicurio import RUNNER
-from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.kafka.config_admin import connected
 
 TOPICS = ("registry.avro", "registry.json", "registry.protobuf")
 _SCHEMAS = Path(__file__).parent / "project" / "topics" / "contents" / "schemas"

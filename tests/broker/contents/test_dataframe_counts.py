@@ -22,8 +22,8 @@ from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead
 from topicwarden.cli.audit import AuditFunction
+from topicwarden.kafka.config_admin import connected
 from topicwarden.kafka.connection import Connection
-from topicwarden.sandbox.scenarios.cluster_settings import connected
 
 NOW, DAY_MS = 1_700_000_000_000, 86_400_000
 TOPICS, PARTITIONS, RECORDS = ("random.by-key", "random.placed", "random.plain"), 3, 1_500

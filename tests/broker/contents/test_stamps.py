@@ -15,11 +15,11 @@ from kafka.admin import NewTopic
 
 from tests.support.findings import facts, finding
 from topicwarden.cli.audit import AuditFunction
+from topicwarden.kafka.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios import log_cleaner
-from topicwarden.sandbox.scenarios.cluster_settings import connected
 
 DAY_MS = 86_400_000
 YEAR_MS = 365 * DAY_MS

@@ -19,8 +19,8 @@ from tests.engine.predictions.conftest import Deployment, deployment
 from tests.engine.predictions.test_state import STACK, TOPIC, imported
 from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
 from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.config_admin import connected, set_topic
 from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.cluster_settings import connected, set_topic
 from topicwarden.sandbox.scenarios.writer import writing
 
 ROUNDS = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "2"))

@@ -15,8 +15,8 @@ import pytest
 from tests.engine.predictions.conftest import Deployment, deployment
 from tests.support.clients import until
 from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.config_admin import connected
 from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.cluster_settings import connected
 from topicwarden.sandbox.scenarios.writer import writing
 
 KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))

@@ -9,9 +9,9 @@ import pytest
 
 from tests.engine.predictions.conftest import Deployment, deployment, of, one
 from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.config_admin import connected
 from topicwarden.model.planned_change import Action, Severity
 from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.cluster_settings import connected
 from topicwarden.sandbox.scenarios.writer import writing
 
 _ONE = "{owner: team, partitions: 2, replication_factor: 2, config: {retention.ms: 7d}}\n"

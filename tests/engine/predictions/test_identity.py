@@ -15,10 +15,10 @@ from tests.engine.predictions.test_state import edited
 from tests.support.projects import Shell
 from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.config_admin import connected
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.problem import Refusal
 from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.cluster_settings import connected
 from topicwarden.sandbox.scenarios.writer import writing
 
 FILE = "home/home.v1.yaml"

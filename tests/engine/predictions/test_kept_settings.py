@@ -12,9 +12,9 @@ from confluent_kafka.cimpl import NewPartitions
 
 from tests.engine.predictions.conftest import Deployment, deployment, of
 from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.config_admin import connected, set_topic
 from topicwarden.model.planned_change import Action, Severity
 from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.cluster_settings import connected, set_topic
 from topicwarden.sandbox.scenarios.writer import writing
 
 DAY = 86_400_000

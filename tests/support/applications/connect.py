@@ -13,7 +13,7 @@ from kafka import TopicPartition
 from kafka.protocol.consumer import OffsetSpec
 
 from tests.support.applications.java_application import JavaApplication
-from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.kafka.config_admin import connected
 
 GROUP = "connect-cluster"
 CONFIGS, OFFSETS, STATUS = "connect-configs", "connect-offsets", "connect-status"

@@ -14,8 +14,8 @@ import pytest
 from kafka.admin import NewTopic
 
 from tests.support.projects import BIN, Shell, borrowing_cache, project_of
+from topicwarden.kafka.config_admin import connected
 from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.cluster_settings import connected
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import Toolchain
 

@@ -13,11 +13,11 @@ from tests.support.findings import facts
 from tests.support.reading import records
 from topicwarden.audit.collect.horizon import horizons
 from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.log_files import segments
 from topicwarden.sandbox.scenarios import compacted_cache, flights
-from topicwarden.sandbox.scenarios.cluster_settings import connected
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import Toolchain
 

@@ -14,6 +14,7 @@ from topicwarden.cli.audit import auditing
 from topicwarden.cli.check import check
 from topicwarden.cli.rules import check_docs
 from topicwarden.cli.sandbox import run_pulumi, sandbox_of, select_stack, show
+from topicwarden.kafka.config_admin import has_records
 from topicwarden.kafka.connection import on_sandbox
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
@@ -24,7 +25,6 @@ from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.report_files import write
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
-from topicwarden.sandbox.scenarios.cluster_settings import has_records
 
 STACK = "dev"
 _LOST_BROKER = 3

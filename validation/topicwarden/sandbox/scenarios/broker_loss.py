@@ -5,10 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from kafka.errors import KafkaError
-
+from topicwarden.kafka.config_admin import in_sync_replicas
 from topicwarden.model.problem import Refusal
-from topicwarden.sandbox.scenarios.cluster_settings import connected
 from topicwarden.sandbox.scenarios.writer import writing
 
 TOPIC = "my_topic"
@@ -30,12 +28,10 @@ def wait_until_noticed(servers: Sequence[str], broker: int) -> None:
     """Wait until the controller has removed the lost ``broker`` from the in-sync replicas of every partition."""
     deadline = time.monotonic() + _TIMEOUT_S
     while time.monotonic() < deadline:
-        try:
-            with connected(servers) as admin:
-                (topic,) = admin.describe_topics([TOPIC])
-        except KafkaError:  # the client sent the request to the lost broker
+        partitions = in_sync_replicas(servers, TOPIC)
+        if partitions is None:  # the client sent the request to the lost broker
             continue
-        if all(broker not in state["isr_nodes"] and state["leader_id"] >= 0 for state in topic["partitions"]):
+        if all(broker not in replicas and leader >= 0 for leader, replicas in partitions):
             return
         time.sleep(0.3)
     raise Refusal(f"the controller did not notice within {_TIMEOUT_S:g} s that broker {broker} is gone")

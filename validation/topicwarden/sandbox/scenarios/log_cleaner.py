@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from topicwarden.kafka.config_admin import set_brokers
 from topicwarden.model.problem import Refusal
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.log_files import cleaner_checkpoint, segments
-from topicwarden.sandbox.scenarios.cluster_settings import set_brokers
 
 _SETTING = "log.cleaner.backoff.ms"
 _PAUSED_MS, _FAST_MS, _KAFKA_DEFAULT_MS = 3_600_000, 500, 15_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from topicwarden.sandbox.scenarios.cluster_settings import set_topic
+from topicwarden.kafka.config_admin import set_topic
 from topicwarden.sandbox.scenarios.writer import writing
 
 ORDERS, CUSTOMERS, CLICKS = "shop.orders", "shop.customers", "shop.clicks"

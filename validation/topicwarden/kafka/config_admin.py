@@ -1,4 +1,7 @@
-"""Change settings of the sandbox without the declarations, and query it with the Admin client."""
+"""Change settings of the sandbox behind the declarations, and query its partitions.
+
+Only the sandbox, the demo and the tests use this module. No command changes settings of a user's cluster with it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from contextlib import contextmanager
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import KafkaError
 from kafka.protocol.consumer import OffsetSpec
 
 
@@ -29,6 +33,19 @@ def has_records(servers: Sequence[str], topic: str) -> bool:
     first = TopicPartition(topic, 0)
     with connected(servers) as admin:
         return bool(admin.list_partition_offsets({first: OffsetSpec.LATEST})[first].offset)
+
+
+def in_sync_replicas(servers: Sequence[str], topic: str) -> list[tuple[int, frozenset[int]]] | None:
+    """Return the leader (-1 for none) and the in-sync replicas of each partition.
+
+    Return None if the broker that received the request does not answer.
+    """
+    try:
+        with connected(servers) as admin:
+            (described,) = admin.describe_topics([topic])
+    except KafkaError:
+        return None
+    return [(state["leader_id"], frozenset(state["isr_nodes"])) for state in described["partitions"]]
 
 
 @contextmanager
