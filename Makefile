@@ -24,11 +24,12 @@ test: setup check  ## Everything: units, then the real cluster, the real engine,
 coverage: setup  ## The tests again, with the branches of the Python code that they reach: at least 90 %.
 	$(VENV)/pytest $(PARALLEL) --cov --cov-report=term --cov-report=xml:.cache/coverage.xml
 
-check: $(LOCKED)  ## Style, types, and which room may import which.
+check: $(LOCKED)  ## Style, types, wording, and which room may import which.
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
 	$(VENV)/lint-imports
+	$(VENV)/python -m tests.style
 
 wheel: $(LOCKED)  ## dist/topicwarden-*.whl with a Spark reader for each supported Spark line.
 	$(VENV)/python -c 'import sys; from topicwarden.toolchain.spark_reader import main; sys.exit(main())'

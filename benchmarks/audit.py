@@ -46,7 +46,7 @@ from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
-from topicwarden.specs.yaml_nodes import YamlFile
+from topicwarden.specs.yaml_nodes import ParsedDocument
 from topicwarden.toolchain import toolchain
 
 TOPIC, PARTITIONS, ROUNDS, VALUE = "large", 6, 3, "x" * 185
@@ -140,7 +140,8 @@ def timed(work: Callable[[], object]) -> float:
 
 def audited(spark: SparkSession, connection: Connection) -> None:
     declared = Declaration(
-        Topic(TOPIC, PARTITIONS, 1, CONFIG, contents=CONTENTS), SettingLocations(YamlFile("topics/large.yaml"), (), {})
+        Topic(TOPIC, PARTITIONS, 1, CONFIG, contents=CONTENTS),
+        SettingLocations(ParsedDocument("topics/large.yaml"), (), {}),
     )
     report = audit(spark, AuditRequest("bench", connection, (declared,)), lambda _: None)
     assert report.scanned_records > 0

@@ -23,7 +23,7 @@ from topicwarden.model.contents import (
 from topicwarden.model.topic import Topic
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
-from topicwarden.specs.yaml_nodes import YamlFile
+from topicwarden.specs.yaml_nodes import ParsedDocument
 
 DAY_MS: Final = 86_400_000
 STRETCHES: Final = 3
@@ -116,7 +116,7 @@ class History:
 
 def declaration(topic: Topic) -> Declaration:
     """As if a file said so; where, is of no concern here."""
-    document = YamlFile(f"topics/{topic.name}.yaml")
+    document = ParsedDocument(f"topics/{topic.name}.yaml")
     return Declaration(topic, SettingLocations(document, [(document, ())], {}))
 
 

@@ -23,7 +23,7 @@ from tests.broker.contents.transactions import (
 )
 from tests.support.findings import finding
 from topicwarden.audit.checks import CHECKS
-from topicwarden.audit.scan import committed
+from topicwarden.audit.scan import committed_scan
 from topicwarden.cli.audit import AuditFunction, AuditOptions, auditing
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
@@ -90,7 +90,7 @@ def test_the_largest_record_of_a_finding_is_committed(report: AuditReport) -> No
 def bounded(written: None, look: AuditFunction) -> AuditReport:
     """The report of an audit that reads no partition again."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(committed, "MOST_RECORDS", 0)
+        patch.setattr(committed_scan, "MOST_RECORDS", 0)
         return look(("transactions.*",))
 
 

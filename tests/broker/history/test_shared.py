@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from tests.conftest import REPOSITORY
 from topicwarden.audit import run
-from topicwarden.audit.history.store import HistoryPart, HistoryStore, Unreadable
+from topicwarden.audit.history.store import HistoryPart, HistoryStore, HistoryUnavailable
 from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -87,7 +87,7 @@ def test_a_part_that_cannot_be_read_back_is_not_complete(project: Project, tmp_p
     spark = SparkSession.getActiveSession()
     assert spark
     store = _Cut(spark, str(tmp_path / "history"))
-    with pytest.raises(Unreadable, match=r"10 rows were written to .*, and 0 can be read back"):
+    with pytest.raises(HistoryUnavailable, match=r"10 rows were written to .*, and 0 can be read back"):
         store.write("looks", "0000000000001-a", spark.range(10))
     assert store.parts("looks") == []
 

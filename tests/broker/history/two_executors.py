@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from tests.broker.history.test_store import NOW, look
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.key_store import FOLDER
-from topicwarden.audit.history.store import HistoryStore, Unreadable
+from topicwarden.audit.history.store import HistoryStore, HistoryUnavailable
 from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -34,7 +34,7 @@ def remembered(spark: SparkSession, address: str) -> dict[str, Any]:
         rows = spark.range(0, 1_000, 1, 4).withColumn("keyed", F.col("id") % 3 == 0)
         HistoryStore(spark, address).write(FOLDER, "0000000000001-a", rows, partition_by="keyed")
         found["keys"] = ""
-    except Unreadable as error:
+    except HistoryUnavailable as error:
         found["keys"] = str(error)
     found["parts"] = len(HistoryStore(spark, address).parts(FOLDER))
     return found

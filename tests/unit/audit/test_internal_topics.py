@@ -9,7 +9,7 @@ import pytest
 from tests.support.subjects import HORIZON, internal, subject, with_brokers
 from tests.unit.audit.test_repeated_audits import DEAD, DIRTY, Log, seen_empty
 from topicwarden.audit.checks import CHECKS
-from topicwarden.audit.collect.cluster_context import GroupFollowing
+from topicwarden.audit.collect.cluster_context import GroupProgress
 from topicwarden.audit.collect.internal_topics import KAFKA_TOPICS, InternalRole, recognise_internal_topics
 from topicwarden.audit.judge import judge
 from topicwarden.audit.scan.internal_limits import MOST_BYTES, MOST_OFFSETS, limit_internal_topics
@@ -79,9 +79,9 @@ def test_what_may_not_be_read_is_said_once_and_not_passed() -> None:
 
 
 def test_groups_that_may_be_hidden_are_said() -> None:
-    of = replace(subject(), consumer_groups=GroupFollowing(complete=False))
+    of = replace(subject(), consumer_groups=GroupProgress(complete=False))
     assert [one.verdict for one in judged("group-lag", of)] == [UNDECIDABLE]
-    assert judged("group-lag", replace(of, consumer_groups=GroupFollowing())) == []
+    assert judged("group-lag", replace(of, consumer_groups=GroupProgress())) == []
 
 
 def test_a_committed_offset_of_a_topic_that_the_member_no_longer_reads_is_undecidable() -> None:
@@ -90,7 +90,7 @@ def test_a_committed_offset_of_a_topic_that_the_member_no_longer_reads_is_undeci
     live = replace(of.live, extents={0: PartitionExtent(50, 100, 100, None, None, None)})
     for assigned, verdict in ((frozenset({("t", 0)}), FAIL), (frozenset({("other", 0)}), UNDECIDABLE)):
         group = ConsumerGroup("g", "Stable", 1, {("t", 0): 20}, assigned)
-        (found,) = judged("group-lag", replace(of, live=live, consumer_groups=GroupFollowing((group,), {0: 100})))
+        (found,) = judged("group-lag", replace(of, live=live, consumer_groups=GroupProgress((group,), {0: 100})))
         assert found.verdict is verdict
 
 

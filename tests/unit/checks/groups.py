@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.support.subjects import internal, subject
 from tests.unit.checks.cases import BOTH, COMPACT, FAIL, SUSPECT, UNDECIDABLE, Case, absent, extent, with_logs, without
-from topicwarden.audit.collect.cluster_context import GroupFollowing
+from topicwarden.audit.collect.cluster_context import GroupProgress
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.subject import AuditedTopic, ReadRecords
 from topicwarden.kafka.consumer_groups import ConsumerGroup
@@ -29,7 +29,7 @@ def committed(
 ) -> AuditedTopic:
     """A log of offsets ``[start, 150)`` and a group that has committed ``offset``."""
     group = ConsumerGroup("g", "Stable", 1, {(topic, 0): offset}, assigned)
-    following = GroupFollowing(
+    following = GroupProgress(
         (group,),
         {} if ends is None else {0: ends},
         {} if expiring is None else {0: expiring},
@@ -49,14 +49,14 @@ def two_partitions() -> AuditedTopic:
     """The log of partition 0 begins two offsets behind what is committed, and that of partition 1 one."""
     of = with_logs(subject(), extent(50, 150), extent(50, 150))
     group = ConsumerGroup("g", "Stable", 1, {("t", 0): 48, ("t", 1): 49}, frozenset({("t", 0), ("t", 1)}))
-    return replace(of, consumer_groups=GroupFollowing((group,), {0: 150, 1: 150}))
+    return replace(of, consumer_groups=GroupProgress((group,), {0: 150, 1: 150}))
 
 
 def leaderless() -> AuditedTopic:
     """A group that has committed an offset of a partition whose log nobody can see."""
     of = committed(50)
     group = ConsumerGroup("g", "Stable", 1, {("t", 0): 50, ("t", 1): 0}, READING)
-    return replace(of, consumer_groups=GroupFollowing((group,), {0: 150}))
+    return replace(of, consumer_groups=GroupProgress((group,), {0: 150}))
 
 
 CASES = (
@@ -129,13 +129,13 @@ CASES = (
     Case(
         "group-lag",
         "groups that this user may not see",
-        replace(subject(), consumer_groups=GroupFollowing(complete=False)),
+        replace(subject(), consumer_groups=GroupProgress(complete=False)),
         (UNDECIDABLE,),
     ),
-    Case("group-lag", "no groups", replace(subject(), consumer_groups=GroupFollowing()), ()),
+    Case("group-lag", "no groups", replace(subject(), consumer_groups=GroupProgress()), ()),
     Case("group-lag", "nobody asked for groups", subject(), None),
     Case(
-        "group-lag", "of Kafka itself", replace(internal("__consumer_offsets"), consumer_groups=GroupFollowing()), None
+        "group-lag", "of Kafka itself", replace(internal("__consumer_offsets"), consumer_groups=GroupProgress()), None
     ),
     Case("group-lag", "not on the cluster", absent(committed(49)), None),
 )

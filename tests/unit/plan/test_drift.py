@@ -13,7 +13,7 @@ from topicwarden.plan.plan_evidence import PlanEvidence
 from topicwarden.plan.topic_change import changes
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
-from topicwarden.specs.yaml_nodes import YamlFile
+from topicwarden.specs.yaml_nodes import ParsedDocument
 
 ON_TOPIC, DEFAULT = "DYNAMIC_TOPIC_CONFIG", "DEFAULT_CONFIG"
 
@@ -42,7 +42,7 @@ def test_only_what_somebody_set_is_drift(
         Topic("t", 1, 1, config(live)), "id", {"retention.ms": source}, (PartitionReplicas(0, 1, (1,), (1,)),), {}
     )
     snapshot = Snapshot("c", 0, {1: None}, {}, {"t": topic})
-    held = Declaration(Topic("t", 1, 1, config(declared)), SettingLocations(YamlFile("topics/t.yaml"), (), {}))
+    held = Declaration(Topic("t", 1, 1, config(declared)), SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))
     found = changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, config(deployed))}), snapshot)
     said = [one.kind for change in found for one in drift.evaluate(change, PlanEvidence(snapshot))]
     assert said == (["drift"] if by_hand else [])
@@ -59,7 +59,7 @@ def test_a_replication_throttle_is_no_change_whether_a_refresh_has_read_it_or_no
         {},
         {"t": LiveTopic(Topic("t", 1, 1, config), "id", sources, (PartitionReplicas(0, 1, (1,), (1,)),))},
     )
-    held = Declaration(Topic("t", 1, 1), SettingLocations(YamlFile("topics/t.yaml"), (), {}))
+    held = Declaration(Topic("t", 1, 1), SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))
     assert changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, deployed)}), snapshot) == ()
 
 
@@ -68,7 +68,7 @@ def test_a_topic_that_somebody_deleted_is_not_changed(retention: str, weight: Se
     """The provider cannot update it: the deploy would fail halfway."""
     snapshot = Snapshot("c", 0, {1: None}, {}, {})
     held = Declaration(
-        Topic("t", 1, 1, {"retention.ms": retention}), SettingLocations(YamlFile("topics/t.yaml"), (), {})
+        Topic("t", 1, 1, {"retention.ms": retention}), SettingLocations(ParsedDocument("topics/t.yaml"), (), {})
     )
     (change,) = changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, {"retention.ms": "1"})}), snapshot)
     (found,) = drift.evaluate(change, PlanEvidence(snapshot))

@@ -22,7 +22,7 @@ from topicwarden.plan.placement.replica_placement import (
 )
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
-from topicwarden.specs.yaml_nodes import YamlFile
+from topicwarden.specs.yaml_nodes import ParsedDocument
 
 NAME = "orders.v1"
 ABC = {1: "a", 2: "b", 3: "c"}
@@ -31,7 +31,7 @@ PAIRS = {1: "a", 2: "a", 3: "b", 4: "b"}
 
 def declared(factor: int) -> Declaration:
     path = ("replication_factor",)
-    own = YamlFile("topics/orders.v1.yaml", values={path: (2, 21)})
+    own = ParsedDocument("topics/orders.v1.yaml", values={path: (2, 21)})
     return Declaration(Topic(NAME, 1, factor), SettingLocations(own, [(own, ())], {path: factor}))
 
 

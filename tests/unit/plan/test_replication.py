@@ -13,7 +13,7 @@ from topicwarden.plan.plan_evidence import PlanEvidence
 from topicwarden.plan.topic_change import changes
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
-from topicwarden.specs.yaml_nodes import YamlFile
+from topicwarden.specs.yaml_nodes import ParsedDocument
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_a_log_of_unknown_size_is_not_copied_in_no_time(log_bytes: int | None, c
     extents = {0: PartitionExtent(0, 10, 10, None, None, log_bytes)}
     live = LiveTopic(Topic("t", 1, 1), "id", {"a": "DEFAULT_CONFIG"}, (PartitionReplicas(0, 1, (1,), (1,)),), extents)
     snapshot = Snapshot("c", 0, {1: None, 2: None}, {}, {"t": live})
-    held = Declaration(Topic("t", 1, 2), SettingLocations(YamlFile("topics/t.yaml"), (), {}))
+    held = Declaration(Topic("t", 1, 2), SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))
     (change,) = changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, {})}), snapshot)
     placement = ReplicaPlacement((ReplicaMove("t", 0, (1,), (1, 2), 1, log_bytes),))
     (found,) = replication.evaluate(change, PlanEvidence(snapshot, placement))

@@ -11,6 +11,7 @@ from pathlib import Path
 from topicwarden.model.finding import FindingLocation
 from topicwarden.model.planned_change import (
     Action,
+    ActiveAllowance,
     Consequence,
     GroupEffect,
     PartitionEffect,
@@ -18,7 +19,6 @@ from topicwarden.model.planned_change import (
     PreviewResult,
     Setting,
     Severity,
-    StandingAllowance,
     TopicPlan,
 )
 from topicwarden.model.topic import Allowance
@@ -187,14 +187,14 @@ def rich() -> PlanReport:
         unseen=["consumer groups: Describe on Group is missing"],
         remarks=["topicwarden:movedTo is no longer needed: `pulumi config rm topicwarden:movedTo --stack prod`"],
         allowances=[
-            StandingAllowance(
+            ActiveAllowance(
                 topic="orders.returned.v1",
                 change=Allowance.DELETE,
                 until=date(2027, 1, 31),
                 needed=False,
                 place=place("orders/orders.returned.v1", 3, 9),
             ),
-            StandingAllowance(
+            ActiveAllowance(
                 topic="payments.captured.v1",
                 change=Allowance.SHRINK_RETENTION,
                 until=None,

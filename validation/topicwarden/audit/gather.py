@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from topicwarden.audit import compare_audits
 from topicwarden.audit.collect.cluster_context import ClusterContext, read_cluster_context
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition, horizons
-from topicwarden.audit.committed_findings import DeclaredContents, ScanResult, count_committed
+from topicwarden.audit.committed_evidence import DeclaredContents, ScanResult, count_committed
 from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.history import remembered_records
 from topicwarden.audit.history.audit_history import AuditHistory

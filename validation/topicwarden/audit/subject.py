@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from topicwarden.audit.collect.cluster_context import GroupFollowing
+from topicwarden.audit.collect.cluster_context import GroupProgress
 from topicwarden.audit.collect.horizon import CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS, Horizon
 from topicwarden.audit.collect.internal_topics import InternalTopic
 from topicwarden.audit.history.topic_state import Facts, PreviousAudit
@@ -141,7 +141,7 @@ class AuditedTopic:
     """The share of the offsets, 0 to 1, that this audit reads or knows from the previous audit."""
     internal: InternalTopic | None = None
     """The role of the topic if Kafka, Kafka Connect or Kafka Streams created it, else None."""
-    consumer_groups: GroupFollowing | None = None
+    consumer_groups: GroupProgress | None = None
     """The consumer groups with offsets in the topic; None if the groups were not read."""
     readable: bool = True
     """True if this user may read the records (Read on the topic)."""

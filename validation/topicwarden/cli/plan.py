@@ -18,10 +18,10 @@ from topicwarden.kafka.connection import connect_to
 from topicwarden.model.planned_change import PlanReport, PreviewResult, Severity, TopicPlan
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
+from topicwarden.plan.active_allowances import active_allowances
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.engine_steps import with_unpredicted
 from topicwarden.plan.predict import predict
-from topicwarden.plan.standing_allowances import active_allowances
 from topicwarden.report import terminal_output
 from topicwarden.report.plan import FORMATS, render, text
 

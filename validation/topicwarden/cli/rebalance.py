@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from threading import Event
 
-from topicwarden.cli import moves_text as shown
+from topicwarden.cli import replica_moves_text as shown
 from topicwarden.cli.declared_topics import declared
 from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.cli.interrupt import interruptible
@@ -24,7 +24,7 @@ from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.rebalance.reassignment import ReassignmentResult, ReassignmentRunner
 from topicwarden.rebalance.targets import targets
-from topicwarden.rebalance.throttling import Released, ReplicationThrottle, remove_lists_command
+from topicwarden.rebalance.throttling import ReplicationThrottle, ThrottleRemoval, remove_lists_command
 from topicwarden.report.problems.digest import plural
 from topicwarden.specs.resolve import Declaration
 
@@ -169,7 +169,7 @@ class _Run:
             print(f"stopped: no partition is moving; {plural(outcome.not_started, 'partition')} not started")
         return 1
 
-    def _report_released(self, released: Released, left_behind: bool) -> int:
+    def _report_released(self, released: ThrottleRemoval, left_behind: bool) -> int:
         if left_behind and released.topics:
             brokers = ", ".join(map(str, released.brokers)) or "none"
             topics = ", ".join(released.topics)

@@ -11,7 +11,7 @@ from topicwarden.model.topic import Topic
 
 
 @dataclass(frozen=True)
-class DeclarableTopic:
+class DeclarableTopics:
     """The topics that YAML can declare, the reasons why others cannot be declared, and the count of internal topics."""
 
     topics: Mapping[str, Topic]
@@ -19,7 +19,7 @@ class DeclarableTopic:
     internal: int
 
 
-def declarable_topics(snapshot: Snapshot) -> DeclarableTopic:
+def declarable_topics(snapshot: Snapshot) -> DeclarableTopics:
     """Classify the topics of a snapshot. The topics' ``config`` has only Kafka's ``DYNAMIC_TOPIC_CONFIG`` entries."""
     topics: dict[str, Topic] = {}
     refused: dict[str, str] = {}
@@ -32,7 +32,7 @@ def declarable_topics(snapshot: Snapshot) -> DeclarableTopic:
             refused[name] = reason
         else:
             topics[name] = with_own_config(live)
-    return DeclarableTopic(topics, refused, internal)
+    return DeclarableTopics(topics, refused, internal)
 
 
 def with_own_config(live: LiveTopic) -> Topic:

@@ -122,7 +122,7 @@ class TopicPlan(_Model):
         return next((weight for weight in BY_WEIGHT if weight in weights), None)
 
 
-class StandingAllowance(_Model):
+class ActiveAllowance(_Model):
     """A destructive change that a topic's YAML allows on the day of the plan."""
 
     topic: str
@@ -156,7 +156,7 @@ class PlanReport(_Model):
         default=[], description="Parts of the cluster that could not be read, and the ACL that is missing."
     )
     remarks: list[str] = Field(default=[], description="Other warnings before a deploy, such as a moved cluster.")
-    allowances: list[StandingAllowance] = Field(
+    allowances: list[ActiveAllowance] = Field(
         default=[], description="Destructive changes that the YAML allows today, sorted by topic."
     )
     engine: PreviewResult

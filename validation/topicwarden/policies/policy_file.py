@@ -25,7 +25,7 @@ from topicwarden.specs.broker_settings import read_brokers
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.spec_files import SpecFile, read_files
 from topicwarden.specs.validation_errors import validation_problems
-from topicwarden.specs.yaml_nodes import KeyPath, YamlFile, read_documents
+from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument, read_documents
 
 PACK_FILE = "PulumiPolicy"
 """Stem of Pulumi's own file for the policy pack, which is in the same folder as the policy files."""
@@ -129,7 +129,7 @@ class _PolicyLoader:
             except ValidationError as error:
                 self.problems += validation_problems(error, document, PolicyFile)
 
-    def _add(self, file: PolicyFile, document: YamlFile) -> None:
+    def _add(self, file: PolicyFile, document: ParsedDocument) -> None:
         for name in _ALL_RULES:
             blocks: Sequence[Any] | None = getattr(file.rules, name)
             if blocks is not None and self._is_first("rule", name, document.at_key(("rules", name))):
@@ -141,13 +141,13 @@ class _PolicyLoader:
             self._add_scope(waiver, path, document)
             self._waivers.append(PlacedWaiver(waiver, document.at((*path, "rule")), waiver.matcher()))
 
-    def _block(self, name: str, index: int, settings: Any, document: YamlFile) -> PlacedSettings:
+    def _block(self, name: str, index: int, settings: Any, document: ParsedDocument) -> PlacedSettings:
         path: KeyPath = ("rules", name, index)
         path = path if path in document.values else path[:-1]
         self._add_scope(settings, path, document)
         return PlacedSettings(settings, document.at_key(path))
 
-    def _add_expression(self, expression: ExpressionSpec, path: KeyPath, document: YamlFile) -> None:
+    def _add_expression(self, expression: ExpressionSpec, path: KeyPath, document: ParsedDocument) -> None:
         if not self._is_first("expression", expression.id, document.at((*path, "id"))):
             return
         self._add_scope(expression, path, document)
@@ -170,7 +170,7 @@ class _PolicyLoader:
             self.problems.append(Problem(place, message, "rule-twice"))
         return first == place
 
-    def _add_scope(self, scope: Scope, path: KeyPath, document: YamlFile) -> None:
+    def _add_scope(self, scope: Scope, path: KeyPath, document: ParsedDocument) -> None:
         """Record the topic patterns of ``scope``, and add a problem for each unknown stack and domain."""
         for index, pattern in enumerate(scope.topics or ()):
             self._patterns.append(PlacedPattern(scope, pattern, document.at((*path, "topics", index))))

@@ -10,7 +10,7 @@ from threading import Event
 from topicwarden.kafka.reassignment_admin import OngoingReassignment, PartitionId, ReassignmentSession
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.placement.replica_placement import ReplicaMove, wait_reason
-from topicwarden.rebalance.throttling import Released, ReplicationThrottle
+from topicwarden.rebalance.throttling import ReplicationThrottle, ThrottleRemoval
 
 MAX_CONCURRENT = 50
 """Partitions that move at a time. Each is work for the controller; the throttle limits the bytes anyway."""
@@ -44,7 +44,7 @@ class ReassignmentResult:
     refused: Mapping[PartitionId, str]
     in_progress: int
     not_started: int
-    released: Released
+    released: ThrottleRemoval
 
 
 class ReassignmentRunner:
@@ -105,7 +105,7 @@ class ReassignmentRunner:
                 ) from refusal
             self._throttle.remove()
             raise
-        released = Released() if ongoing else self._throttle.remove()
+        released = ThrottleRemoval() if ongoing else self._throttle.remove()
         return ReassignmentResult(refused, len(ongoing), len(waiting), released)
 
     def cancel(self, topics: Collection[str]) -> ReassignmentResult:

@@ -16,7 +16,7 @@ Rates = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Released:
+class ThrottleRemoval:
     """Result of removing the throttle.
 
     - ``brokers`` and ``topics``: topicwarden's throttle was removed from them.
@@ -134,7 +134,7 @@ class ReplicationThrottle:
             copies.setdefault(move.topic, []).append(ReplicaCopy(move.partition, sources + lost, move.added))
         self._throttle.apply(copies, _brokers(throttled) & alive, self._rate)
 
-    def remove(self) -> Released:
+    def remove(self) -> ThrottleRemoval:
         """Remove topicwarden's throttle from topics that do not move, from the brokers they list, and unused rates.
 
         Topics that move keep their lists. Brokers that a reassignment needs keep their rate, and so do lost brokers,
@@ -153,7 +153,7 @@ class ReplicationThrottle:
         others = {broker: reason for broker in sorted(unnamed) if (reason := use.use_by_others(broker))}
         unused = {broker: unnamed[broker] for broker in sorted(unnamed.keys() - others.keys() - needed.keys())}
         self._throttle.remove(topics, {*brokers, *unused})
-        return Released(
+        return ThrottleRemoval(
             brokers,
             topics,
             unused,

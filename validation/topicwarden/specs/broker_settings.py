@@ -20,7 +20,7 @@ from topicwarden.model.project import Project
 from topicwarden.model.units import SIZE
 from topicwarden.specs import configs
 from topicwarden.specs.spec_files import printable_path
-from topicwarden.specs.yaml_nodes import YamlFile, read_documents
+from topicwarden.specs.yaml_nodes import ParsedDocument, read_documents
 
 KAFKA_VERSION: Final = "topicwarden:kafkaVersion"
 BROKER_COUNT: Final = "topicwarden:brokers"
@@ -65,7 +65,7 @@ def read_brokers(project: Project, stack: str) -> tuple[BrokerSettings, list[Pro
         documents, problems = read_documents(path.read_bytes(), file)
     except OSError as error:
         return BrokerSettings(), [Problem(Location(file), f"cannot be read: {error.strerror}", "file-unreadable")]
-    document = documents[0] if documents else YamlFile(file)
+    document = documents[0] if documents else ParsedDocument(file)
     config = document.value.get("config") if isinstance(document.value, dict) else None
     if config is not None and not isinstance(config, dict):
         message = f"config: expected a mapping, seen {describe_value(config)}"

@@ -46,7 +46,7 @@ TopicName = Annotated[
 ]
 
 
-class ConfigSpec(StrictModel):
+class CommonSettings(StrictModel):
     """Settings that are valid on every level: in a topic's document, in defaults, and for one stack."""
 
     description: Text | None = Field(default=None, description="The meaning of one record, and of its key.")
@@ -75,7 +75,7 @@ Permission = Annotated[
 ]
 
 
-class TopicSettings(ConfigSpec):
+class TopicSettings(CommonSettings):
     """Settings that are valid in a topic's own document: all of them, and the destructive changes that it allows."""
 
     allow: list[Permission] | None = Field(
@@ -85,10 +85,10 @@ class TopicSettings(ConfigSpec):
     )
 
 
-class DefaultsSpec(ConfigSpec):
+class DefaultsSpec(CommonSettings):
     """A ``_defaults.yaml``: applies to the topics in its folder and below."""
 
-    stacks: Nullable[dict[str, Nullable[ConfigSpec]]] = Field(default={}, description="Overrides by stack.")
+    stacks: Nullable[dict[str, Nullable[CommonSettings]]] = Field(default={}, description="Overrides by stack.")
 
 
 class TopicDocument(TopicSettings):

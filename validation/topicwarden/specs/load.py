@@ -8,11 +8,11 @@ from pathlib import Path
 
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Level, Location, Problem
-from topicwarden.specs.document_model import ConfigSpec, DefaultsSpec, TopicDocument
+from topicwarden.specs.document_model import CommonSettings, DefaultsSpec, TopicDocument
 from topicwarden.specs.spec_files import DEFAULTS, SpecFile, read_files
 from topicwarden.specs.topic_names import metric_name, name_problem
 from topicwarden.specs.validated_document import ValidatedDocument, other_tool_message, validate
-from topicwarden.specs.yaml_nodes import YamlFile, read_documents
+from topicwarden.specs.yaml_nodes import ParsedDocument, read_documents
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class _Loader:
             message = "this file declares no topic; add a topic, or delete the file"
             self.problems.append(Problem(Location(spec.file), message, "empty"))
 
-    def _add_defaults(self, spec: SpecFile, documents: list[YamlFile], broken: bool) -> None:
+    def _add_defaults(self, spec: SpecFile, documents: list[ParsedDocument], broken: bool) -> None:
         if len(documents) > 1:
             message = f"expected one document in {DEFAULTS}, seen {len(documents)}; merge them into one"
             self.problems.append(Problem(documents[1].at(()), message, "document-extra"))
@@ -93,7 +93,7 @@ class _Loader:
         elif validated:
             self.defaults[spec.folder] = validated[0]
 
-    def _add_topic(self, spec: SpecFile, document: YamlFile, only_document: bool) -> None:
+    def _add_topic(self, spec: SpecFile, document: ParsedDocument, only_document: bool) -> None:
         validated = self._validate(document, TopicDocument)
         if other_tool_message(document.value):
             return
@@ -101,12 +101,12 @@ class _Loader:
         if name is not None and self._register(name, document) and validated is not None:
             self.topics.append(LoadedTopic(name, spec.folder, validated))
 
-    def _validate(self, document: YamlFile, model: type[ConfigSpec]) -> ValidatedDocument | None:
+    def _validate(self, document: ParsedDocument, model: type[CommonSettings]) -> ValidatedDocument | None:
         validated, problems = validate(document, model, self.stacks)
         self.problems += [*problems, *document.warnings]
         return validated
 
-    def _topic_name(self, spec: SpecFile, document: YamlFile, only_document: bool) -> str | None:
+    def _topic_name(self, spec: SpecFile, document: ParsedDocument, only_document: bool) -> str | None:
         """Return the name under ``topic:``, else the file's name; None if it is invalid.
 
         Reports an invalid file name. Validation already reports an invalid ``topic:``.
@@ -127,7 +127,7 @@ class _Loader:
             return None
         return spec.stem
 
-    def _register(self, name: str, document: YamlFile) -> bool:
+    def _register(self, name: str, document: ParsedDocument) -> bool:
         """Return whether no other topic has this name, or the same name in Kafka's metrics; report it otherwise."""
         place = document.at(("topic",))
         first, first_place = self._by_metric_name.setdefault(metric_name(name), (name, place))

@@ -17,7 +17,7 @@ from topicwarden.model.problem import Problem
 from topicwarden.model.topic import Permission, Topic
 from topicwarden.specs.load import LoadedSpecs, LoadedTopic
 from topicwarden.specs.validated_document import FlatSettings, SettingLocations, ValidatedDocument
-from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
+from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _layered(
 
 
 def _places(documents: Sequence[ValidatedDocument], stack: str | None, settings: FlatSettings) -> SettingLocations:
-    layers: list[tuple[YamlFile, KeyPath]] = []
+    layers: list[tuple[ParsedDocument, KeyPath]] = []
     if stack is not None:
         layers += [(document.source, ("stacks", stack)) for document in reversed(documents) if stack in document.stacks]
     layers += [(document.source, ()) for document in reversed(documents)]

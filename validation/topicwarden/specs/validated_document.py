@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.model.problem import Location, Problem
-from topicwarden.specs.document_model import ConfigSpec
+from topicwarden.specs.document_model import CommonSettings
 from topicwarden.specs.validation_errors import validation_problems
-from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
+from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 
 FlatSettings: TypeAlias = Mapping[KeyPath, Any]
 """Settings by path, such as ``("config", "retention.ms")``; None unsets the inherited value."""
@@ -22,7 +22,7 @@ FlatSettings: TypeAlias = Mapping[KeyPath, Any]
 class ValidatedDocument:
     """The settings of one document: ``common`` for all stacks, and ``stacks`` with the overrides of each stack."""
 
-    source: YamlFile
+    source: ParsedDocument
     common: FlatSettings
     stacks: Mapping[str, FlatSettings]
 
@@ -35,8 +35,8 @@ class SettingLocations:
     ``own`` is the topic's own document. ``settings`` are the resolved settings.
     """
 
-    own: YamlFile
-    layers: Sequence[tuple[YamlFile, KeyPath]]
+    own: ParsedDocument
+    layers: Sequence[tuple[ParsedDocument, KeyPath]]
     settings: FlatSettings
 
     def at(self, path: KeyPath) -> Location:
@@ -53,7 +53,7 @@ class SettingLocations:
 
 
 def validate(
-    document: YamlFile, model: type[ConfigSpec], stacks: Sequence[str]
+    document: ParsedDocument, model: type[CommonSettings], stacks: Sequence[str]
 ) -> tuple[ValidatedDocument | None, list[Problem]]:
     """Validate a document against ``model``; return its settings, or None, and all its problems.
 
@@ -99,7 +99,7 @@ def _flatten(settings: Mapping[str, Any], parent: KeyPath = ()) -> Iterator[tupl
             yield (*parent, name), list(value) if isinstance(value, tuple) else value
 
 
-def _unknown_stacks(document: YamlFile, stacks: Sequence[str]) -> Iterator[Problem]:
+def _unknown_stacks(document: ParsedDocument, stacks: Sequence[str]) -> Iterator[Problem]:
     sections = document.value.get("stacks") if isinstance(document.value, dict) else None
     for name in sections if isinstance(sections, dict) else ():
         if name not in stacks:

@@ -19,8 +19,8 @@ from topicwarden.model.message_text import (
 )
 from topicwarden.model.problem import Problem
 from topicwarden.specs import configs
-from topicwarden.specs.document_model import ConfigSpec, TopicSettings
-from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
+from topicwarden.specs.document_model import CommonSettings, TopicSettings
+from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 
 _TYPES = {
     "int_type": "a whole number such as 3",
@@ -38,7 +38,7 @@ _MISSING_SPACE = re.compile(r"[a-z_.]+:[^\s:]", re.ASCII)
 """A key and its value without a space after the colon, which YAML reads as one text."""
 
 
-def validation_problems(error: ValidationError, document: YamlFile, model: type[BaseModel]) -> list[Problem]:
+def validation_problems(error: ValidationError, document: ParsedDocument, model: type[BaseModel]) -> list[Problem]:
     """Return one Problem for each error of ``model`` in ``document``."""
     return [_problem(detail, document, model) for detail in error.errors(include_url=False)]
 
@@ -48,7 +48,7 @@ def message_of(error: ErrorDetails) -> str:
     return _message(error["type"], error, error["input"])
 
 
-def _problem(error: ErrorDetails, document: YamlFile, model: type[BaseModel]) -> Problem:
+def _problem(error: ErrorDetails, document: ParsedDocument, model: type[BaseModel]) -> Problem:
     path, kind, value = _path_in_document(error["loc"], document.value), error["type"], error["input"]
     if kind == "extra_forbidden":
         return Problem(document.at_key(path), _unknown_key(path, model), "unknown-key")
@@ -58,7 +58,7 @@ def _problem(error: ErrorDetails, document: YamlFile, model: type[BaseModel]) ->
         return Problem(document.at(path), error["msg"], kind)
     rule = "type" if kind in _TYPES else kind if kind in ("type", "config-value", "missing") else "value"
     if kind == "string_too_short":
-        inherits = issubclass(model, ConfigSpec) and isinstance(path[-1], str)
+        inherits = issubclass(model, CommonSettings) and isinstance(path[-1], str)
         remedy = "write it, or null to unset the inherited value" if inherits else "write it"
         return Problem(document.at(path), f"{_name(path)}: expected text, seen empty text; {remedy}", rule)
     return Problem(document.at(path), f"{_name(path)}: {_message(kind, error, value)}", rule)
@@ -132,12 +132,12 @@ def _number_hint(value: Any) -> str:
 
 def _unknown_key(path: KeyPath, model: type[BaseModel]) -> str:
     key, known = str(path[-1]), known_keys(path[:-1], model)
-    if key == "topic" and issubclass(model, ConfigSpec):
+    if key == "topic" and issubclass(model, CommonSettings):
         where = "stacks" if path[0] == "stacks" else "a _defaults.yaml"
         return f"{where} cannot name a topic; delete the key topic"
-    if key == "allow" and issubclass(model, ConfigSpec):
+    if key == "allow" and issubclass(model, CommonSettings):
         return "a _defaults.yaml cannot allow a destructive change; write allow into each topic's own file"
-    if issubclass(model, ConfigSpec) and configs.definition(key):
+    if issubclass(model, CommonSettings) and configs.definition(key):
         return f"unknown key {quoted(key)}; it is a Kafka topic configuration: write it under config"
     if (plural := f"{key}s") in known:
         return f"unknown key {quoted(key)}; did you mean {plural}?"
@@ -157,7 +157,7 @@ def known_keys(path: KeyPath, model: type[BaseModel]) -> list[str]:
 def fields_at(path: KeyPath, model: type[BaseModel]) -> dict[str, FieldInfo]:
     """Return the fields of the mapping at ``path`` of a document of type ``model``, by attribute name."""
     if path[:1] == ("stacks",):
-        path, model = path[2:], TopicSettings if issubclass(model, TopicSettings) else ConfigSpec
+        path, model = path[2:], TopicSettings if issubclass(model, TopicSettings) else CommonSettings
     for key in path:
         if isinstance(key, str):
             nested: Any = model.model_fields[key].annotation

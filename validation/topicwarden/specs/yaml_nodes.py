@@ -29,7 +29,7 @@ _UNPRINTABLE: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\
 
 
 @dataclass
-class YamlFile:
+class ParsedDocument:
     """One document of a file: its plain value, and the positions (line, column) of its values and mapping keys.
 
     A path is a tuple of keys and list indices from the document's root, ``()``. ``problems`` are errors in the YAML
@@ -54,7 +54,7 @@ class YamlFile:
         return Location(self.file, *self.keys[path]) if path in self.keys else self.at(path)
 
 
-def read_documents(data: bytes, file: str) -> tuple[list[YamlFile], list[Problem]]:
+def read_documents(data: bytes, file: str) -> tuple[list[ParsedDocument], list[Problem]]:
     """Return the documents of a YAML file, and the problem if it is not UTF-8 or has a syntax error.
 
     Documents before a syntax error are returned; empty documents are omitted. ``file`` is the path for messages.
@@ -71,7 +71,7 @@ def read_documents(data: bytes, file: str) -> tuple[list[YamlFile], list[Problem
     if len(text) > MAX_LINE and (long_line := _overlong_line(text, file)):
         message = f"expected lines of at most {MAX_LINE:,} characters, seen a longer one; split it"
         return [], [Problem(long_line, message, "yaml-line")]
-    documents: list[YamlFile] = []
+    documents: list[ParsedDocument] = []
     try:
         for node in compose(text):
             document = _NodeReader(file, text).document(node)
@@ -86,12 +86,12 @@ class _NodeReader:
     """Converts the nodes of one document to plain values, and collects their positions and problems."""
 
     def __init__(self, file: str, text: str) -> None:
-        self._document = YamlFile(file)
+        self._document = ParsedDocument(file)
         self._text = text
         self._visited: set[int] = set()
         self._aliased = 0
 
-    def document(self, root: yaml.Node) -> YamlFile:
+    def document(self, root: yaml.Node) -> ParsedDocument:
         self._document.value = self._value(root, ())
         return self._document
 

@@ -18,9 +18,9 @@ from collections.abc import Iterable
 
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
+from topicwarden.plan.consequence_text import spelled
 from topicwarden.plan.effective_defaults import differing_defaults
 from topicwarden.plan.setting_effects import HARMFUL
-from topicwarden.plan.wording import spelled
 
 TRAITS = Traits()
 

@@ -29,7 +29,6 @@ Source: ``LogCleanerManager.grabFilthiestCompactedLog``, ``LogSegment.shouldRoll
 from collections.abc import Iterable
 
 from topicwarden.audit.checks.common.dirty_ratio import dirty_bound, dirty_ratio
-from topicwarden.audit.checks.common.duplicate_keys import reasons
 from topicwarden.audit.checks.common.persistence import (
     cleaner_grace_ms,
     extent,
@@ -38,6 +37,7 @@ from topicwarden.audit.checks.common.persistence import (
     repeated_verdict,
     unrolled_segment_reason,
 )
+from topicwarden.audit.checks.common.superseded_reasons import reasons
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 

@@ -29,7 +29,7 @@ Source: KIP-211; ``SubscriptionState``, ``OffsetResetStrategy``; KIP-534 for tom
 
 from collections.abc import Callable, Iterable, Mapping
 
-from topicwarden.audit.collect.cluster_context import SOON, GroupFollowing
+from topicwarden.audit.collect.cluster_context import SOON, GroupProgress
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.kafka.consumer_groups import ConsumerGroup
 from topicwarden.kafka.snapshot import PartitionExtent
@@ -108,7 +108,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     )
 
 
-def _hidden_evidence(subject: AuditedTopic, groups: GroupFollowing) -> Iterable[CheckResult]:
+def _hidden_evidence(subject: AuditedTopic, groups: GroupProgress) -> Iterable[CheckResult]:
     """Yield a result if a lagging group cannot be judged, because settings or records are not visible."""
     assert subject.live
     logs = subject.live.extents
@@ -130,7 +130,7 @@ def _hidden_evidence(subject: AuditedTopic, groups: GroupFollowing) -> Iterable[
 
 
 def _count_by_group(
-    groups: GroupFollowing, subject: AuditedTopic, count_offsets: Callable[[int, int], int]
+    groups: GroupProgress, subject: AuditedTopic, count_offsets: Callable[[int, int], int]
 ) -> dict[str, dict[int, int]]:
     """Return the positive numbers of offsets, by group and partition.
 
@@ -149,7 +149,7 @@ def _count_by_group(
     return counts
 
 
-def _expiring(subject: AuditedTopic, groups: GroupFollowing, partition: int, committed: int) -> int:
+def _expiring(subject: AuditedTopic, groups: GroupProgress, partition: int, committed: int) -> int:
     """Return how many offsets from ``committed`` on retention deletes soon; 0 if the group has lost some already."""
     assert subject.live
     log = subject.live.extents[partition]
@@ -163,7 +163,7 @@ def _expiring(subject: AuditedTopic, groups: GroupFollowing, partition: int, com
     return min(border, log.end) - committed
 
 
-def _missed_deletions(subject: AuditedTopic, groups: GroupFollowing, partition: int, committed: int) -> int:
+def _missed_deletions(subject: AuditedTopic, groups: GroupProgress, partition: int, committed: int) -> int:
     """Return how many unread offsets are old enough that tombstones may be gone; 0 if no record was compacted away."""
     assert subject.live
     if not subject.readable:
@@ -176,7 +176,7 @@ def _missed_deletions(subject: AuditedTopic, groups: GroupFollowing, partition: 
     return _old(subject, groups, partition, committed)
 
 
-def _old(subject: AuditedTopic, groups: GroupFollowing, partition: int, committed: int) -> int:
+def _old(subject: AuditedTopic, groups: GroupProgress, partition: int, committed: int) -> int:
     """Return how many offsets from ``committed`` on are older than ``delete.retention.ms``.
 
     0 if the group has lost some already.

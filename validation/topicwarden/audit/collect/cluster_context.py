@@ -16,7 +16,7 @@ SOON = 10
 
 
 @dataclass(frozen=True)
-class GroupFollowing:
+class GroupProgress:
     """The consumer groups with committed offsets in one topic, and the offsets by partition that matter to them.
 
     ``ends``: the log end offsets, read after the groups. ``expiring_before``: every record before this offset expires
@@ -40,7 +40,7 @@ class ClusterContext:
     """
 
     internal: Mapping[str, InternalTopic] = field(default_factory=dict)
-    consumer_groups: Mapping[str, GroupFollowing] = field(default_factory=dict)
+    consumer_groups: Mapping[str, GroupProgress] = field(default_factory=dict)
     unreadable: frozenset[str] = frozenset()
 
 
@@ -61,7 +61,7 @@ def read_cluster_context(cluster: Cluster, snapshot: Snapshot, topics: Mapping[s
 
 def _consumer_groups(
     cluster: Cluster, snapshot: Snapshot, topics: Mapping[str, LiveTopic], groups: tuple[ConsumerGroup, ...]
-) -> dict[str, GroupFollowing]:
+) -> dict[str, GroupProgress]:
     logs = {(name, number): log for name, live in topics.items() for number, log in live.extents.items()}
     lowest: dict[TopicPartition, int] = {}
     for group in groups:
@@ -101,7 +101,7 @@ def _consumer_groups(
         return {number: offset for (topic, number), offset in offsets.items() if topic == name}
 
     return {
-        name: GroupFollowing(
+        name: GroupProgress(
             tuple(group for group in groups if name in group.topics),
             ends={number: log.end for number, log in live.extents.items()} | in_topic(name, ends),
             expiring_before=in_topic(name, expiring),

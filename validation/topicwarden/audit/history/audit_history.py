@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pyspark.sql import SparkSession
 
-from topicwarden.audit.history.store import HistoryStore, Unreadable
+from topicwarden.audit.history.store import HistoryStore, HistoryUnavailable
 from topicwarden.audit.history.topic_state import TopicState
 from topicwarden.model.problem import Refusal
 
@@ -34,7 +34,7 @@ class AuditHistory:
         try:
             if self._store.is_shared():
                 return
-        except Unreadable as error:
+        except HistoryUnavailable as error:
             reason = f"Spark's executors cannot write there: {error}"
         raise Refusal(
             f"the history at {self._url} cannot be used: {reason}; choose an address that the driver and all executors "
@@ -48,7 +48,7 @@ class AuditHistory:
             return {}
         try:
             other_versions, states = self._store.other_versions(), self._store.last_states()
-        except Unreadable as error:
+        except HistoryUnavailable as error:
             self.add_note(f"cannot be read, and is ignored: {error}; findings that need two audits stay open")
             return {}
         if other_versions and not states:
@@ -62,7 +62,7 @@ class AuditHistory:
             return
         try:
             self._store.save(states, started)
-        except Unreadable as error:
+        except HistoryUnavailable as error:
             self.add_note(f"cannot be written: {error}; the next audit cannot compare with this one")
 
     def add_note(self, problem: str) -> None:

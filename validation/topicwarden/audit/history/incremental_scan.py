@@ -14,7 +14,7 @@ from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.history.key_store import FOLDER, KeyStore
 from topicwarden.audit.history.scan_plan import ScanStep, WrittenPart, complete_counts, known_partition
-from topicwarden.audit.history.store import HistoryStore, Unreadable, part_name
+from topicwarden.audit.history.store import HistoryStore, HistoryUnavailable, part_name
 from topicwarden.audit.history.topic_state import KnownPartition
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.full_scan import scan
@@ -69,7 +69,7 @@ def scan_since(
             rate=rate,
         )
         keys.merge_parts()
-    except (PySparkException, Py4JJavaError, Unreadable):
+    except (PySparkException, Py4JJavaError, HistoryUnavailable):
         return None
     counts = {
         step.read.topic_partition: complete_counts(step, found[step.read.topic_partition])

@@ -19,7 +19,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.history.audit_history import AuditHistory
-from topicwarden.audit.history.store import HistoryStore, Unreadable, part_name
+from topicwarden.audit.history.store import HistoryStore, HistoryUnavailable, part_name
 from topicwarden.audit.scan.literal_rows import literal
 from topicwarden.model.finding import AuditReport, Finding, PastAudit
 from topicwarden.model.verdict import BY_WEIGHT, Verdict
@@ -42,7 +42,7 @@ def trend(spark: SparkSession, history: AuditHistory, report: AuditReport, patte
         earlier = _read(store, folder)
         current = PastAudit(started=report.started, topics=worst_verdicts(report))
         _write(spark, store, folder, [*earlier, current][-MOST_AUDITS:])
-    except (PySparkException, Py4JJavaError, Unreadable):
+    except (PySparkException, Py4JJavaError, HistoryUnavailable):
         history.add_note("has no readable outcomes of earlier audits: there is no trend")
         return []
     return earlier

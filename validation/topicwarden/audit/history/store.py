@@ -70,7 +70,7 @@ class HistoryPart:
     started: int
 
 
-class Unreadable(Exception):
+class HistoryUnavailable(Exception):
     """Raised if the history cannot be read or written; an audit notes the reason and goes on without the history."""
 
 
@@ -83,14 +83,14 @@ class HistoryStore:
         self._root = url
 
     def last_states(self) -> list[TopicState]:
-        """Return the last saved state of each topic; raises ``Unreadable``."""
+        """Return the last saved state of each topic; raises ``HistoryUnavailable``."""
         try:
             parts = self.parts("looks")
             if not parts:
                 return []
             rows = self.read("looks", parts, _STATE).collect()
         except (PySparkException, Py4JJavaError) as error:
-            raise Unreadable(_reason(error)) from error
+            raise HistoryUnavailable(_reason(error)) from error
         newest: dict[tuple[str, str], TopicState] = {}
         for state in map(_topic_state, rows):
             topic = state.cluster_id, state.topic
@@ -103,10 +103,10 @@ class HistoryStore:
         try:
             return [name for name, _ in self._list(self._root) if name != VERSION and name.startswith("v")]
         except (PySparkException, Py4JJavaError) as error:
-            raise Unreadable(_reason(error)) from error
+            raise HistoryUnavailable(_reason(error)) from error
 
     def save(self, states: Iterable[TopicState], started: int) -> None:
-        """Add a part with these states, and delete parts that newer ones replace; raises ``Unreadable``.
+        """Add a part with these states, and delete parts that newer ones replace; raises ``HistoryUnavailable``.
 
         ``started``: the start of the audit in milliseconds.
         """
@@ -118,10 +118,10 @@ class HistoryStore:
             self._delete_old_states(started)
             self.delete_unreferenced_keys(started)
         except (PySparkException, Py4JJavaError) as error:
-            raise Unreadable(_reason(error)) from error
+            raise HistoryUnavailable(_reason(error)) from error
 
     def is_shared(self) -> bool:
-        """Return whether the driver can read what the executors write; raises ``Unreadable``.
+        """Return whether the driver can read what the executors write; raises ``HistoryUnavailable``.
 
         Executors on other machines write a path such as ``/audits`` to their own disks. Spark's committer then moves
         no file on the driver's disk, and still reports success.
@@ -133,7 +133,7 @@ class HistoryStore:
                 return True
             return self._probe()
         except (PySparkException, Py4JJavaError) as error:
-            raise Unreadable(_reason(error)) from error
+            raise HistoryUnavailable(_reason(error)) from error
 
     def _probe(self) -> bool:
         """Return whether the driver finds every row of a part that all executors wrote."""
@@ -148,14 +148,14 @@ class HistoryStore:
     def write(self, folder: str, name: str, rows: DataFrame, partition_by: str | None = None) -> None:
         """Add a part, with a folder for each value of the column ``partition_by``.
 
-        The part only becomes valid after all rows were read back. Raises ``Unreadable`` if they cannot be read back.
+        The part becomes valid after all rows were read back. Raises ``HistoryUnavailable`` if they cannot be read.
         """
         written = Observation()
         writer = rows.observe(written, F.count(F.lit(1)).alias("rows")).write.option("compression", "zstd")
         (writer.partitionBy(partition_by) if partition_by else writer).parquet(self.path(folder, name))
         found, expected = self._rows(folder, name, rows.schema), written.get["rows"]
         if found != expected:
-            raise Unreadable(
+            raise HistoryUnavailable(
                 f"{expected:,} rows were written to {self.path(folder, name)}, and {found:,} can be read back: "
                 "choose an address that the driver and all executors share"
             )

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import Allowance
+from topicwarden.plan.consequence_text import at_most, changes_text, count, records_of
 from topicwarden.plan.consequences.earlier_roll import settings_that_roll_sooner
+from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, changed
-from topicwarden.plan.required_allowance import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.setting_effects import EFFECTS, lowered
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import at_most, changes_text, count, records_of
 
 AVOIDABLE = True
 _LOWER = tuple(name for name, effect in EFFECTS.items() if effect.consequence == "compaction")

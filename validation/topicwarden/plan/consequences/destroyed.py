@@ -9,10 +9,7 @@ from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Action, Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import Allowance
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
-from topicwarden.plan.required_allowance import remedy_of, unseen_partitions, unseen_reasons
-from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import (
+from topicwarden.plan.consequence_text import (
     UNSEEN_GROUPS,
     bytes_of,
     contents_text,
@@ -21,6 +18,9 @@ from topicwarden.plan.wording import (
     records_of,
     shorten,
 )
+from topicwarden.plan.loss_severity import remedy_of, unseen_partitions, unseen_reasons
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
+from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 _UNDECLARED = "no YAML declares it any more, so the topic would be deleted; "

@@ -6,9 +6,9 @@
 from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.plan.consequence_text import contents_text
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import contents_text
 
 AVOIDABLE = False
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import Allowance
+from topicwarden.plan.consequence_text import at_most, changes_text, count, group_effects, reader_reasons, records_of
 from topicwarden.plan.consequences.retention_cut import bytes_over, size_limit
+from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
-from topicwarden.plan.required_allowance import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.setting_effects import EFFECTS, SettingRisk, lowered, raised
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import at_most, changes_text, count, group_effects, reader_reasons, records_of
 
 AVOIDABLE = True
 SETTINGS = tuple(name for name, effect in EFFECTS.items() if "earlier-roll" in effect.consequence)

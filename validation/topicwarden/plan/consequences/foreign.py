@@ -7,9 +7,9 @@ through the deploy, so the change is refused before.
 from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Action, Consequence, Severity
+from topicwarden.plan.consequence_text import shorten
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import shorten
 
 AVOIDABLE = False
 

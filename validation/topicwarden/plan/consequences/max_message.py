@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 from topicwarden.kafka.record_batches import NEWEST
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
+from topicwarden.plan.consequence_text import count, records_of, size
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import count, records_of, size
 
 AVOIDABLE = False
 _SETTING = "max.message.bytes"

@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import Allowance
+from topicwarden.plan.consequence_text import count
+from topicwarden.plan.loss_severity import remedy_of, severity_of
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, changed
-from topicwarden.plan.required_allowance import remedy_of, severity_of
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import count
 
 AVOIDABLE = True
 

@@ -11,9 +11,9 @@ from math import lcm
 
 from topicwarden.kafka.partition_functions import PARTITIONERS
 from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.plan.consequence_text import count, shorten
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import count, shorten
 
 AVOIDABLE = False
 _DEFAULT = "murmur2"

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import Allowance
+from topicwarden.plan.consequence_text import count, durability_text
+from topicwarden.plan.loss_severity import remedy_of, severity_of
 from topicwarden.plan.placement.durability import durability_after, durability_now, received, seconds
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.required_allowance import remedy_of, severity_of
 from topicwarden.plan.topic_change import TopicChange, place_of
-from topicwarden.plan.wording import count, durability_text
 
 AVOIDABLE = False
 THROTTLE = 50 << 20

@@ -14,10 +14,7 @@ from collections.abc import Collection, Iterable
 from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import Allowance, Topic
-from topicwarden.plan.plan_evidence import FIRST, PlanEvidence, RequiredEvidence, non_empty
-from topicwarden.plan.required_allowance import remedy_of, severity_of, unseen_partitions, unseen_reasons
-from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import (
+from topicwarden.plan.consequence_text import (
     at_most,
     count,
     duration,
@@ -27,6 +24,9 @@ from topicwarden.plan.wording import (
     size,
     sum_or_none,
 )
+from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
+from topicwarden.plan.plan_evidence import FIRST, PlanEvidence, RequiredEvidence, non_empty
+from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 _DAY_MS = 86_400_000

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence
 from topicwarden.model.topic import Allowance
+from topicwarden.plan.consequence_text import at_most
+from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.required_allowance import remedy_of, severity_of, unseen_reasons
 from topicwarden.plan.setting_effects import lowered
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import at_most
 
 AVOIDABLE = True
 SETTING = "remote.storage.enable"

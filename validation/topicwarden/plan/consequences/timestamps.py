@@ -8,10 +8,10 @@ a record with a timestamp in the past expires sooner. Existing records do not ch
 from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.plan.consequence_text import changes_text
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, changed
 from topicwarden.plan.setting_effects import EFFECTS, lowered
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import changes_text
 
 AVOIDABLE = False
 TYPE = "message.timestamp.type"

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import Allowance
+from topicwarden.plan.consequence_text import UNSEEN_GROUPS, at_most, changes_text, group_effects, records_of, shorten
+from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
-from topicwarden.plan.required_allowance import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.setting_effects import lowered
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import UNSEEN_GROUPS, at_most, changes_text, group_effects, records_of, shorten
 
 AVOIDABLE = True
 SETTING = "delete.retention.ms"

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import Allowance
+from topicwarden.plan.consequence_text import count, records_of
+from topicwarden.plan.loss_severity import remedy_of, severity_of
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.required_allowance import remedy_of, severity_of
 from topicwarden.plan.setting_effects import raised
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import count, records_of
 
 AVOIDABLE = True
 SETTING = "unclean.leader.election.enable"

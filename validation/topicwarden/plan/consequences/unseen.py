@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.model.topic import Allowance
+from topicwarden.plan.consequence_text import shorten
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.setting_effects import HARMFUL
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import shorten
 
 AVOIDABLE = False
 _WRITES = frozenset({Action.CREATE, Action.ADOPT, Action.UPDATE, Action.RECREATE, Action.DELETE})

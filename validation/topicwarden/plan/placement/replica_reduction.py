@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from topicwarden.kafka.snapshot import Snapshot
 from topicwarden.model.problem import Problem
 from topicwarden.model.topic import Allowance
+from topicwarden.plan.consequence_text import count, durability_text
 from topicwarden.plan.placement.durability import durability_after, durability_now
 from topicwarden.plan.placement.replica_placement import ReplicaMove
-from topicwarden.plan.wording import count, durability_text
 from topicwarden.specs.resolve import Declaration
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from topicwarden.model.planned_change import BY_WEIGHT, Action, PlanReport, Severity, StandingAllowance, TopicPlan
+from topicwarden.model.planned_change import BY_WEIGHT, Action, ActiveAllowance, PlanReport, Severity, TopicPlan
 
 SYMBOLS: Final = {Severity.REFUSED: "✗", Severity.DANGER: "!", Severity.NOTE: "·", None: "✓"}
 
@@ -71,7 +71,7 @@ def with_sorted_consequences(topic: TopicPlan) -> TopicPlan:
     return topic.model_copy(update={"consequences": ordered})
 
 
-def allowance_text(allowance: StandingAllowance) -> str:
+def allowance_text(allowance: ActiveAllowance) -> str:
     """Return ``orders.v1: delete until 2027-01-31; nothing in this plan needs it``."""
     end = f"until {allowance.until}" if allowance.until else "without an end date"
     use = "this plan needs it" if allowance.needed else "nothing in this plan needs it"

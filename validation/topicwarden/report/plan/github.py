@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from topicwarden.model.finding import FindingLocation
-from topicwarden.model.planned_change import Consequence, PlanReport, Severity, StandingAllowance, TopicPlan
+from topicwarden.model.planned_change import ActiveAllowance, Consequence, PlanReport, Severity, TopicPlan
 from topicwarden.report.display import one_line, printable
 from topicwarden.report.github_annotation import annotation
 from topicwarden.report.plan.digest import allowance_text, digest
@@ -41,7 +41,7 @@ def _command(topic: TopicPlan, consequence: Consequence) -> str:
     )
 
 
-def _allowance(allowance: StandingAllowance) -> str:
+def _allowance(allowance: ActiveAllowance) -> str:
     message = f"{f'{allowance.place}: ' if allowance.place else ''}{one_line(allowance_text(allowance))}"
     return annotation("notice", message, {**_position(allowance.place), "title": "topicwarden plan: allowed"})
 

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from topicwarden.model.problem import Location, Problem
-from topicwarden.specs.yaml_nodes import KeyPath, YamlFile, read_documents
+from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument, read_documents
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class SourceFile:
         return re.split("\r\n|[\r\n\x85\u2028\u2029]", self.text)
 
     @property
-    def documents(self) -> list[YamlFile]:
+    def documents(self) -> list[ParsedDocument]:
         """The YAML or JSON documents of the file; only those before the first syntax error."""
         return self._read[0]
 
@@ -59,7 +59,7 @@ class SourceFile:
             end = max(end, token.end_mark.index)
 
     @cached_property
-    def _read(self) -> tuple[list[YamlFile], list[Problem]]:
+    def _read(self) -> tuple[list[ParsedDocument], list[Problem]]:
         return read_documents(self.data, self.file)
 
     def location(self, offset: int) -> Location:
@@ -76,7 +76,7 @@ class SourceFile:
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
 
-def value_at(document: YamlFile, path: KeyPath) -> tuple[Any, Location]:
+def value_at(document: ParsedDocument, path: KeyPath) -> tuple[Any, Location]:
     """Return the value at ``path`` of a document (None if there is none) and its location."""
     value = document.value
     for part in path:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Location
 from topicwarden.specs.convert.source_file import SourceFile, value_at
-from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
+from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 
 UnreadPart: TypeAlias = tuple[Location, str]
 """The location of an unread part, and its name in the report."""
@@ -22,7 +22,7 @@ _LEADING_ZERO: Final = re.compile(r"(?:[&!]\S+\s+)*([-+]?0[0-9_]+)\s*(?:[,\]}#\n
 class UnreadFields:
     """The fields of one YAML or JSON document, and which of them were read."""
 
-    def __init__(self, source: SourceFile, document: YamlFile) -> None:
+    def __init__(self, source: SourceFile, document: ParsedDocument) -> None:
         self._source = source
         self.document = document
         self._taken_paths: set[KeyPath] = set()

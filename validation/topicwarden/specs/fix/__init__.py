@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from topicwarden.specs.document_model import ConfigSpec, DefaultsSpec, TopicDocument
+from topicwarden.specs.document_model import CommonSettings, DefaultsSpec, TopicDocument
 from topicwarden.specs.fix.key_order import sort_keys
 from topicwarden.specs.fix.misspelled_keys import fix_misspelled_keys
 from topicwarden.specs.fix.suggested_values import fix_suggested_values
-from topicwarden.specs.fix.text_edits import YamlDocument, yaml_documents
+from topicwarden.specs.fix.text_edits import EditableDocument, yaml_documents
 from topicwarden.specs.fix.unit_spelling import fix_units
-from topicwarden.specs.yaml_nodes import YamlFile, read_documents
+from topicwarden.specs.yaml_nodes import ParsedDocument, read_documents
 
-Step: TypeAlias = Callable[[str, list[YamlDocument]], str]
+Step: TypeAlias = Callable[[str, list[EditableDocument]], str]
 
 _BOM: Final = b"\xef\xbb\xbf"
 _STEPS: Final[tuple[Step, ...]] = (fix_misspelled_keys, fix_units, fix_suggested_values, sort_keys)
@@ -41,8 +41,8 @@ def apply_fixes(data: bytes, defaults: bool) -> bytes:
 
 
 def _apply_step(
-    step: Step, text: str, documents: list[YamlFile], model: type[ConfigSpec]
-) -> tuple[str, list[YamlFile]]:
+    step: Step, text: str, documents: list[ParsedDocument], model: type[CommonSettings]
+) -> tuple[str, list[ParsedDocument]]:
     changed = step(text, yaml_documents(text, documents, model))
     after = None if changed == text else _read(changed.encode("utf-8"))
     # The edits change text. Discard them if the result is not YAML with the same number of documents.
@@ -51,10 +51,10 @@ def _apply_step(
     return changed, after
 
 
-def _read(data: bytes) -> list[YamlFile] | None:
+def _read(data: bytes) -> list[ParsedDocument] | None:
     documents, problems = read_documents(data, "")
     return None if problems or any(document.problems for document in documents) else documents
 
 
-def _same_values(after: list[YamlFile], previous: list[YamlFile]) -> bool:
+def _same_values(after: list[ParsedDocument], previous: list[ParsedDocument]) -> bool:
     return [document.value for document in after] == [document.value for document in previous]

@@ -7,7 +7,7 @@ from typing import Final
 
 import yaml
 
-from topicwarden.specs.fix.text_edits import YamlDocument
+from topicwarden.specs.fix.text_edits import EditableDocument
 
 ORDER: Final = (
     "topic",
@@ -31,7 +31,7 @@ class _KeyBlock:
     lines: list[str]
 
 
-def sort_keys(text: str, documents: list[YamlDocument]) -> str:
+def sort_keys(text: str, documents: list[EditableDocument]) -> str:
     """Return ``text`` with the top-level keys of each document in ``ORDER``. Comments move with their key.
 
     Blank lines stay in place. A document is unchanged if it is in flow style (braces), has aliases or unknown keys, or
@@ -46,7 +46,7 @@ def sort_keys(text: str, documents: list[YamlDocument]) -> str:
     return "".join(lines)
 
 
-def _sort_document(lines: list[str], document: YamlDocument) -> None:
+def _sort_document(lines: list[str], document: EditableDocument) -> None:
     keys = [key.value for key, _ in document.root.value]
     if any(key not in ORDER for key in keys) or not _is_movable(lines, document):
         return
@@ -72,7 +72,7 @@ def _sort_document(lines: list[str], document: YamlDocument) -> None:
     lines[first:end] = sorted_lines
 
 
-def _is_movable(lines: list[str], document: YamlDocument) -> bool:
+def _is_movable(lines: list[str], document: EditableDocument) -> bool:
     """Return whether each key is on a line of its own, the end of each value is known, and there are no aliases."""
     if document.root.flow_style:
         return False

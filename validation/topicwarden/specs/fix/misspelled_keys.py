@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from topicwarden.specs import configs
-from topicwarden.specs.fix.text_edits import TextEdit, YamlDocument, apply_edits, replace_scalar
+from topicwarden.specs.fix.text_edits import EditableDocument, TextEdit, apply_edits, replace_scalar
 from topicwarden.specs.validation_errors import known_keys
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -19,12 +19,12 @@ from topicwarden.specs.yaml_nodes import KeyPath
 _MIN_SIMILARITY: Final = 0.85
 
 
-def fix_misspelled_keys(text: str, documents: list[YamlDocument]) -> str:
+def fix_misspelled_keys(text: str, documents: list[EditableDocument]) -> str:
     """Return ``text`` with corrected keys: ``owner`` for ``ownr``, ``retention.ms`` for ``log.retention.ms``."""
     return apply_edits(text, (edit for document in documents for edit in _edits(text, document)))
 
 
-def _edits(text: str, document: YamlDocument) -> Iterator[TextEdit]:
+def _edits(text: str, document: EditableDocument) -> Iterator[TextEdit]:
     corrections = {path: name for path in _unknown_keys(document) if (name := _correct_name(path, document))}
     targets = Counter((*path[:-1], name) for path, name in corrections.items())
     for path, name in corrections.items():
@@ -37,7 +37,7 @@ def _edits(text: str, document: YamlDocument) -> Iterator[TextEdit]:
             yield edit
 
 
-def _unknown_keys(document: YamlDocument) -> Iterator[KeyPath]:
+def _unknown_keys(document: EditableDocument) -> Iterator[KeyPath]:
     try:
         document.model.model_validate(document.value)
     except ValidationError as error:
@@ -46,7 +46,7 @@ def _unknown_keys(document: YamlDocument) -> Iterator[KeyPath]:
                 yield detail["loc"]
 
 
-def _correct_name(path: KeyPath, document: YamlDocument) -> str | None:
+def _correct_name(path: KeyPath, document: EditableDocument) -> str | None:
     key = str(path[-1])
     if path[-2:-1] == ("config",):
         return _setting(key)

@@ -9,18 +9,18 @@ from typing import Final
 import yaml
 from pydantic import ValidationError
 
-from topicwarden.specs.fix.text_edits import TextEdit, YamlDocument, apply_edits
+from topicwarden.specs.fix.text_edits import EditableDocument, TextEdit, apply_edits
 from topicwarden.specs.validation_errors import message_of
 
 _REMEDY: Final = re.compile(r"; write (-?[0-9]+(?:\.[0-9]+)?|true|false)$")
 
 
-def fix_suggested_values(text: str, documents: list[YamlDocument]) -> str:
+def fix_suggested_values(text: str, documents: list[EditableDocument]) -> str:
     """Return ``text`` with each of these values replaced by the value in its message, without quotes."""
     return apply_edits(text, (edit for document in documents for edit in _edits(text, document)))
 
 
-def _edits(text: str, document: YamlDocument) -> Iterator[TextEdit]:
+def _edits(text: str, document: EditableDocument) -> Iterator[TextEdit]:
     try:
         document.model.model_validate(document.value)
     except ValidationError as error:

@@ -8,17 +8,17 @@ from typing import Any
 
 import yaml
 
-from topicwarden.specs.document_model import ConfigSpec
+from topicwarden.specs.document_model import CommonSettings
 from topicwarden.specs.yaml_core_schema import compose
-from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
+from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 
 
 @dataclass(frozen=True)
-class YamlDocument:
+class EditableDocument:
     """A document that is a mapping: its plain value, its model, its root node, and its key and value nodes by path."""
 
     value: Mapping[str, Any]
-    model: type[ConfigSpec]
+    model: type[CommonSettings]
     root: yaml.MappingNode
     nodes: Mapping[KeyPath, tuple[yaml.ScalarNode, yaml.Node]]
 
@@ -32,11 +32,15 @@ class TextEdit:
     new: str
 
 
-def yaml_documents(text: str, documents: Iterable[YamlFile], model: type[ConfigSpec]) -> list[YamlDocument]:
+def yaml_documents(
+    text: str, documents: Iterable[ParsedDocument], model: type[CommonSettings]
+) -> list[EditableDocument]:
     """Return those documents of ``text`` that are mappings. ``documents`` were read from ``text`` without problems."""
     values = [document.value for document in documents if isinstance(document.value, dict)]
     roots = [root for root in compose(text) if isinstance(root, yaml.MappingNode)]
-    return [YamlDocument(value, model, root, dict(_nodes(root, ()))) for value, root in zip(values, roots, strict=True)]
+    return [
+        EditableDocument(value, model, root, dict(_nodes(root, ()))) for value, root in zip(values, roots, strict=True)
+    ]
 
 
 def replace_scalar(text: str, node: yaml.ScalarNode, new: str) -> TextEdit | None:

@@ -10,7 +10,7 @@ import yaml
 
 from topicwarden.model.units import DURATION, SIZE, ValueUnit, unit_of
 from topicwarden.specs import configs
-from topicwarden.specs.fix.text_edits import TextEdit, YamlDocument, apply_edits, replace_scalar
+from topicwarden.specs.fix.text_edits import EditableDocument, TextEdit, apply_edits, replace_scalar
 from topicwarden.specs.yaml_nodes import KeyPath
 
 _CONTENTS_UNITS: Final[Mapping[KeyPath, ValueUnit]] = {
@@ -36,12 +36,12 @@ _UNITS_BY_WORD: Final = {
 _UNLIMITED: Final = ("forever", "unlimited", "infinite")
 
 
-def fix_units(text: str, documents: list[YamlDocument]) -> str:
+def fix_units(text: str, documents: list[EditableDocument]) -> str:
     """Return ``text`` with a valid unit in every duration and size whose unit is invalid but unambiguous."""
     return apply_edits(text, (edit for document in documents for edit in _edits(text, document)))
 
 
-def _edits(text: str, document: YamlDocument) -> Iterator[TextEdit]:
+def _edits(text: str, document: EditableDocument) -> Iterator[TextEdit]:
     for path, (_, node) in document.nodes.items():
         setting = path[2:] if path[0] == "stacks" else path
         if not isinstance(node, yaml.ScalarNode) or not node.tag.endswith(":str"):

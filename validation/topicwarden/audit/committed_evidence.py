@@ -13,7 +13,7 @@ from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.contents.contracts import Contracts, build_contracts
 from topicwarden.audit.keys.key_placement import KeyPlacement
 from topicwarden.audit.keys.key_scan import TopicKeys, key_placements
-from topicwarden.audit.scan.committed import committed_counts, may_hold_uncommitted
+from topicwarden.audit.scan.committed_scan import committed_counts, may_hold_uncommitted
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.partition_reads import PartitionRead
 from topicwarden.audit.subject import AuditedTopic

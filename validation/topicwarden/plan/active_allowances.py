@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from topicwarden.model.planned_change import StandingAllowance, TopicPlan
+from topicwarden.model.planned_change import ActiveAllowance, TopicPlan
 from topicwarden.plan.topic_change import place_of
 from topicwarden.specs.resolve import Declaration
 
 
 def active_allowances(
     declarations: Iterable[Declaration], plans: Iterable[TopicPlan], today: date
-) -> tuple[StandingAllowance, ...]:
+) -> tuple[ActiveAllowance, ...]:
     """Return every allowance that is valid on ``today`` (UTC), sorted by topic and change."""
     needed = {(plan.topic, change) for plan in plans for change in plan.needs}
     allowances = (
-        StandingAllowance(
+        ActiveAllowance(
             topic=declaration.topic.name,
             change=permit.change,
             until=permit.until,

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from topicwarden.kafka.snapshot import LiveTopic
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.topic import Allowance
+from topicwarden.plan.consequence_text import count, shorten
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import count, shorten
 
 
 def severity_of(change: TopicChange, allowance: Allowance) -> Severity:
