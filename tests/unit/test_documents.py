@@ -14,6 +14,7 @@ DOCUMENTS = [*(REPOSITORY / name for name in NAMES), *sorted((REPOSITORY / "docs
 FOREIGN = {
     "guards.md": {"--target", "--exclude", "--refresh", "--continue-on-error"},
     "README.md": {"--suppress-outputs"},
+    "CONTRIBUTING.md": {"--hypothesis-profile"},
     "SECURITY.md": {"--require-hashes"},
 }
 """Options of other programs that a document names without the command."""

@@ -49,6 +49,7 @@ def topics(servers: list[str]) -> Iterator[tuple[str, ...]]:
             stamp = NOW - chance.choice(AGES) - chance.randrange(1_000)
             partition = chance.randrange(PARTITIONS)
             producer.produce(chance.choice(TOPICS), chance.choice(VALUES), key, partition, timestamp=stamp)
+        producer.flush()  # an abort before the broker knows the transaction is an error (KIP-890)
         producer.abort_transaction() if number % 10 == 3 else producer.commit_transaction()
     yield TOPICS
     with connected(servers) as admin:

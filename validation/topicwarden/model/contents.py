@@ -1,4 +1,4 @@
-"""The requirements on the records of a topic: each setting under ``contents:`` of the YAML, defined once.
+"""The declared contents of a topic: each setting under ``contents:`` of the YAML, defined once.
 
 The loader validates YAML against these models, rules and checks read them, and ``audit/contents/contracts.py`` gives
 them to the Java reader. Durations are milliseconds, and sizes are bytes of the uncompressed key and value. A schema is
