@@ -174,6 +174,7 @@ def test_html_lets_nothing_out_of_its_text() -> None:
     assert page[at:].startswith(f"<script>{script}</script>\n</body>")
     assert "<img" not in page
     assert "\x1b" not in page
+    assert "<\\/" not in page.replace(script, "")
     assert "{{ 7*7 }}" in page
     assert "http://" not in page.replace("http://www.w3.org/", "").replace("[link](http://x)", "")
 
