@@ -21,6 +21,7 @@ from kafka.admin import (
     ResourcePattern,
     ResourceType,
 )
+from kafka.errors import ClusterAuthorizationFailedError
 
 from tests.support.authorizer import AUTHORIZER
 from tests.support.clients import until
@@ -106,17 +107,21 @@ class Guarded:
                 for one in acls
             ]
 
-            def listed() -> int:
-                return sum(len(admin.describe_acls(one)[0]) for one in filters)
+            def in_force(number: int) -> bool:
+                """Return whether the broker has so many of these ACLs."""
+                try:
+                    return sum(len(admin.describe_acls(one)[0]) for one in filters) == number
+                except ClusterAuthorizationFailedError:  # one of them denies Describe on the cluster
+                    return number > 0
 
             # The broker takes ACLs from the metadata log, after the controller has answered.
             admin.create_acls(acls)
             try:
-                until(lambda: listed() == len(acls), "the rights are denied")
+                until(lambda: in_force(len(acls)), "the rights are denied")
                 yield
             finally:
                 admin.delete_acls(filters)
-                until(lambda: listed() == 0, "nothing is denied")
+                until(lambda: in_force(0), "nothing is denied")
 
 
 @pytest.fixture(scope="module")
