@@ -25,6 +25,6 @@ AUTHORIZER = {
 
 
 def permit(admin: KafkaAdminClient, kind: ResourceType, name: str, operations: Iterable[ACLOperation]) -> None:
-    """From now on, allow anonymous users only these ``operations`` on a resource."""
+    """Allow anonymous users only these ``operations`` on a resource, from now on."""
     pattern = ResourcePattern(kind, name)
     admin.create_acls([ACL("User:ANONYMOUS", "*", op, ACLPermissionType.ALLOW, pattern) for op in operations])

@@ -32,7 +32,7 @@ class Case:
 
     @property
     def remote(self) -> bool:
-        """Whether the schema references one of the suite's remote schemas."""
+        """Return whether the schema references one of the suite's remote schemas."""
         return _REMOTE in self.schema
 
 
