@@ -1,8 +1,11 @@
-"""The audit with all checks on, beside what else reads the same topic: Spark's own source, and Kafka's own consumer.
+"""Benchmark the audit with all checks against Spark's own Kafka source and Kafka's own consumer.
 
-A broker of its own and one topic: 200-byte records, six partitions, lz4, half of the records' keys repeated. In turn,
-in one Spark session; the consumer is `kafka-consumer-perf-test`, one thread, as it comes. `--memory` instead audits
-few and many records, and few and many keys, each in a process of its own, and prints the most memory it took::
+The benchmark starts its own broker with one topic: 200-byte records, six partitions, lz4, and two records for each
+key. The three readers run in turn, in one Spark session. The consumer is `kafka-consumer-perf-test` with one
+thread and default settings.
+
+`--memory` audits few and many records, and few and many keys. Each audit runs in its own process and prints its peak
+memory::
 
     .venv/bin/python benchmarks/audit.py [RECORDS]
     .venv/bin/python benchmarks/audit.py --memory [RECORDS]
@@ -83,7 +86,7 @@ def speed(records: int) -> int:
         for round_ in range(ROUNDS + 1):
             for name, work in works.items():
                 spent = work()
-                if round_:  # the first warms the JVM up
+                if round_:  # the first round warms up the JVM
                     seconds[name].append(spent)
                     print(f"{name:28} {spent:7.2f} s", flush=True)
     print(f"\n{records:,} records in {PARTITIONS} partitions; median of {ROUNDS} rounds, in turn")
@@ -104,7 +107,7 @@ def memory(records: int) -> int:
 
 
 def one(server: str) -> int:
-    """An audit in a process of its own, which prints the most memory that its JVM took."""
+    """Run one audit in this process, and print the peak memory of its JVM."""
     with spark_session(find_project()) as spark:
         seconds = timed(lambda: audited(spark, Connection((server,), tls=False)))
         assert spark._jvm
@@ -148,7 +151,7 @@ def audited(spark: SparkSession, connection: Connection) -> None:
 
 
 def perf_test(sandbox: Sandbox, connection: Connection, records: int) -> float:
-    """Seconds of its fetching, without its start."""
+    """Return the seconds that the consumer spends fetching, without its startup."""
     tools = toolchain(find_project())
     command = [str(tools.java), "-cp", f"{tools.kafka_jars}/*", "org.apache.kafka.tools.ConsumerPerformance"]
     options = ["--bootstrap-server", connection.bootstrap_servers[0], "--topic", TOPIC, "--messages", str(records)]

@@ -1,6 +1,7 @@
-"""`topicwarden check` on 10,000 specs in 200 folders with defaults and four stacks, beside what it cannot do without.
+"""Benchmark `topicwarden check` on 10,000 specs in 200 folders with defaults and four stacks.
 
-The floor is PyYAML's C loader composing the same files. Whole processes, in turn, in one run::
+The baseline is PyYAML's C loader, which only composes the same files. Both run as whole processes, in turn, in one
+run::
 
     .venv/bin/python benchmarks/check.py
 """
@@ -28,7 +29,7 @@ for path in sorted(pathlib.Path(sys.argv[1]).rglob("*.yaml")):
 
 @dataclass(frozen=True)
 class Run:
-    """One process: wall seconds, and the most memory it held, in MiB."""
+    """The wall time in seconds and the peak memory in MiB of one process."""
 
     seconds: float
     peak_mib: float
@@ -67,7 +68,7 @@ def main() -> int:
 
 
 def write_project(root: Path) -> None:
-    """A tree as a large company has it: a folder a domain, each with defaults, some settings by stack."""
+    """Write a project like a large company's: one folder for each domain, with defaults and some settings per stack."""
     (root / "Pulumi.yaml").write_text("name: bench\nruntime: python\nmain: stacks/\nstackConfigDir: stacks\n")
     for name in ("stacks", "policies", "topics"):
         (root / name).mkdir()
@@ -107,7 +108,7 @@ def write_project(root: Path) -> None:
 
 
 def measure(command: Sequence[str], cwd: Path) -> Run:
-    """Runs it to its end; refuses to time what fails."""
+    """Run ``command`` until it ends, and measure it. A failed command is not measured."""
     started = time.perf_counter()
     with subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr

@@ -1,6 +1,6 @@
-"""`topicwarden plan` beside the `pulumi preview` under it, with one of many deployed topics changed.
+"""Compare `topicwarden plan` with the `pulumi preview` that it runs, after a change of one of many deployed topics.
 
-A broker of its own, a project of its own; the commands as whole processes, in turn::
+The benchmark starts its own broker and creates its own project. The commands run as whole processes, in turn::
 
     .venv/bin/python benchmarks/plan.py [TOPICS]
 """
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def requests(servers: list[str], topics: int) -> int:
-    """Creates topics up to so many, and counts what one snapshot of all asks of the broker."""
+    """Create topics until there are ``topics``, and return how many requests one snapshot of all topics sends."""
     admin = KafkaAdminClient(bootstrap_servers=servers)
     there = set(admin.list_topics())
     wanted = [f"t{number:04}.v1" for number in range(topics)]
@@ -74,7 +74,7 @@ def requests(servers: list[str], topics: int) -> int:
 
 
 class Deployed:
-    """A project of so many topics that are deployed, one of which is then changed."""
+    """A project with many deployed topics. One of the topics is changed after the deployment."""
 
     def __init__(self, repository: Path, folder: Path, servers: list[str], variables: dict[str, str]) -> None:
         self._root = folder / "project"
@@ -89,7 +89,7 @@ class Deployed:
         self._variables = {**os.environ, **variables, "PULUMI_BACKEND_URL": (folder / "state").as_uri()}
 
     def adopt(self, topics: int) -> None:
-        """They are on the broker already, so that Pulumi takes them as they are."""
+        """Deploy the topics. They already exist on the broker, so Pulumi adopts them."""
         for number in range(topics):
             self._write(number, "{}")
         self._run("pulumi", "stack", "init", "dev", "--non-interactive")

@@ -1,6 +1,7 @@
-"""The audit's one scan, beside a bare count of the same records: by our source, and by Spark's own.
+"""Compare the audit's scan with a plain count of the same records, by our source and by Spark's own source.
 
-A broker of its own, one large topic and many small ones; in one Spark session, in turn::
+The benchmark starts its own broker with one large topic and many small topics. All reads run in turn, in one Spark
+session::
 
     .venv/bin/python benchmarks/scan.py [RECORDS]
 """
@@ -57,7 +58,10 @@ def main() -> int:
 
 
 def fill(servers: tuple[str, ...], records: int) -> None:
-    """Half of the large topic's keys come twice; every topic is compacted, and too young to be cleaned."""
+    """Write the records of all topics, which are compacted but too young to be cleaned.
+
+    A third of the large topic's keys occur twice.
+    """
     small = [f"small-{number}" for number in range(SMALL_TOPICS)]
     admin = KafkaAdminClient(bootstrap_servers=list(servers))
     config = {"cleanup.policy": "compact"}
@@ -91,7 +95,7 @@ def report(spark: SparkSession, connection: Connection) -> None:
             for name, work in works.items():
                 started = time.perf_counter()
                 work()
-                if round_:  # the first warms the JVM up
+                if round_:  # the first round warms up the JVM
                     seconds[name].append(time.perf_counter() - started)
         total = sum(part.range.end - part.range.start for part in chosen)
         print(f"\n{title}: {total:,} records in {len(chosen)} partitions; median of {ROUNDS} rounds, in turn")
@@ -106,7 +110,7 @@ def ours(spark: SparkSession, connection: Connection, parts: list[PartitionRead]
 
 
 def sparks_own(spark: SparkSession, connection: Connection, parts: list[PartitionRead]) -> int:
-    """With the settings of the consumer that make it fastest: few, large polls, as each seeks again."""
+    """Count with Spark's own source. Few large polls make its consumer fastest, because each poll seeks again."""
     starts: dict[str, dict[str, int]] = {}
     ends: dict[str, dict[str, int]] = {}
     for part in parts:

@@ -1,6 +1,7 @@
-"""An audit of what is new, beside one of everything, of the same topic in the same session.
+"""Compare an audit of new records only with a full audit of the same topic, in the same session.
 
-A broker of its own, one compacted topic of which half of the keys come twice, and then 1% more::
+The benchmark starts its own broker with one compacted topic. A third of the keys occur twice. Then it adds 1% more
+records::
 
     .venv/bin/python benchmarks/since_last.py [RECORDS]
 """
@@ -29,7 +30,7 @@ from topicwarden.toolchain import toolchain
 
 TOPIC, PARTITIONS, VALUE = "large", 6, "x" * 180
 SHARE = 100
-"""One in so many records is new."""
+"""One of this many records is new."""
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Spark's own Kafka source, for comparison."""
+"""Install Spark's own Kafka source, for comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from topicwarden.toolchain import jars
 
 
 def use_spark_kafka(project: Project) -> None:
-    """Add Spark's Kafka source to the next session of this process, beside the Spark reader."""
+    """Add Spark's Kafka source to the next Spark session of this process, in addition to the Spark reader."""
     folder = jars.provide(project.cache, "spark-kafka", print, poms=Path(__file__).parent)
     every = [*reader_jars.jars(project), *sorted(folder.glob("*.jar"))]
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--jars {','.join(map(str, every))} pyspark-shell"

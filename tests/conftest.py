@@ -1,4 +1,4 @@
-"""The parts that `make setup` installed, and the order of the tiers."""
+"""Provide the tools that `make setup` installed, and set the order of the test tiers."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ TIERS = ("unit", "spark", "engine", "broker", "system", "soundness")
 
 
 _BY_FILE = ("engine/predictions", "engine/processes")
-"""Rooms whose files may run at the same time; each worker has a cluster of its own for them."""
+"""Folders whose files may run at the same time: each worker has its own cluster for them."""
 _DEFAULT_PORTS = ("system/sandbox", "system/workflows", "system/example")
-"""Rooms that start a sandbox by the command, which takes the default ports: one after the other."""
+"""Folders that start a sandbox with the command. The sandbox uses the default ports, so these tests run in sequence."""
 
 
 def pytest_configure() -> None:
-    # A shell that starts a job in the background ignores SIGINT in it, and every child process inherits that.
+    # A shell that starts a background job makes the job ignore SIGINT, and every child process inherits this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Two workers that look for free ports at the same moment would find the same ones.
+    # Two workers that look for free ports at the same time would find the same ports.
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         ports.BROKERS_FROM += 1_000 * (1 + int(worker.removeprefix("gw")))
 
@@ -58,7 +58,7 @@ def _group(parts: tuple[str, ...]) -> str:
 
 @pytest.fixture(scope="session")
 def tools() -> Toolchain:
-    """Java, the jars and Pulumi; fails, saying what to do, where they are not installed."""
+    """Return Java, the jars and Pulumi. If they are not installed, fail with instructions."""
     try:
         return toolchain(Project(REPOSITORY))
     except Refusal as refusal:
@@ -72,5 +72,5 @@ def java(tools: Toolchain) -> Path:
 
 @pytest.fixture(scope="session")
 def jars(tools: Toolchain) -> Path:
-    """Kafka's."""
+    """Return the folder of Kafka's jars."""
     return tools.kafka_jars

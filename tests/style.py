@@ -1,4 +1,4 @@
-"""Check the wording rules that a machine can see: ``python -m tests.style [PATH…]`` prints what breaks them."""
+"""Check the wording rules that a program can check: ``python -m tests.style [PATH…]`` prints the violations."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ _PUBLISHED = {"held", "held_by"}
 """Fields of published JSON schemas, which keep their names."""
 
 _FIRST_LINE = re.compile(r"^(?:What|Where|Who|Which|Whose|Whether|How|Of|As|From|Why|When|That|To)\b")
-"""A first line that begins like this is a clause without a subject and a verb."""
+"""A first line that begins with one of these words is a clause without a subject and a verb."""
 
 _MOST_WORDS = 25
 PLUGIN_ROOMS = {"policies/rules", "audit/checks", "plan/consequences"}
-"""Modules here are named after the id that users write, so the same id may name a rule and a check."""
+"""Modules in these folders have the id that users write, so a rule and a check may share a name."""
 FORMAT_ROOMS = {"report/audit", "report/plan", "report/problems"}
-"""Modules here are named after the format that they write."""
+"""Modules in these folders have the name of the format that they write."""
 _PLUGIN_CLASSES = {"Settings"}
-"""Each rule has its own class of this name: the ``Rule`` protocol asks for it."""
+"""Each rule has its own class with this name, because the ``Rule`` protocol requires it."""
 
 
 def problems(file: Path) -> Iterator[str]:
-    """Yield each breach in ``file``, as ``path:line: message``."""
+    """Yield each violation in ``file``, as ``path:line: message``."""
     text = file.read_text(encoding="utf-8")
     tree = ast.parse(text)
     for line, name in sorted(set(_identifiers(tree)) - set(_published_fields(tree))):
@@ -62,7 +62,7 @@ def problems(file: Path) -> Iterator[str]:
 
 
 def duplicate_names(files: Iterable[Path]) -> list[str]:
-    """Return the public classes and the modules that share a name, each with the places."""
+    """Return the public classes and the modules that share a name, each with its locations."""
     classes, modules = defaultdict(set), defaultdict(set)
     for file in files:
         room = str(file.parent.relative_to(PACKAGE))
@@ -90,7 +90,7 @@ def _identifiers(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _published_fields(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the places where a field of ``_PUBLISHED`` is declared or read."""
+    """Yield each place that declares or reads a field of ``_PUBLISHED``."""
     for node in ast.walk(tree):
         match node:
             case ast.AnnAssign(target=ast.Name(id=name)) | ast.Attribute(attr=name) if name in _PUBLISHED:
@@ -98,14 +98,14 @@ def _published_fields(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _prose(text: str) -> Iterator[tuple[int, str]]:
-    """Yield comments, docstrings and literals that contain a space, with the line that each begins at."""
+    """Yield comments, docstrings and literals that contain a space, each with its first line number."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT or (token.type in _STRINGS and " " in token.string):
             yield token.start[0], re.sub(r"\s*\n\s*", lambda gap: "\n" * gap[0].count("\n"), token.string)
 
 
 _STRINGS = {tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
-"""From Python 3.12 on, the text of an f-string is a token of its own."""
+"""Since Python 3.12, the text of an f-string is a separate token."""
 
 
 def _docstrings(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -117,7 +117,7 @@ def _docstrings(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def main(paths: list[str]) -> int:
-    """Print the breaches in the files and folders ``paths`` (default: the whole package); return the exit code."""
+    """Print the violations in ``paths`` (default: the whole package), and return the exit code."""
     roots = [Path(path) for path in paths] or [PACKAGE]
     files = sorted(file for root in roots for file in ([root] if root.is_file() else root.rglob("*.py")))
     found = [problem for file in files for problem in problems(file)]

@@ -1,6 +1,6 @@
-"""A Schema Registry for trials: Apicurio, which speaks Confluent's REST interface; fetched with Maven when asked for.
+"""Provide a Schema Registry for tests: Apicurio, which implements Confluent's REST API.
 
-Nothing but the tests of an audit's contents asks for it.
+Maven downloads Apicurio on first use. Only the tests of the audit's content checks use it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from topicwarden.model.problem import Refusal
 
 VERSION = "3.3.3"
 JAVA = 21
-"""That it needs at least."""
+"""The minimum Java version that Apicurio requires."""
 RUNNER = "quarkus-run.jar"
 
 _GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
@@ -25,9 +25,9 @@ _ARTIFACT = f"io.apicurio:apicurio-registry-app:{VERSION}:tar.gz:all"
 
 
 def fetch(cache: Path, say: Callable[[str], None]) -> Path:
-    """The folder that holds ``RUNNER``, fetched where it is not there yet: 158 MB.
+    """Return the folder that contains ``RUNNER``; download it (158 MB) if it is missing.
 
-    Raises Refusal with Maven's own first error.
+    Raises Refusal with the first error that Maven prints.
     """
     target = cache / "jars" / "registry" / VERSION
     if (target / RUNNER).is_file():
@@ -53,7 +53,7 @@ def fetch(cache: Path, say: Callable[[str], None]) -> Path:
 
 
 def find_java() -> Path | None:
-    """A Java that is new enough: JAVA_HOME's, the PATH's, or one beside the one on the PATH; None where none is."""
+    """Return a Java that is new enough, or None. Look in JAVA_HOME, on the PATH, and beside the Java on the PATH."""
     return next((java for java in _candidates() if (_release(java) or 0) >= JAVA), None)
 
 
@@ -62,7 +62,7 @@ def _candidates() -> Iterator[Path]:
         yield Path(home) / "bin" / "java"
     if found := shutil.which("java"):
         yield Path(found)
-        # Distributions keep the Javas of a machine side by side: …/jvm/<name>/bin/java.
+        # Distributions install several Java versions side by side: …/jvm/<name>/bin/java.
         yield from sorted(Path(found).resolve().parents[2].glob("*/bin/java"))
 
 

@@ -1,4 +1,4 @@
-"""A cluster that asks who may do what: Kafka's own authorizer, with everyone anonymous."""
+"""Configure a cluster that enforces ACLs: it uses Kafka's own authorizer, and all clients are anonymous."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, R
 
 _MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
-# The brokers enter the controller as a user of their own: before ACLs are loaded, only a super user may.
+# Brokers authenticate to the controller as a separate user: until ACLs are loaded, only a super user is allowed.
 AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "allow.everyone.if.no.acl.found": "true",
@@ -21,10 +21,10 @@ AUTHORIZER = {
         f'{_MODULE} required username="controller" password="secret" user_controller="secret";'
     ),
 }
-"""What a broker's properties take: whatever no ACL speaks of is everyone's."""
+"""Broker properties. Resources without an ACL are open to everyone."""
 
 
 def permit(admin: KafkaAdminClient, kind: ResourceType, name: str, operations: Iterable[ACLOperation]) -> None:
-    """From now on anonymous users may do with a resource these ``operations`` only."""
+    """Allow anonymous users only these ``operations`` on a resource, from now on."""
     pattern = ResourcePattern(kind, name)
     admin.create_acls([ACL("User:ANONYMOUS", "*", op, ACLPermissionType.ALLOW, pattern) for op in operations])

@@ -1,4 +1,4 @@
-"""A headless Chromium for tests of pages; ``tests/install-browser`` gets one."""
+"""Provide a headless Chromium for tests of HTML pages; ``tests/install-browser`` installs Chromium."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-ne
 
 
 def found() -> str | None:
-    """The path of the Chromium that CHROMIUM names, or else of one on the PATH, or of Playwright's own."""
+    """Return the path of a Chromium: the value of CHROMIUM, or one on the PATH, or Playwright's own."""
     named = os.environ.get("CHROMIUM")
     if named:
         return shutil.which(named)
@@ -25,7 +25,7 @@ def found() -> str | None:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A running browser, closed at the end; fails the test, saying how to get one, where there is none."""
+    """Yield a running browser, and close it at the end; without a Chromium, fail with installation instructions."""
     path = found()
     if path is None:
         pytest.fail("no Chromium: run tests/install-browser, or set CHROMIUM to its path", pytrace=False)

@@ -1,4 +1,4 @@
-"""Writing, committing and waiting, as the clients of these topics would."""
+"""Commit offsets and wait, as clients of the topics do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from topicwarden.kafka.snapshot import PartitionExtent
 
 
 def commit(servers: Sequence[str], group: str, offsets: Mapping[tuple[str, int], int]) -> None:
-    """A group that has read so far, and is gone again."""
+    """Commit ``offsets`` for a consumer group, and leave the group."""
     consumer = Consumer({"bootstrap.servers": ",".join(servers), "group.id": group})
     try:
         consumer.commit(offsets=[TopicPartition(*place, at) for place, at in offsets.items()], asynchronous=False)
@@ -25,7 +25,7 @@ def extents(cluster: Cluster, topic: str) -> Mapping[int, PartitionExtent]:
 
 
 def until(holds: Callable[[], bool], what: str, seconds: float = 90) -> None:
-    """Waits for what the brokers do in their own time."""
+    """Wait for a change that brokers make asynchronously: until ``holds`` returns true, for at most ``seconds``."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, f"waited {seconds:g} s in vain until {what}"

@@ -1,4 +1,4 @@
-"""The command as a user runs it: in this process, or, where the process matters, in one of its own."""
+"""Run the command as a user does: in this process, or in a separate process if a test needs one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from topicwarden.cli import main
 HERE = Path(__file__).parents[1] / "unit" / "check"
 BAD = HERE / "bad"
 COMMAND = Path(sys.executable).with_name("topicwarden")
-# What a build server, a terminal or a user may have set.
+# Variables that a build server, a terminal or a user may have set.
 _SET_ELSEWHERE = ("GITHUB_ACTIONS", "FORCE_COLOR", "NO_COLOR", "CI")
 
 
@@ -29,7 +29,7 @@ class Outcome:
 
 
 def topicwarden(*arguments: str | Path, cwd: Path, **variables: str) -> Outcome:
-    """Run the command in this process: the start of Python and its imports would be most of the time."""
+    """Run the command in this process, because starting Python and importing modules would take most of the time."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(cwd)
@@ -47,7 +47,7 @@ def topicwarden(*arguments: str | Path, cwd: Path, **variables: str) -> Outcome:
 
 
 def process(*arguments: str | Path, cwd: Path, **variables: str) -> Outcome:
-    """Run the command in a process of its own."""
+    """Run the command in a separate process."""
     environment = {name: value for name, value in os.environ.items() if name not in _SET_ELSEWHERE}
     done = subprocess.run(
         [str(COMMAND), *map(str, arguments)],
@@ -60,7 +60,7 @@ def process(*arguments: str | Path, cwd: Path, **variables: str) -> Outcome:
 
 
 def project(root: Path, files: dict[str, str], stacks: tuple[str, ...] = ("dev",)) -> Path:
-    """A project of these files (``topics/a.yaml``: its text) and stacks."""
+    """Create a project with ``files`` (a path such as ``topics/a.yaml``, and its text) and ``stacks``."""
     stack_files = {f"stacks/Pulumi.{stack}.yaml": "config: {}\n" for stack in stacks}
     for name, text in {"Pulumi.yaml": "name: p\nruntime: python\n", **stack_files, **files}.items():
         path = root / name

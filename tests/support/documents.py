@@ -1,4 +1,4 @@
-"""Read what the documentation tells readers to type: commands of topicwarden, targets of make, and names of files."""
+"""Read what the documentation tells readers to type: topicwarden commands, make targets and file names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from topicwarden.cli.main import app
 
 PARSER = get_group(app)
 _USAGE_ERROR = cast(type[Exception], typer.BadParameter.__base__)
-"""Click's ``UsageError``: Typer has a copy of Click of its own, and exports only this subclass."""
+"""Click's ``UsageError``. Typer bundles its own copy of Click, and exports only this subclass."""
 _FENCED = re.compile(r"^```(?P<language>\w*)\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"(`+)(?P<code>.+?)\1")
 _COMMAND = re.compile(r"(?<![\w./:-])topicwarden (?P<arguments>[a-z-][^|;&<>()#]*)")
@@ -25,7 +25,7 @@ _COMMAND = re.compile(r"(?<![\w./:-])topicwarden (?P<arguments>[a-z-][^|;&<>()#]
 
 @dataclass(frozen=True)
 class Code:
-    """A line of a code block, or a code span; ``line`` counts from 1."""
+    """A line of a code block, or a code span; ``line`` starts at 1."""
 
     line: int
     text: str
@@ -33,7 +33,7 @@ class Code:
 
 
 def code(document: str) -> Iterator[Code]:
-    """Yield every line of code blocks, and every code span, of a Markdown document."""
+    """Yield every line of the code blocks, and every code span, of a Markdown document."""
     prose = document
     for block in _FENCED.finditer(document):
         first = document.count("\n", 0, block.start()) + 2
@@ -45,26 +45,26 @@ def code(document: str) -> Iterator[Code]:
 
 
 def commands(document: str) -> Iterator[tuple[Code, list[str]]]:
-    """Yield the arguments of every command ``topicwarden …`` in code."""
+    """Yield the arguments of every ``topicwarden …`` command in code."""
     for each in code(document):
         for found in _COMMAND.finditer(each.text):
             yield each, shlex.split(found["arguments"])
 
 
 def options(document: str) -> Iterator[tuple[Code, list[str]]]:
-    """Yield every option that a code span of its own names, with its value if it has one."""
+    """Yield every option that is a code span by itself, with its value if it has one."""
     for each in code(document):
         if not each.block and re.match(r"--[a-z]", each.text):
             yield each, shlex.split(each.text)
 
 
 def problem(arguments: list[str], parser: TyperGroup | TyperCommand = PARSER) -> str | None:
-    """Return why the command line does not take ``arguments``; None if it does, but for arguments that are missing."""
+    """Return why the command line rejects ``arguments``, or None. Missing arguments are not an error."""
     if isinstance(parser, TyperGroup) and arguments and not arguments[0].startswith("-"):
         command = dict(_subcommands(parser)).get(arguments[0])
         return problem(arguments[1:], command) if command else f'there is no command "{arguments[0]}"'
     try:
-        # `--max-records N` leaves the value to the reader: every type of ours takes a 1.
+        # In `--max-records N` the reader replaces N. Every option type that we use accepts a 1.
         parser.make_context(parser.name, ["1" if one.isupper() else one for one in arguments])
     except _USAGE_ERROR as error:
         return None if type(error).__name__ == "MissingParameter" else str(error)
@@ -72,9 +72,9 @@ def problem(arguments: list[str], parser: TyperGroup | TyperCommand = PARSER) ->
 
 
 def option_problem(arguments: list[str]) -> str | None:
-    """Return why no command takes this option; None if one does."""
+    """Return why no command accepts this option, or None if a command does."""
     commands = leaves(PARSER).values()
-    if len(arguments) == 1:  # the name alone, also of an option that takes a value
+    if len(arguments) == 1:  # an option without its value, even if the option requires one
         known = any(arguments[0] in (*one.opts, *one.secondary_opts) for command in commands for one in command.params)
         return None if known else f"no command has the option {arguments[0]}"
     problems = [problem(arguments, command) for command in commands]
@@ -82,7 +82,7 @@ def option_problem(arguments: list[str]) -> str | None:
 
 
 def leaves(group: TyperGroup) -> dict[str, TyperCommand]:
-    """Return every command that is no group, by its full name such as ``sandbox up``."""
+    """Return every command that is not a group, by its full name, such as ``sandbox up``."""
     found: dict[str, TyperCommand] = {}
     for name, command in _subcommands(group):
         if isinstance(command, TyperGroup):
@@ -99,14 +99,14 @@ def _subcommands(group: TyperGroup) -> Iterator[tuple[str, TyperGroup | TyperCom
 
 
 def targets(document: str) -> Iterator[tuple[Code, str]]:
-    """Yield every target of ``make`` in code."""
+    """Yield every ``make`` target in code."""
     for each in code(document):
         for found in re.finditer(r"(?:^|[\s;&])make (?P<target>[a-z][\w-]*)", each.text):
             yield each, found["target"]
 
 
 def files(document: str, roots: Collection[Path]) -> Iterator[tuple[Code, str]]:
-    """Yield every file and folder that a code span names from a folder of one of ``roots``."""
+    """Yield every code span that is a path and begins with a folder of one of ``roots``."""
     folders = sorted({path.name for root in roots for path in root.iterdir() if path.is_dir()})
     named = re.compile(rf"(?:{'|'.join(map(re.escape, folders))})/[\w./-]*")
     for each in code(document):

@@ -1,4 +1,4 @@
-"""Looking things up in a report."""
+"""Find facts and findings in a report."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def finding(report: AuditReport, topic: str, check: str) -> Finding:
 
 
 def found(report: AuditReport, *verdicts: Verdict) -> list[tuple[str, str]]:
-    """Topic and check of every finding with one of ``verdicts``, sorted."""
+    """Return topic and check of every finding with one of ``verdicts``, sorted."""
     return sorted((one.topic, one.check) for one in report.findings if one.verdict in verdicts)

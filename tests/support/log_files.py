@@ -1,4 +1,4 @@
-"""Read record batches, checkpoints and log messages from a broker's files: the oracle for an audit."""
+"""Read record batches, checkpoints and log messages from a broker's files: the test oracle for an audit."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from struct import Struct
 from topicwarden.sandbox.log_files import checkpoint
 
 _HEADER = Struct(">qiibIhiqqqhii")
-"""``DefaultRecordBatch``: from the base offset to the number of records."""
+"""The header of a ``DefaultRecordBatch``, from the base offset to the number of records."""
 _GZIP, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 1, 0x08, 0x10, 0x20
 _COMMIT = 1
 _UNCLEANABLE = re.compile(r"Marking its partition \((\S+)-(\d+)\) as uncleanable")
 
 
 def log_start_checkpoint(log_dir: Path) -> dict[tuple[str, int], int]:
-    """By topic and partition, the first offset that may be read, where DeleteRecords moved it into a segment.
+    """Return the log start offset by topic and partition, for logs where DeleteRecords moved it into a segment.
 
     Source: ``log-start-offset-checkpoint``, written every ``log.flush.start.offset.checkpoint.interval.ms``.
     """
@@ -27,9 +27,9 @@ def log_start_checkpoint(log_dir: Path) -> dict[tuple[str, int], int]:
 
 
 def uncleanable(log_dir: Path) -> frozenset[tuple[str, int]]:
-    """The partitions that the cleaner has given up since the broker was started (``LogCleaner.CleanerThread``).
+    """Return the partitions that the cleaner marked as uncleanable since the broker started.
 
-    Told by the broker's log, which the sandbox keeps beside its ``log.dirs``.
+    Source: ``LogCleaner.CleanerThread``, which logs them. The sandbox keeps the broker's log beside its ``log.dirs``.
     """
     log = log_dir.parent / "server.log"
     text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
@@ -38,7 +38,7 @@ def uncleanable(log_dir: Path) -> frozenset[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class LogRecord:
-    """One record as it lies in a segment; ``headers`` are their names, ``time`` milliseconds."""
+    """One record of a segment file; ``headers`` are the header names, ``time`` is in milliseconds."""
 
     offset: int
     time: int
@@ -49,9 +49,9 @@ class LogRecord:
 
 @dataclass(frozen=True)
 class LogBatch:
-    """A record batch (KIP-98): ``first`` and ``last`` offset, and ``time``, the largest timestamp, in milliseconds.
+    """A record batch (KIP-98): ``first`` and ``last`` offset, and ``time``, the largest timestamp in milliseconds.
 
-    ``commits`` is told of a transaction's marker: whether it commits; None for data. ``size`` is bytes on disk.
+    ``commits`` is None for data. For a transaction marker, it is whether the marker commits. ``size`` is in bytes.
     """
 
     first: int
@@ -66,9 +66,9 @@ class LogBatch:
 
 
 def batches(segment: bytes) -> Iterator[LogBatch]:
-    """The batches of a segment's ``.log`` file, up to where it ends or is still being written.
+    """Yield the batches of a segment's ``.log`` file, up to its end or an incomplete batch.
 
-    Uncompressed ones and gzip's are read, others give no entries. Source: ``DefaultRecordBatch``, ``DefaultRecord``.
+    Records are only read from uncompressed and gzip batches. Source: ``DefaultRecordBatch``, ``DefaultRecord``.
     """
     at = 0
     while at + _HEADER.size <= len(segment):
@@ -100,7 +100,7 @@ def _entries(body: bytes, count: int, first: int, base: int, latest: int | None)
     for _ in range(count):
         length, at = _varint(body, at)
         end = at + length
-        delta, at = _varint(body, at + 1)  # behind a byte of attributes, of which none is used
+        delta, at = _varint(body, at + 1)  # skips the record's attributes byte, which Kafka does not use
         number, at = _varint(body, at)
         key, at = _bytes(body, at)
         value, at = _bytes(body, at)
@@ -115,7 +115,7 @@ def _entries(body: bytes, count: int, first: int, base: int, latest: int | None)
 
 
 def _commits(entries: tuple[LogRecord, ...]) -> bool | None:
-    """``ControlRecordType``: a version and a type, two bytes each, as the key."""
+    """Return whether a control record commits. Its key is version and type, two bytes each (``ControlRecordType``)."""
     key = entries[0].key if entries else None
     return None if key is None else int.from_bytes(key[2:4], "big") == _COMMIT
 
@@ -126,7 +126,7 @@ def _bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:
-    """Protocol Buffers' zigzag encoding (``ByteUtils.readVarlong``): the number, and where it ends."""
+    """Decode a Protocol Buffers zigzag number (``ByteUtils.readVarlong``); return the number and its end position."""
     value = shift = 0
     while True:
         byte = body[at]

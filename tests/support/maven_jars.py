@@ -1,4 +1,4 @@
-"""Jars that only tests need, fetched with Maven into the repository's cache."""
+"""Download jars that only tests need into the repository's cache, with Maven."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ _POMS = Path(__file__).parent / "maven"
 
 
 def provide(name: str) -> Path:
-    """Return the folder of the jars of ``maven/<name>/pom.xml``, fetched if it is missing or of another pom."""
+    """Return the folder with the jars of ``maven/<name>/pom.xml``; download them if missing or if the pom changed."""
     return jars.provide(REPOSITORY / ".cache", name, print, poms=_POMS)

@@ -1,4 +1,4 @@
-"""Projects in temporary folders, each with a cache of its own that borrows what `make setup` installed."""
+"""Create projects in temporary folders; each has its own cache, with links to what `make setup` installed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SANDBOX = "config: {'topicwarden:cluster': sandbox}\n"
 
 @dataclass(frozen=True)
 class Shell:
-    """A folder to type commands in, and the variables that differ from this process's."""
+    """A working directory for commands, and the environment variables that differ from this process."""
 
     folder: Path
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -48,14 +48,14 @@ class Shell:
 
 
 def copy_of_the_example(folder: Path) -> Project:
-    """The project of this repository, without its engine."""
+    """Copy this repository's example project, without its engine."""
     for name in ("topics", "policies", "stacks"):
         shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     return _finished(folder)
 
 
 def project_of(folder: Path, files: Mapping[str, str], settings: str = _SANDBOX) -> Project:
-    """A project whose ``topics/`` holds ``files``, by path, with the one stack ``dev``; a file written before stays."""
+    """Create a project with ``files`` in ``topics/``, by path, and the single stack ``dev``. Existing files stay."""
     (folder / "topics").mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         path = folder / "topics" / name
@@ -68,7 +68,7 @@ def project_of(folder: Path, files: Mapping[str, str], settings: str = _SANDBOX)
 
 
 def place(project: Project, file: str, setting: str) -> str:
-    """``file:line:column`` of the value in the first line that holds ``setting``, such as ``partitions: 5``."""
+    """Return ``file:line:column`` of the value in the first line with ``setting``, such as ``partitions: 5``."""
     lines = (project.root / file).read_text(encoding="utf-8").splitlines()
     line, text = next((number, text) for number, text in enumerate(lines, 1) if setting in text)
     return f"{file}:{line}:{text.index(setting) + setting.index(': ') + 3}"
@@ -84,9 +84,11 @@ def _finished(folder: Path) -> Project:
 
 @contextmanager
 def own_cache(folder: Path, *, warm: bool = False) -> Iterator[Path]:
-    """A cache for every project of a room, and nothing of this shell's Pulumi and Spark; gives ``folder``.
+    """Create one cache for all projects of a test folder, and yield ``folder``.
 
-    ``warm``: Pulumi's programs are forks of a process that has imported Pulumi, see ``warm_python``.
+    This shell's variables for Pulumi and Spark are unset during the block.
+
+    With ``warm``, Pulumi's programs are forks of a process that has already imported Pulumi; see ``warm_python``.
     """
     with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         for name in _OURS:
@@ -99,7 +101,7 @@ def own_cache(folder: Path, *, warm: bool = False) -> Iterator[Path]:
 
 
 def borrowing_cache(folder: Path) -> Path:
-    """A cache without a sandbox and without Pulumi's state; jars and Pulumi are links to those of this repository."""
+    """Create a cache without a sandbox and without Pulumi state; jars and Pulumi are links into this repository."""
     installed = REPOSITORY / ".cache"
     for name in ("jars", "pulumi/bin", "pulumi/home", "pulumi/chosen.json"):
         link = folder / name

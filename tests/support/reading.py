@@ -1,4 +1,4 @@
-"""Reading a topic with another client than ours: what an audit is held against."""
+"""Read a topic with a client other than ours: tests compare audits with the result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Top
 
 
 def records(servers: Sequence[str], topic: str) -> Iterator[Message]:
-    """Every record of a topic from its beginning, as a consumer sees it that starts now."""
+    """Yield every record of a topic from its beginning, as a new consumer sees the records."""
     consumer = Consumer(
         {
             "bootstrap.servers": ",".join(servers),

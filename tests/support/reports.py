@@ -1,4 +1,4 @@
-"""Reports built by hand: a rich one with hostile names, an empty one, and a large one."""
+"""Build reports for tests: one with many features and hostile names, an empty one, and a large one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BANDS: tuple[tuple[int | None, int | None], ...] = (
 
 
 def partition(number: int, records: int, **facts: object) -> PartitionFacts:
-    """One healthy partition of three replicas; ``facts`` replace what is to be different."""
+    """Return a healthy partition with three replicas; ``facts`` replace individual fields."""
     seen = {
         "partition": number,
         "leader": number % 3 + 1,
@@ -55,7 +55,7 @@ def partition(number: int, records: int, **facts: object) -> PartitionFacts:
 
 
 def topic(name: str, records: list[int], ages: list[int] | None = None, **facts: object) -> TopicFacts:
-    """One topic with a partition for each of ``records``, and ``ages`` in the order of BANDS."""
+    """Return a topic with one partition for each of ``records``; ``ages`` are in the order of BANDS."""
     seen = {
         "name": name,
         "domain": name.partition(".")[0],
@@ -83,7 +83,7 @@ def report(topics: list[TopicFacts], findings: list[Finding]) -> AuditReport:
 
 
 def rich() -> AuditReport:
-    """A dozen topics, each verdict, and everything that could break a page."""
+    """Return a report with a dozen topics, all verdicts, and all text that could break a page."""
     topics = [
         topic(
             "orders.placed.v1", [52_310, 48_007, 51_240, 49_990, 50_833, 178_400], [0, 9_100, 96_400, 301_000, 24_280]
@@ -287,7 +287,7 @@ def empty() -> AuditReport:
 
 
 def thousand() -> AuditReport:
-    """A thousand topics of six partitions, fifteen checks each, one topic in twenty with a fail."""
+    """Return a report of a thousand topics with six partitions and fifteen checks each; one topic in twenty fails."""
     topics = [
         topic(
             f"domain{n % 40}.entity-{n:04d}.v1",

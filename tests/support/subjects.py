@@ -1,4 +1,4 @@
-"""Subjects by hand: one topic, one partition, and just what a check looks at."""
+"""Build the input of checks for tests: one topic with one partition, and only the data that a check reads."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def subject(
     sources: Mapping[str, str] | None = None,
     pairs: tuple[SupersededPair, ...] = (),
 ) -> AuditedTopic:
-    """A topic ``t`` of one partition on brokers 1, 2 and 3; ``live`` and ``declared`` change its settings."""
+    """Return a topic ``t`` with one partition on brokers 1, 2 and 3; ``live`` and ``declared`` change its settings."""
     config = {**CONFIG, **(live or {})}
     topic = Topic("t", 1, 3, config)
     state = replicas or PartitionReplicas(0, 1, (1, 2, 3), (1, 2, 3))
@@ -79,5 +79,5 @@ def internal(
 
 
 def with_brokers(of: AuditedTopic, *configs: Mapping[str, str]) -> AuditedTopic:
-    """Return the same topic; broker 1 has the first of ``configs``, broker 2 the second, and so on."""
+    """Return a copy of the topic; broker 1 has the first of ``configs``, broker 2 the second, and so on."""
     return replace(of, snapshot=replace(of.snapshot, broker_configs=dict(enumerate(configs, 1))))

@@ -1,8 +1,8 @@
-"""Start Pulumi's programs and language hosts from a process that has imported Pulumi already.
+"""Start Pulumi's programs and language hosts as forks of a process that has already imported Pulumi.
 
-A deploy starts three Python processes, whose imports are two thirds of its CPU time. A test that only needs the result
-of a deploy borrows them from this server, which forks. What the processes run is the product's own code, and each one
-is a process of its own. Tests of how processes start and end use the real interpreter.
+A deployment starts three Python processes. Their imports take two thirds of its CPU time. Tests that only need the
+result of a deployment use this server, which forks. The forked processes run the product's own code, each in a separate
+process. Tests of process startup and shutdown use the real interpreter.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 SOCKET, ENVIRONMENT = "TOPICWARDEN_TESTS_WARM_PYTHON", "TOPICWARDEN_TESTS_ENVIRONMENT"
-"""Variables: the address of the server, and the virtual environment whose ``python`` asks it."""
+"""Variable names: the server's address, and the virtual environment whose ``python`` connects to the server."""
 _CLIENT = """#!{python} -ISE
 import json, os, select, signal, socket, sys
 parent, arguments = os.getppid(), {prefix!r} + sys.argv[1:]
@@ -54,10 +54,10 @@ _HOST = "from topicwarden.deploy.language_host import main; main()"
 
 @contextmanager
 def warm_python(cache: Path, folder: Path) -> Iterator[dict[str, str]]:
-    """Serve processes while the block runs; ``cache`` then has a Pulumi that uses them, and ``folder`` an environment.
+    """Serve processes during the block; ``cache`` then has a Pulumi that uses the server, ``folder`` an environment.
 
-    Yield the variables for the processes that use them. If Pulumi was not built by this project, its own language host
-    is used, and the block runs without a server.
+    Yield the variables for the processes that use the server. If this project did not build Pulumi, Pulumi uses its own
+    language host, and the block runs without a server.
     """
     chosen = json.loads((cache / "pulumi" / "chosen.json").read_text(encoding="utf-8"))
     if chosen["way"] != "build":
@@ -77,7 +77,7 @@ def warm_python(cache: Path, folder: Path) -> Iterator[dict[str, str]]:
 
 
 def _install(cache: Path, folder: Path, chosen: dict[str, str]) -> None:
-    """Put a ``pulumi`` beside a language host, and a ``python`` into a virtual environment, that ask the server."""
+    """Install a ``pulumi`` with a language host, and a ``python`` in a virtual environment. Both use the server."""
     real = Path(chosen["executable"]).resolve()
     binaries, environment = real.parent.parent / "warm", folder / "venv"
     for directory in (binaries, environment / "bin"):
@@ -102,7 +102,7 @@ def _replace(path: Path, make: Callable[[Path], object]) -> None:
 
 
 def _same(real: Path, partial: Path) -> None:
-    """Make a hard link: the CLI resolves a symbolic one, and looks beside its own file for the language host."""
+    """Create a hard link: the CLI resolves symbolic links, and looks for the language host beside the resolved file."""
     try:
         os.link(real, partial)
     except OSError:
@@ -115,7 +115,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def serve(address: str) -> None:
-    """Fork a process for each connection, until killed."""
+    """Fork a process for each connection, until the server is killed."""
     import grpc  # noqa: F401, PLC0415
     import pulumi.policy  # noqa: F401, PLC0415
     import pulumi_kafka  # noqa: F401, PLC0415
@@ -144,7 +144,7 @@ def serve(address: str) -> None:
 
 
 def _supervise(connection: socket.socket) -> None:
-    """Run what the client asks for in a child process; end the child with the client."""
+    """Run the client's request in a child process; stop the child when the client ends."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     head, files, _, _ = socket.recv_fds(connection, 8, 3)
     length, request = int.from_bytes(head, "big"), b""
@@ -181,8 +181,8 @@ def _supervise(connection: socket.socket) -> None:
 
 
 def _run(arguments: list[str]) -> None:
-    """Do what ``python`` does with these arguments: ``-u``, then ``-c``, ``-m`` or a script."""
-    # The server's own streams may be files, and these be pipes.
+    """Run these arguments as ``python`` does: ``-u``, then ``-c``, ``-m`` or a script."""
+    # The server's own streams may be files, but these may be pipes.
     sys.stdout = open(1, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.path[:] = [path for path in sys.path if path]
@@ -209,7 +209,7 @@ def _run(arguments: list[str]) -> None:
 
 
 def _exit(code: int) -> None:
-    """End as an interpreter does: threads, then exit handlers, then buffers."""
+    """Exit as an interpreter does: threads first, then exit handlers, then buffers."""
     import threading  # noqa: PLC0415
 
     threading._shutdown()  # type: ignore[attr-defined]

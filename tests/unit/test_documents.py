@@ -1,4 +1,4 @@
-"""Check that everything the documentation names exists: commands, options, targets of make, files and links."""
+"""Check that everything the documentation names exists: commands, options, make targets, files and links."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FOREIGN = {
 }
 """Options of other programs that a document names without the command."""
 GENERATED = (".cache/",)
-"""Folders that a user's run creates."""
+"""Folders that a user creates by running commands."""
 ROOTS = (REPOSITORY, REPOSITORY / "validation" / "topicwarden")
-"""Where the names of files begin."""
+"""File names in documents are relative to these folders."""
 
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 

@@ -1,4 +1,4 @@
-"""The wording rules that a machine can see: ``python -m tests.style`` lists what breaks them."""
+"""Test the wording rules that a program can check: ``python -m tests.style`` lists the violations."""
 
 from __future__ import annotations
 

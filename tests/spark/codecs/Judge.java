@@ -14,10 +14,11 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Validates values with the codecs of the shaded jar, without Spark or Kafka: one line of JSON in, one line out.
+ * Validates values with the codecs of the shaded jar, without Spark or Kafka. Reads and writes one line of JSON per
+ * request.
  *
- * <p>In: {@code contract}, as {@code audit/contents/contracts.py} writes {@code records}, or {@code schema} and {@code references}
- * of a JSON Schema; {@code values} in base64. Out: the faults of each value.
+ * <p>Request: {@code contract}, in the format of {@code records} in {@code audit/contents/contracts.py}; or {@code
+ * schema} and {@code references} of a JSON Schema. {@code values} are in base64. Response: the faults of each value.
  */
 public final class Judge {
   private static final ObjectMapper MAPPER = new ObjectMapper();
@@ -30,7 +31,7 @@ public final class Judge {
 
   public static void main(String[] arguments) throws Exception {
     PrintStream out = System.out;
-    System.setOut(System.err); // libraries must not print between the answers
+    System.setOut(System.err); // libraries must not print between the responses
     BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = in.readLine(); line != null; line = in.readLine()) {
       out.write((answer(MAPPER.readTree(line)) + "\n").getBytes(StandardCharsets.UTF_8));

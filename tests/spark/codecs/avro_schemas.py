@@ -1,4 +1,4 @@
-"""Random Avro schemas, sound or broken, with values of theirs."""
+"""Generate random Avro schemas, valid or broken, and values for them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _JUNK = st.sampled_from(
 
 
 def schemas(*, broken: bool = False) -> st.SearchStrategy[Any]:
-    """A schema; if ``broken``, with up to two of its parts replaced by something else."""
+    """Return a strategy for schemas; if ``broken``, up to two parts of each schema are replaced by something else."""
     return st.composite(_draw)(broken=broken)
 
 
@@ -48,7 +48,7 @@ def _schema(draw: st.DrawFn, numbers: Any, names: list[str], depth: int, *, unio
 
 
 def _content(draw: st.DrawFn, kind: str, numbers: Any, names: list[str], depth: int) -> dict[str, Any]:
-    """What a record, an enum or a fixed has beside its name."""
+    """Return the fields of a record, an enum or a fixed, except for its name."""
     if kind == "fixed":
         return {"size": draw(st.integers(0, 5))}
     if kind == "enum":
@@ -68,7 +68,7 @@ def _union(draw: st.DrawFn, numbers: Any, names: list[str], depth: int) -> list[
         branch = _schema(draw, numbers, names, depth - 1, union=False)
         name = branch if isinstance(branch, str) else branch.get("name", branch["type"])
         if name in branches:
-            del names[known:]  # with the branch go the types that it defines
+            del names[known:]  # discarding the branch also discards the types that it defines
         branches.setdefault(name, branch)
     return list(branches.values())
 
@@ -93,7 +93,7 @@ def _default(draw: st.DrawFn, schema: Any) -> dict[str, Any]:
 
 
 def _mutated(draw: st.DrawFn, schema: Any) -> Any:
-    """A copy with one part replaced, removed or added."""
+    """Return a copy with one part replaced, removed or added."""
     if isinstance(schema, dict) and schema and draw(st.integers(0, 3)):
         key = draw(st.sampled_from([*schema, "default", "aliases", "namespace", "order", "logicalType", "type"]))
         if key in schema and draw(st.integers(0, 4)) == 0:

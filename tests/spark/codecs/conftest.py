@@ -1,4 +1,4 @@
-"""One JVM for all tests of this room, and the public conformance suites."""
+"""Share one JVM between all tests of this folder."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Avro and Protocol Buffers against their own Python libraries, on random schemas and records.
+"""Compare the reader with the Python libraries of Avro and Protocol Buffers, on random schemas and records.
 
     python -m tests.spark.codecs.differential --seed 1 --count 100000
 
-Every disagreement fails, except for those of ``EXPLAINED``, which are counted.
+Every disagreement fails, except for those listed in ``EXPLAINED``, which are counted.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ EXPLAINED = {
 }
 
 RECORDS = 5
-"""Records for each schema: half of them damaged."""
+"""The number of records for each schema. Half of them are damaged."""
 
 Outcome = tuple[bool, str]
-"""Whether the reference accepts a record, and what explains that the reader does not."""
+"""Whether the reference library accepts a record, and an explanation if the reader does not."""
 
 
 class _Decoder(avro.io.BinaryDecoder):
-    """Remembers integers that are none of their type."""
+    """Record integers that are outside the range of their type."""
 
     odd = ""
 
@@ -64,7 +64,7 @@ class _Decoder(avro.io.BinaryDecoder):
 
 
 class _Reader(avro.io.DatumReader):
-    """Remembers indexes below zero."""
+    """Record indexes below zero, and indexes of unknown symbols."""
 
     def read_enum(self, written: Any, read: Any, decoder: Any) -> Any:
         self._watch(decoder, len(written.symbols), "an unknown symbol")
@@ -83,12 +83,12 @@ class _Reader(avro.io.DatumReader):
 
 
 def avro_accepts(schema: Any, value: bytes) -> Outcome:
-    """What Avro's Python library makes of a record."""
+    """Return the outcome of Avro's Python library for a record."""
     stream = io.BytesIO(value)
     decoder = _Decoder(stream)
     try:
         _Reader(schema, schema).read(decoder)
-    except Exception:  # noqa: BLE001  (it raises whatever the bytes lead it to)
+    except Exception:  # noqa: BLE001  (any exception is possible, depending on the bytes)
         return False, ""
     return stream.tell() == len(value), decoder.odd
 
@@ -106,7 +106,7 @@ _PLAIN: dict[str, Callable[[random.Random], Any]] = {
 
 
 def avro_value(schema: Any, draw: random.Random, depth: int = 4) -> Any:
-    """A random value of a parsed schema."""
+    """Return a random value of a parsed schema."""
     if schema.type in _PLAIN:
         return _PLAIN[schema.type](draw)
     if schema.type in ("enum", "fixed"):
@@ -125,13 +125,13 @@ def _encoded(schema: Any, draw: random.Random) -> bytes:
     stream = io.BytesIO()
     try:
         avro.io.DatumWriter(schema).write(avro_value(schema, draw), avro.io.BinaryEncoder(stream))
-    except avro.errors.AvroException:  # it cannot tell an empty record from an empty map within a union
+    except avro.errors.AvroException:  # the library cannot distinguish an empty record from an empty map in a union
         return draw.randbytes(draw.randint(0, 8))
     return stream.getvalue()
 
 
 def damaged(value: bytes, draw: random.Random) -> bytes:
-    """``value`` with a few bytes changed, removed, added, or repeated."""
+    """Return ``value`` with a few bytes changed, removed, added, or repeated."""
     data = bytearray(value)
     for _ in range(draw.randint(1, 3)):
         at = draw.randint(0, len(data))
@@ -148,7 +148,7 @@ def damaged(value: bytes, draw: random.Random) -> bytes:
 
 
 def compare(expected: Outcome, verdict: Verdict, counts: Counter[str], what: str) -> None:
-    """Count an agreement or an explained disagreement; fail for any other."""
+    """Count an agreement or an explained disagreement; fail for all other disagreements."""
     accepted, odd = expected
     if verdict.outcome == (VALID if accepted else INVALID):
         counts["agreed: valid" if accepted else "agreed: invalid"] += 1
@@ -159,7 +159,7 @@ def compare(expected: Outcome, verdict: Verdict, counts: Counter[str], what: str
 
 
 def compare_avro(judge: Judge, schema: Any, draw: random.Random, counts: Counter[str]) -> None:
-    """Compare ``RECORDS`` records of a schema."""
+    """Compare the verdicts on ``RECORDS`` records of a schema."""
     text = json.dumps(schema)
     parsed = avro.schema.parse(text)
     values = []
@@ -178,7 +178,7 @@ _SCALARS = tuple(number for number in range(1, 19) if number not in (10, 11, 14)
 
 
 def descriptor(draw: random.Random) -> descriptor_pb2.FileDescriptorProto:
-    """A file with two messages and an enum, of proto2 or proto3."""
+    """Return a file with two messages and an enum, in proto2 or proto3."""
     old = draw.random() < 0.5
     file = descriptor_pb2.FileDescriptorProto(name="record.proto", syntax="proto2" if old else "proto3")
     file.enum_type.add(name="E").value.add(name="ZERO", number=0)
@@ -237,7 +237,7 @@ def _scalar(field: Any, draw: random.Random) -> Any:
 
 
 def protobuf_accepts(kind: Any, value: bytes) -> Outcome:
-    """What Protocol Buffers' Python library makes of a record."""
+    """Return the outcome of Protocol Buffers' Python library for a record."""
     made = kind()
     try:
         made.ParseFromString(value)
@@ -247,7 +247,10 @@ def protobuf_accepts(kind: Any, value: bytes) -> Outcome:
 
 
 def has_long_tag(kind: Any, value: bytes) -> bool:
-    """Whether the tag of a field has more than 32 bits, in a message or those within; ``kind`` is its descriptor."""
+    """Return whether a field tag in the message, or in a nested message, has more than 32 bits.
+
+    ``kind`` is the message descriptor.
+    """
     stream, kinds = io.BytesIO(value), [kind]
     while kinds and stream.tell() < len(value):
         start = stream.tell()
@@ -283,7 +286,7 @@ def _varint(stream: io.BytesIO) -> int:
 
 
 def compare_protobuf(judge: Judge, draw: random.Random, counts: Counter[str]) -> None:
-    """Compare ``RECORDS`` records of a random file's first message."""
+    """Compare the verdicts on ``RECORDS`` records of the first message of a random file."""
     file = descriptor(draw)
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
@@ -301,7 +304,7 @@ def compare_protobuf(judge: Judge, draw: random.Random, counts: Counter[str]) ->
 
 
 def run(judge: Judge, number: int, count: int) -> Counter[str]:
-    """Compare about ``count`` pairs of a schema and a record, half of each format; return what was counted."""
+    """Compare about ``count`` pairs of a schema and a record, half for each format; return the counts."""
     counts: Counter[str] = Counter()
     quiet = settings(
         max_examples=max(1, count // RECORDS // 2),
@@ -328,7 +331,7 @@ def run(judge: Judge, number: int, count: int) -> Counter[str]:
 
 
 def main() -> None:
-    """Run what the arguments ask for, and print what was counted."""
+    """Run the comparison that the arguments select, and print the counts."""
     parser = argparse.ArgumentParser(description="Compare the reader's codecs with the reference Python libraries.")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=100_000, help="pairs of a schema and a record")

@@ -1,4 +1,4 @@
-"""The JSON Schema Test Suite: its cases by draft, and the schemas that its tests refer to."""
+"""Read the JSON Schema Test Suite: the cases of a draft, and the schemas that its tests reference."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _REMOTE = "http://localhost:1234/"
 
 @dataclass(frozen=True)
 class Case:
-    """A schema with values that are valid or not. ``name`` is the file in the suite, and the case's description."""
+    """A schema and its tests. ``name`` is the file in the suite, and the case's description."""
 
     draft: str
     name: str
     schema: str
     tests: tuple[tuple[str, bytes, bool], ...]
-    """Description, value, and whether it is valid."""
+    """For each test: its description, the value, and whether the value is valid."""
 
     @property
     def remote(self) -> bool:
-        """Whether the schema refers to one of the suite's remote schemas."""
+        """Return whether the schema references one of the suite's remote schemas."""
         return _REMOTE in self.schema
 
 
@@ -48,7 +48,7 @@ def cases(draft: str, *, optional: bool) -> Iterator[Case]:
 
 @cache
 def remotes(draft: str) -> dict[str, str]:
-    """Return the remote schemas by URI; those that name no draft are of ``draft``."""
+    """Return the remote schemas by URI. Schemas without a declared draft use ``draft``."""
     folder = suite("json-schema") / "remotes"
     return {
         f"{_REMOTE}{file.relative_to(folder)}": _text(_declared(json.loads(file.read_bytes()), draft))

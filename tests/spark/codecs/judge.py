@@ -1,4 +1,4 @@
-"""The reader's Java codecs in one JVM for the whole suite, without Spark."""
+"""Run the reader's Java codecs without Spark, in one JVM for all tests."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ UNDECIDABLE = "undecidable"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the reader says of one value: ``outcome``, and why if it is not valid."""
+    """The reader's verdict on one value: ``outcome``, and the reason if the value is not valid."""
 
     outcome: str
     reason: str = ""
 
 
 class Judge:
-    """A JVM that judges values; one request at a time."""
+    """A JVM that validates values. It processes one request at a time."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
     def values(self, contract: Mapping[str, Any], values: Iterable[bytes]) -> list[Verdict]:
-        """Return a verdict for each of ``values``, by the ``records`` of a contract."""
+        """Return a verdict for each of ``values``, using the ``records`` of a contract."""
         return [_verdict(faults) for faults in self._ask(contract=contract, values=values)["faults"]]
 
     def faults(self, contract: Mapping[str, Any], value: bytes) -> list[dict[str, Any]]:
-        """Return every fault that is noted of ``value``."""
+        """Return every fault that the reader reports for ``value``."""
         faults: list[dict[str, Any]] = self._ask(contract=contract, values=[value])["faults"][0]
         return faults
 
@@ -71,7 +71,7 @@ def _verdict(faults: list[dict[str, Any]]) -> Verdict:
 
 @contextmanager
 def judging(java: Path, scratch: Path) -> Iterator[Judge]:
-    """Start the JVM with the stack of Spark's task threads, and stop it."""
+    """Start the JVM with the same thread stack size as Spark's tasks, and stop the JVM at the end."""
     command = [*compiled(java, scratch, "Judge"), "io.topicwarden.reader.codecs.Judge"]
     with (scratch / "judge.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
@@ -85,7 +85,7 @@ def judging(java: Path, scratch: Path) -> Iterator[Judge]:
 
 
 def compiled(java: Path, scratch: Path, name: str) -> list[str]:
-    """Compile a Java file of this folder into ``scratch``; return the command to run its class, up to its name."""
+    """Compile a Java file of this folder into ``scratch``; return the command line up to the class name."""
     jars = reader_jars.jars(Project(REPOSITORY))
     path = os.pathsep.join([str(Path(pyspark.__file__).parent / "jars" / "*"), *map(str, jars)])
     source = Path(__file__).parent / f"{name}.java"

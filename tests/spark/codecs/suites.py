@@ -1,4 +1,4 @@
-"""Find the public conformance suites. They are data, and no part of this repository."""
+"""Find the public conformance suites. The suites are data, and not part of this repository."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULTS = (REPOSITORY.parent / "shared" / "conformance", REPOSITORY / ".cache" 
 
 
 def suite(name: str) -> Path:
-    """Return the folder of a suite. Fails, saying what is missing and where it was looked for."""
+    """Return the folder of a suite; if it is missing, fail with the folders that were searched."""
     configured = os.environ.get(VARIABLE)
     parents = (Path(configured),) if configured else DEFAULTS
     for parent in parents:

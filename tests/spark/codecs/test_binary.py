@@ -1,4 +1,4 @@
-"""Avro, Protocol Buffers and Kafka's own formats: what their own libraries refuse, and values beyond the limits."""
+"""Test Avro, Protocol Buffers and Kafka's own formats: values that their libraries reject or that exceed the limits."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_avro_lengths_are_bounded_before_anything_is_allocated(
 def test_an_avro_schema_of_an_unknown_type_cannot_be_used_for_the_same_reason_each_time(
     judge: Judge, schema: Any
 ) -> None:
-    """Avro 1.12 numbers what it cannot resolve, and its message with it: no two readers would agree on the reason."""
+    """Avro 1.12 numbers unresolved names in its error messages, so each parser would report a different reason."""
     first, second = judge.values(avro(schema), [b"\x00"]) + judge.values(avro(schema), [b"\x00"])
     assert first.outcome == UNDECIDABLE
     assert first.reason == second.reason
@@ -165,7 +165,7 @@ def test_no_schema_that_cannot_be_used_passes(judge: Judge, part: dict[str, str]
 
 
 def test_undecided_records_do_not_hide_those_that_are_wrong(judge: Judge) -> None:
-    """Beyond twenty reasons the others are summed up, apart for each of the two verdicts."""
+    """After twenty reasons, the other faults are summed, separately for each of the two verdicts."""
     expressions = [{"id": f"e{number}", "require": "value.a > 0"} for number in range(30)]
     contract = {"value": {"format": "json"}, "expressions": [*expressions, {"id": "last", "require": "value.b > 0"}]}
     faults = judge.faults(contract, b'{"a": 0}')

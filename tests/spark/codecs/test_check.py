@@ -1,4 +1,4 @@
-"""``topicwarden check`` against the audit's reader: what the one accepts compiles in the other."""
+"""Test that schemas accepted by ``topicwarden check`` compile in the audit's reader."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REFUSED = {
     "optional/format-assertion.json": "a draft of one's own",
     "optional/cross-draft.json": "a draft of one's own",
 }
-"""Files of the suite with schemas that stand alone and are refused."""
+"""Suite files with self-contained schemas that are rejected."""
 
 MANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
@@ -52,7 +52,7 @@ def test_every_schema_of_the_suite_that_stands_alone_is_accepted_and_compiles(ju
 
 @pytest.mark.parametrize("draft", DRAFTS)
 def test_the_suite_gets_the_same_verdicts_from_the_contract_of_an_audit(judge: Judge, draft: str) -> None:
-    """What ``check`` accepts is judged by the reader as the suite wants."""
+    """For schemas that ``check`` accepts, the reader's verdicts match the suite."""
     wrong = []
     for case in cases(draft, optional=False):
         if COMPILERS["json"](case.schema, None) is None:
@@ -180,7 +180,7 @@ def test_patterns_that_are_accepted_match_as_an_engine_of_ecma_262_says(
 
 
 def matches(pattern: str, text: str) -> bool:
-    """What the ECMA-262 engine of ``check`` says."""
+    """Return the result of the ECMA-262 engine that ``check`` uses."""
     import regress  # noqa: PLC0415
 
     from topicwarden.specs.record_schemas.ecma_patterns import strict_pattern  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""A small part of what ``python -m tests.spark.codecs.differential`` compares."""
+"""Run a small part of the comparison in ``python -m tests.spark.codecs.differential``."""
 
 from __future__ import annotations
 

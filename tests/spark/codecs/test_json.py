@@ -1,4 +1,4 @@
-"""JSON against RFC 8259: nst/JSONTestSuite, encodings, and documents beyond the limits of the audit."""
+"""Test JSON against RFC 8259: nst/JSONTestSuite, encodings, and documents beyond the audit's limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON Schema against the public suite, and what the suite does not have."""
+"""Test JSON Schema against the public suite, and cases that the suite lacks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPTIONAL = Path(__file__).parent / "optional.txt"
 
 
 def differences(judge: Judge, draft: str, *, optional: bool) -> tuple[list[tuple[str, str]], int]:
-    """Return the tests whose verdict is not the suite's, each with the verdict, and how many tests there are."""
+    """Return each test whose verdict differs from the suite, with that verdict, and the number of tests."""
     found, count = [], 0
     for case in cases(draft, optional=optional):
         verdicts = judge.json_schema(case.schema, remotes(draft), [value for _, value, _ in case.tests])

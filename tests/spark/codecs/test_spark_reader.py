@@ -1,4 +1,4 @@
-"""The Java module's own build: formatter, static checks and JUnit tests."""
+"""Run the Java module's own build: formatter, static checks and JUnit tests."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import org.apache.kafka.common.config.SaslConfigs;
 import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.common.security.JaasContext;
 
-/** Prints what Kafka's own clients read from each sasl.jaas.config, a line of Base64 each. */
+/** Prints the username and password that Kafka's own clients read from each sasl.jaas.config. All text is Base64. */
 public class ReadJaas {
     public static void main(String[] arguments) throws Exception {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));

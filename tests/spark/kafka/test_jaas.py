@@ -1,4 +1,4 @@
-"""Usernames and passwords as Kafka's own Java clients read them (``JaasConfig``, a ``StreamTokenizer``)."""
+"""Test that Kafka's Java clients (``JaasConfig``, a ``StreamTokenizer``) read usernames and passwords unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMED = [
 
 
 def _random(seed: int) -> list[str]:
-    """Texts of the characters that have a meaning to a tokenizer, and of any others."""
+    """Return texts of characters that are special to a tokenizer, mixed with random other characters."""
     draw = random.Random(seed)
     special = "\"'\\\n\r\t01789uxabfnrtv/*;= ÿé\u0100😀"
     anywhere = [chr(draw.choice([draw.randrange(0xD800), draw.randrange(0xE000, 0x110000)])) for _ in range(200)]

@@ -16,7 +16,7 @@ import org.apache.kafka.streams.state.WindowStore;
 
 /** A Kafka Streams application with one internal topic of each kind: repartition, changelog, windowed changelog. */
 public final class WordCount {
-  /** Takes the bootstrap servers, the application's id, the topic of words, and a folder for its state. */
+  /** Arguments: bootstrap servers, application id, topic with words, and state directory. */
   public static void main(String[] arguments) throws InterruptedException {
     Properties settings = new Properties();
     settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, arguments[0]);

@@ -1,4 +1,4 @@
-"""A Kafka Connect worker that makes its three topics, and a connector that reads a file."""
+"""Run a Kafka Connect worker, which creates its three topics, and a connector that reads a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from topicwarden.kafka.config_admin import connected
 GROUP = "connect-cluster"
 CONFIGS, OFFSETS, STATUS = "connect-configs", "connect-offsets", "connect-status"
 LINES = "file.lines"
-"""Where the connector writes what it reads."""
+"""The topic that the connector writes to."""
 
 _MAIN = "org.apache.kafka.connect.cli.ConnectDistributed"
 _ANSWER_S = 30
@@ -26,7 +26,7 @@ _ANSWER_S = 30
 
 @contextmanager
 def reading_a_file(servers: Sequence[str], application: JavaApplication) -> Iterator[None]:
-    """Runs a worker for as long as the block does; it begins when the connector has written ten lines."""
+    """Run a worker during the block; the block starts when the connector has written ten lines."""
     application.folder.mkdir(parents=True, exist_ok=True)
     lines, properties = application.folder / "lines.txt", application.folder / "worker.properties"
     lines.write_text("".join(f"line {number}\n" for number in range(10)), encoding="utf-8")
@@ -39,7 +39,7 @@ def reading_a_file(servers: Sequence[str], application: JavaApplication) -> Iter
         "config.storage.topic": CONFIGS,
         "offset.storage.topic": OFFSETS,
         "status.storage.topic": STATUS,
-        "config.storage.replication.factor": "-1",  # the cluster's own
+        "config.storage.replication.factor": "-1",  # use the broker's default.replication.factor
         "offset.storage.replication.factor": "-1",
         "status.storage.replication.factor": "-1",
         "offset.storage.partitions": "5",
@@ -62,7 +62,7 @@ def reading_a_file(servers: Sequence[str], application: JavaApplication) -> Iter
 
 
 def _asked(url: str, name: str, connector: dict[str, str]) -> bool:
-    """Whether the worker has taken the connector, or has it already."""
+    """Return whether the worker accepted the connector, or already has it."""
     headers = {"Content-Type": "application/json"}
     body = json.dumps(connector).encode()
     request = urllib.request.Request(f"{url}/connectors/{name}/config", body, headers, method="PUT")
@@ -74,7 +74,7 @@ def _asked(url: str, name: str, connector: dict[str, str]) -> bool:
 
 
 def _written(servers: Sequence[str]) -> bool:
-    """Whether all lines are written, and how far the file was read."""
+    """Return whether the connector wrote lines and its file offset."""
     with connected(servers) as admin:
         names = {LINES, OFFSETS}
         places = {

@@ -1,4 +1,4 @@
-"""Java applications that run on the sandbox for as long as a scenario does."""
+"""Run Java applications on the sandbox during a scenario."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STOP_S = 20.0
 
 @dataclass(frozen=True)
 class JavaApplication:
-    """A ``java``, the folders of jars it needs, and a folder of its own for what it writes."""
+    """The ``java`` executable, the folders with the required jars, and a folder for the application's files."""
 
     java: Path
     jars: Sequence[Path]
@@ -26,9 +26,10 @@ class JavaApplication:
 
     @contextmanager
     def running(self, *arguments: str | Path, ready: Callable[[], bool], patience_s: float = 120) -> Iterator[None]:
-        """Runs ``java`` with ``arguments`` for as long as the block does; the block begins when it is ``ready``.
+        """Run ``java`` with ``arguments`` during the block; the block starts when ``ready`` returns true.
 
-        Refuses with the last line of its log where it ends, or is not ready in time.
+        Raises Refusal with the last line of the application's log if it exits early,
+        or is not ready after ``patience_s`` seconds.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         log = self.folder / "console.log"

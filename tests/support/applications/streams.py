@@ -1,4 +1,4 @@
-"""A Kafka Streams application, ``WordCount.java``, which makes its own internal topics and works through some words."""
+"""Run a Kafka Streams application, ``WordCount.java``, which creates its internal topics and counts some words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SPOKEN = ("audit", "topic", "broker", "topic")
 
 @contextmanager
 def counting(servers: Sequence[str], application: JavaApplication) -> Iterator[None]:
-    """Runs the application for as long as the block does; it begins when every word is counted and committed."""
+    """Run the application during the block; the block starts when every word is counted and committed."""
     with connected(servers) as admin:
         admin.create_topics([NewTopic(WORDS, 1, -1)])
     with writing(servers) as writer:

@@ -1,4 +1,4 @@
-"""Each check on evidence made by hand: what it says, and what it must not say."""
+"""Test each check on evidence built by hand: what it reports, and what it must not report."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_duplicates_are_suspect_only_where_the_dirty_ratio_is_provably_exceeded(
 
 
 def test_the_dirty_ratio_counts_bytes_and_not_records() -> None:
-    """One cleaned value of 200 kB and 15 small records after it: 94 % dirty by records, 0.3 % by bytes."""
+    """The log has one cleaned value of 200 kB and then 15 small records: 94% dirty by records, 0.3% by bytes."""
     counts = PartitionCounts(
         records=17, keys=2, superseded=14, superseded_rolled=14, superseded_cleanable=14, cleanable=17,
         payload_bytes=200_160, cleanable_bytes=200_160, clean_bytes_at_most=200_010,
@@ -293,7 +293,7 @@ def test_a_key_in_several_partitions_may_have_more_than_it_has_in_one(
 
 
 def test_a_key_that_is_the_hottest_of_several_partitions_is_counted_in_all_of_them() -> None:
-    """55.6 % of a topic over four partitions, 13.9 % in each."""
+    """The key has 55.6% of a topic with four partitions, 13.9% in each partition."""
     counts = {
         number: PartitionCounts(records=90, keys=10, hottest=50, hottest_offset=number, hottest_key=7)
         for number in range(4)

@@ -1,4 +1,4 @@
-"""The lower bound of the dirty ratio: what must count as clean, term by term."""
+"""Test the lower bound of the dirty ratio: which bytes must count as clean, term by term."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def log(
 
 
 def head(last_stable: int = 200, settings: dict[str, str] | None = None, end: int = 200) -> AuditedTopic:
-    """A log of which offsets 0 to 99 were read."""
+    """Return a log whose offsets 0 to 99 were read."""
     at = extent(end=end, last_stable=min(last_stable, end), log_bytes=20_000)
     return log(at, settings={**SEGMENT, **(settings or {})}, read=ReadRecords(0, 100, 0))
 

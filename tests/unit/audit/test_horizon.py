@@ -1,4 +1,4 @@
-"""The borders, on a log made by hand: a stand-in answers ListOffsets by time as a broker does."""
+"""Test the horizon's offsets on a log built by hand, which answers ListOffsets by time as a broker does."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ INTERVAL = 300_000
 
 
 class Log:
-    """Timestamps by offset; stands in for ``Cluster`` where it answers for one partition.
+    """Replace ``Cluster`` for one partition, with the given timestamps by offset.
 
-    Each record is a batch of its own, unless ``batches`` says where batches begin.
+    Each record is its own batch, unless ``batches`` lists the offsets where batches begin.
     """
 
     def __init__(self, *timestamps: int, batches: tuple[int, ...] | None = None) -> None:
@@ -60,7 +60,7 @@ def test_what_came_more_than_a_roll_before_the_youngest_has_rolled() -> None:
 
 
 def test_a_batch_that_spans_more_than_a_roll_is_still_one_batch() -> None:
-    """Found on a real broker: 240 back-filled records an hour apart, one batch, one segment of a day."""
+    """Found on a real broker: 240 back-filled records, one hour apart, are one batch in one segment of a day."""
     hours = [NOW - (240 - number) * 3_600_000 for number in range(240)]
     assert horizon(Log(*hours, batches=(0,)), segment_ms="86400000").rolled == 0
     assert horizon(Log(*hours, batches=(0, 100, 230)), segment_ms="86400000").rolled == 100
@@ -71,7 +71,7 @@ def test_an_idle_partition_never_rolls() -> None:
 
 
 def test_an_old_record_behind_a_young_one_proves_nothing_new() -> None:
-    """``M(o)`` is a maximum: back-dated records do not un-roll, nor certify, what lies before them."""
+    """``M(o)`` is a maximum: back-dated records neither un-roll nor confirm earlier records."""
     assert horizon(Log(NOW - 9_000, NOW, NOW - 8_000)).rolled == 1
 
 
@@ -90,7 +90,7 @@ def test_an_open_transaction_holds_back_the_cleaner(stable: int, cleanable: int,
 
 
 def test_an_open_transaction_holds_back_the_segment_that_it_begins_in() -> None:
-    """Found on a broker: the last stable offset was 38, and the cleaner went up to 28, where that segment began."""
+    """Found on a broker: the last stable offset was 38, but the cleaner stopped at 28, where that segment begins."""
     log = Log(NOW - 90_000, NOW - 9_000, NOW - 8_000, NOW - 7_000, NOW)
     found = horizon(log, 3, cleanup_policy="compact", segment_ms="5000")
     assert (found.rolled, found.cleanable, found.blocked_by) == (4, 1, "an open transaction")
@@ -104,7 +104,7 @@ def test_min_compaction_lag_holds_back_the_cleaner() -> None:
 
 def test_overdue_needs_both_the_roll_and_the_brokers_look() -> None:
     retention = 60_000
-    gone = NOW - retention - INTERVAL - 10_000  # and so rolled since: 30 s and now came later
+    gone = NOW - retention - INTERVAL - 10_000  # rolled, because records at NOW - 30 s and NOW followed
     found = horizon(Log(gone, gone + 1, NOW - 30_000, NOW), retention_ms=str(retention))
     assert found.overdue == 2
     idle = horizon(Log(gone, gone + 1), retention_ms=str(retention))
@@ -117,8 +117,9 @@ def test_the_future_is_where_the_clock_has_not_been() -> None:
 
 
 class Emptied(Log):
-    """Begins with a batch that the cleaner emptied, in a segment of its own, stamped ``hidden`` milliseconds ago: of
-    anything older than that, a broker says that there is none.
+    """A log whose first batch was emptied by the cleaner, is alone in its segment, and is ``hidden`` milliseconds old.
+
+    For any older timestamp, the broker answers that there is no offset.
     """
 
     hidden = 350_000

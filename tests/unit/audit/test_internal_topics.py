@@ -1,4 +1,4 @@
-"""Internal topics as one broker cannot have them: replicas, sizes and rights, made by hand."""
+"""Test internal topics in states that one broker cannot produce: replicas, sizes and permissions are set by hand."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def judged(check: str, of: AuditedTopic) -> list[CheckResult]:
     ("name", "replicas", "asked", "verdicts"),
     [
         (GROUPS, (1, 2, 3), "3", []),
-        (GROUPS, (1,), "3", [FAIL]),  # created while one broker was up
-        (GROUPS, (1,), "1", [UNDECIDABLE]),  # as was asked for
-        (GROUPS, (1, 2, 3), "5", []),  # there are only three brokers
+        (GROUPS, (1,), "3", [FAIL]),  # created while only one broker was running
+        (GROUPS, (1,), "1", [UNDECIDABLE]),  # as configured
+        (GROUPS, (1, 2, 3), "5", []),  # the cluster has only three brokers
         ("app-x-changelog", (1,), "3", [UNDECIDABLE]),
     ],
 )
@@ -58,7 +58,7 @@ def test_writes_that_are_on_one_broker_or_that_one_broker_stops(least: str, susp
 
 
 def test_fewer_replicas_than_min_insync_replicas_refuse_nothing() -> None:
-    of = internal("t", (1,), {"min.insync.replicas": "2"})  # Kafka 4.1.1 takes such writes
+    of = internal("t", (1,), {"min.insync.replicas": "2"})  # Kafka 4.1.1 accepts such writes
     assert judged("min-insync-replicas", of) == []
 
 

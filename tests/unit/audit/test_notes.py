@@ -1,4 +1,4 @@
-"""What the reader noticed in several ranges of a partition, brought together."""
+"""Test how the reader's notes on several ranges of a partition are merged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_LATE = 1_000
 
 
 def note(start: int, lowest: int, highest: int, late: tuple[int, ...] = (), **more: Any) -> str:
-    """A range of records stamped from ``lowest`` to ``highest``, of which those at offsets ``late`` are late."""
+    """Return the note on a range with timestamps from ``lowest`` to ``highest``; offsets ``late`` are late."""
     fault = {"rule": "timestamp-late", "reason": "older than declared", "excerpt": "", "undecided": False}
     return json.dumps({
         "start": start,

@@ -1,4 +1,4 @@
-"""A partitioner of a topic's own that the stack does not list is not imported, whoever asks the audit to."""
+"""Test that an audit never imports a topic's custom partitioner unless the stack lists the partitioner."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "planted_partitioner:place"
 
 @pytest.fixture
 def marker(tmp_path: Path) -> Iterator[Path]:
-    """What the module writes when it is imported."""
+    """Yield the path of a file that the module writes when it is imported."""
     path = tmp_path / "imported"
     (tmp_path / "planted_partitioner.py").write_text(
         f"open({str(path)!r}, 'w').close()\ndef place(key, partitions): return 0\n", encoding="utf-8"
@@ -28,7 +28,7 @@ def marker(tmp_path: Path) -> Iterator[Path]:
 
 
 def _judged(tmp_path: Path, contents: Contents, *functions: str) -> str:
-    # No DataFrame is looked at before the partitioner may be run.
+    # The audit decides whether to run the partitioner before it uses the DataFrame.
     keys = TopicKeys("a", 3, contents, {}, ())
     return misplaced(cast(DataFrame, None), keys, tmp_path, frozenset(functions))[1]
 

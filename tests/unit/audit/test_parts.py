@@ -1,4 +1,4 @@
-"""The parts that hold what is known of a partition stay few, and what is large is seldom written again."""
+"""Test that the stored parts of a partition stay few, and that large parts are rarely rewritten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packing: every offset in exactly one task, and no task much larger than another."""
+"""Test the packing of tasks: every offset is in exactly one task, and all tasks have similar sizes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from topicwarden.audit.scan.offset_ranges import MOST_OFFSETS, OffsetRange, pack
 
 
 def session(cores: int) -> SparkSession:
-    """Stands in for a session, of which only the number of cores is asked."""
+    """Return a substitute for a session. The code under test only reads the number of cores."""
     return cast(SparkSession, SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=cores)))
 
 

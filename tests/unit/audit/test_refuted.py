@@ -1,4 +1,4 @@
-"""What a broker has refuted: each predicate as it was once, with the lawful log that it would have condemned."""
+"""Test healthy logs that earlier versions of the checks reported; a real broker refuted those versions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_broker_that_was_away_between_two_looks_had_no_time_to_delete_or_to_en
 
 @pytest.mark.parametrize(("delay", "verdict"), [("30000", Verdict.SUSPECT), ("1000", Verdict.FAIL)])
 def test_a_broker_that_has_just_started_waits_before_it_deletes(delay: str, verdict: Verdict) -> None:
-    """Both looks lie within the 30 s in which ``LogManager`` has not begun to look for what may go."""
+    """Both audits are within the first 30 s, when ``LogManager`` has not yet started to look for expired segments."""
     log = seen_empty(Log({}, DELETE, counts=PartitionCounts(records=100)))
     log.brokers = {CHECK_INTERVAL: "1000", START_DELAY: delay}
     log.look()
@@ -46,7 +46,7 @@ def test_a_broker_that_has_just_started_waits_before_it_deletes(delay: str, verd
 
 @pytest.mark.parametrize(("end", "verdict"), [(100, Verdict.FAIL), (1_100, Verdict.PASS)])
 def test_markers_of_transactions_are_clean_and_outlive_their_records(end: int, verdict: Verdict) -> None:
-    """A thousand offsets without a record may be a thousand markers, 78 bytes each: nearly all of this log."""
+    """A thousand offsets without a record may be a thousand markers of 78 bytes each: nearly all of this log."""
     log = one_key()
     log.counts = replace(log.counts, payload_bytes=9_000, cleanable_bytes=9_000, clean_bytes_at_most=90)
     log.end = end
@@ -56,7 +56,7 @@ def test_markers_of_transactions_are_clean_and_outlive_their_records(end: int, v
 
 @pytest.mark.parametrize(("hours", "verdict"), [(1, Verdict.PASS), (3, Verdict.FAIL)])
 def test_what_delete_records_hid_may_be_young_and_keeps_its_segment(hours: int, verdict: Verdict) -> None:
-    """The first segment is as young as its youngest record, and that may lie below the log's start."""
+    """The first segment is as young as its youngest record, and this record may be below the log start offset."""
     expired = PartitionCounts(records=60, expired=60, first_timestamp=NOW - 100 * MINUTE)
     hour = {"cleanup.policy": "delete", "message.timestamp.after.max.ms": str(60 * MINUTE)}
     gone = replace(HORIZON, start=40, overdue=100)

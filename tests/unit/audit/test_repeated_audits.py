@@ -1,4 +1,4 @@
-"""What several looks at one log prove, and what they must not: logs made by hand, looked at again and again."""
+"""Test what repeated audits of one log prove, and what they must not conclude; the logs are built by hand."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DEAD = {**COMPACT, "max.compaction.lag.ms": "1000", "segment.bytes": "1000"}
 
 @dataclass
 class Log:
-    """One partition from look to look: ``records`` are the keys' hashes by offset."""
+    """One partition across several audits; ``records`` has the hash of each record's key by offset."""
 
     records: dict[int, int]
     settings: Mapping[str, str]
@@ -52,7 +52,7 @@ class Log:
     brokers: Mapping[str, str] = field(default_factory=dict)
 
     def look(self, after: int = 0) -> dict[str, CheckResult]:
-        """What each check says that says anything, ``after`` so many milliseconds."""
+        """Audit the log again ``after`` milliseconds later, and return the results that have a message, by check."""
         self.now += after
         seen = self.subject()
         judged = judge(seen)
@@ -62,7 +62,7 @@ class Log:
         return {check: one for check, said in judged.items() for one in said if one.message}
 
     def subject(self) -> AuditedTopic:
-        """The topic as the next audit sees it now."""
+        """Return the topic as the next audit sees it."""
         at: dict[int, list[int]] = {}
         for offset, key in sorted(self.records.items()):
             at.setdefault(key, []).append(offset)
@@ -96,7 +96,7 @@ class Log:
 
 
 def seen_empty(log: Log) -> Log:
-    """The same log, of which an audit saw the settings before anything was written."""
+    """Return the same log after an audit that saw its settings while the log was still empty."""
     full = replace(log)
     empty = replace(log, records={}, counts=PartitionCounts(), horizon=HORIZON, end=0, size=0)
     empty.look()
@@ -146,7 +146,7 @@ def test_without_the_sizes_of_the_logs_nothing_is_suspected() -> None:
 
 def test_an_idle_log_of_unknown_shape_is_settled_by_the_next_look_and_proven_after_an_append() -> None:
     log = one_key()
-    log.last = None  # no audit saw under which settings these segments were written
+    log.last = None  # no audit saw the settings under which these segments were written
     assert verdicts_of(log.look()) == both(Verdict.SUSPECT)
     second = log.look(after=MINUTE)
     assert verdicts_of(second) == both(Verdict.PASS)
@@ -249,16 +249,16 @@ def test_a_deleted_key_that_is_back_below_its_tombstone_has_risen() -> None:
     found = log.look()["resurrection"]
     assert found.verdict is Verdict.FAIL
     assert (found.evidence["tombstone_offset"], found.evidence["found_offset"]) == (50, 1)
-    log.risen = ((6, 1),)  # a key of which nothing is remembered
+    log.risen = ((6, 1),)  # a key without a remembered tombstone
     assert "resurrection" not in log.look()
 
 
 def test_a_tombstone_that_outlives_a_cleaning_after_its_time_is_proof_and_its_age_is_none() -> None:
     log = Log({3: 9, 10: 1, 11: 1, 12: 2, 13: 2}, COMPACT, counts=PartitionCounts(records=5), deleted=((9, 3),))
     assert log.look() == {}
-    log.records = {3: 9, 11: 1, 13: 2, 14: 4, 15: 4}  # cleaned: 10 and 12 are gone
+    log.records = {3: 9, 11: 1, 13: 2, 14: 4, 15: 4}  # a cleaning removed offsets 10 and 12
     assert log.look(after=MINUTE) == {}
-    assert log.look(after=20 * MINUTE) == {}  # its time has come, and nothing was cleaned since
+    assert log.look(after=20 * MINUTE) == {}  # delete.retention.ms has passed, but there was no cleaning since
     log.records |= {100: 6, 101: 6, 102: 7, 103: 7}
     log.end = 104
     assert log.look(after=MINUTE) == {}
@@ -303,7 +303,7 @@ def test_without_sizes_retention_by_size_is_undecidable_and_says_what_is_missing
 def test_expired_records_are_proof_where_their_segment_has_expired_for_certain(
     unexpired: int | None, verdict: Verdict
 ) -> None:
-    """The settings are known from offset 60 on: what lies below may be in one segment with any of it."""
+    """The settings are known from offset 60 on. All records below offset 60 may be in one segment."""
     expired = PartitionCounts(records=100, expired=10, first_timestamp=NOW - 100 * MINUTE)
     log = Log({}, {"cleanup.policy": "delete"}, counts=PartitionCounts(), end=60)
     log.look()
@@ -316,16 +316,16 @@ def test_expired_records_are_proof_where_their_segment_has_expired_for_certain(
 def test_a_transaction_is_hung_only_after_the_longest_time_that_any_may_take() -> None:
     log = Log({}, {"cleanup.policy": "delete"}, counts=PartitionCounts(), stable=40)
     assert log.look() == {}
-    assert log.look(after=15 * MINUTE) == {}  # as long as any transaction may take
+    assert log.look(after=15 * MINUTE) == {}  # the longest time that a transaction may take
     assert log.look(after=1_000)["hung-transaction"].verdict is Verdict.SUSPECT
     assert log.look(after=MINUTE)["hung-transaction"].verdict is Verdict.FAIL
-    log.stable = 41  # another one
+    log.stable = 41  # another transaction
     assert log.look(after=20 * MINUTE) == {}
     assert [one.why for one in log.settled] == ["the last stable offset moved to 41"]
 
 
 class _Unseen(Log):
-    """A log of which the brokers' own settings may not be seen (DescribeConfigs on the Cluster resource)."""
+    """A log whose broker settings are not visible (DescribeConfigs on the Cluster resource is denied)."""
 
     def subject(self) -> AuditedTopic:
         of = super().subject()
@@ -333,7 +333,7 @@ class _Unseen(Log):
 
 
 def test_no_proof_rests_on_a_setting_of_the_brokers_that_may_not_be_seen() -> None:
-    """Kafka's defaults are not what is in force: each of these is a ``fail`` if the brokers tell their settings."""
+    """Kafka's defaults may not be in force. Each case is a ``fail`` if the brokers report their settings."""
     hung = _Unseen({}, {"cleanup.policy": "delete"}, counts=PartitionCounts(), stable=40)
     expired = PartitionCounts(records=100, expired=10, first_timestamp=NOW - 100 * MINUTE)
     late = _Unseen({}, {"cleanup.policy": "delete"}, counts=expired, horizon=replace(HORIZON, overdue=10))

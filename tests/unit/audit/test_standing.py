@@ -1,4 +1,4 @@
-"""What later looks may conclude of a log whose first segment may hold records that nobody sees."""
+"""Test what later audits may conclude if the first segment of a log may contain hidden records."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ AHEAD, LAG = "message.timestamp.after.max.ms", "min.compaction.lag.ms"
 def test_hidden_records_have_rolled_with_what_was_written_since(
     settings: dict[str, str], start: int, latest: int | None, rolled: bool
 ) -> None:
-    """``segment.ms`` is 1,000; hidden records are stamped ``STOOD_MS`` ago, plus ``AHEAD`` and 5,000 ms, at most."""
+    """``segment.ms`` is 1,000. Hidden timestamps are at most ``STOOD_MS`` ago plus ``AHEAD`` plus 5,000 ms."""
     of = with_logs(subject(live={**COMPACT, **settings}), extent(start, latest=latest))
     assert first_segment_rolled(of, 0, STOOD_MS) == rolled

@@ -1,4 +1,4 @@
-"""The expected outputs; run as a module to write them again."""
+"""Generate the expected outputs. Run this module to write them again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXPECTED = Path(__file__).with_name("expected_outputs")
 
 
 def outputs() -> dict[str, str]:
-    """What each format prints of the bad project."""
+    """Return the output of each format for the bad project."""
     return {form: topicwarden("check", "--format", form, cwd=BAD).out for form in FORMATS}
 
 

@@ -1,6 +1,6 @@
-"""What users write must not become a workflow command of GitHub Actions, which reads every line of a step's output.
+"""Test that user input never becomes a workflow command of GitHub Actions, which reads all output of a step.
 
-The runner trims a line before it looks for ``::`` at its start, and finds ``##[`` anywhere
+The runner trims a line before it looks for ``::`` at the start, and it finds ``##[`` anywhere in a line
 (``ActionCommand.TryParseV2`` and ``TryParse``).
 """
 

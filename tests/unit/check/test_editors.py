@@ -1,4 +1,4 @@
-"""What editors and pre-commit are told, and that it is what the models say."""
+"""Test the schemas that editors and pre-commit use, and that the schemas match the models."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POLICIES = [path for path in sorted((REPOSITORY / "policies").glob("*.yaml")) if
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_committed_schema_is_that_of_the_models(name: str) -> None:
-    """After a change of the models: ``topicwarden schema NAME > docs/NAME.schema.json``."""
+    """After a change of the models, run ``topicwarden schema NAME > docs/NAME.schema.json``."""
     printed = topicwarden("schema", name, cwd=REPOSITORY).out
     assert printed == (COMMITTED / f"{name}.schema.json").read_text(encoding="utf-8")
     Draft202012Validator.check_schema(json.loads(printed))

@@ -1,4 +1,4 @@
-"""What users with pip and without an extra are told."""
+"""Test the messages for users who installed with pip and without an extra."""
 
 from __future__ import annotations
 

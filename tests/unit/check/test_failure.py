@@ -1,4 +1,4 @@
-"""Every error of a command is one line and exit code 2, and never "not as declared"."""
+"""Test that every error of a command is one line with exit code 2, and never "not as declared"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""--fix and --diff: what has one right answer is mended, and every other byte stays."""
+"""Test --fix and --diff: problems with one right answer are fixed, and every other byte stays the same."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_everything_at_once_and_nothing_else() -> None:
         ('"90 SECONDS"', '"90s"'),
         ("500MS", "500ms"),
         ("forever", "-1"),
-        ("7M", "7M"),  # a minute or a month
+        ("7M", "7M"),  # ambiguous: minutes or months
         ("2 weeks", "2 weeks"),
         ("1_000", "1000"),
         ("604_800_000", "604800000"),
@@ -123,7 +123,7 @@ def test_sizes(before: str, after: str) -> None:
         ("contents: {partitions: {max_skew: '4.5'}}", "contents: {partitions: {max_skew: 4.5}}"),
         ("contents: {timestamps: {max_late: 2 days}}", "contents: {timestamps: {max_late: 2d}}"),
         ("stacks: {dev: {partitions: '3'}}", "stacks: {dev: {partitions: 3}}"),
-        ("owner: yes", "owner: yes"),  # text, as an owner is
+        ("owner: yes", "owner: yes"),  # an owner is text
     ],
 )
 def test_values_that_the_message_spells(before: str, after: str) -> None:
@@ -135,11 +135,11 @@ def test_values_that_the_message_spells(before: str, after: str) -> None:
     [
         ("retenton.ms: 1", "retention.ms: 1"),
         ("retention_ms: 1", "retention.ms: 1"),
-        ("log.retention.ms: 1", "retention.ms: 1"),  # the broker's name for it
+        ("log.retention.ms: 1", "retention.ms: 1"),  # the broker's name of the setting
         ("'Retention.MS': 1", "'retention.ms': 1"),
-        ("retention.min: 1", "retention.min: 1"),  # of another unit
+        ("retention.min: 1", "retention.min: 1"),  # another unit
         ("log.retention.hours: 1", "log.retention.hours: 1"),
-        ("mix.compaction.lag.ms: 1", "mix.compaction.lag.ms: 1"),  # the least or the greatest
+        ("mix.compaction.lag.ms: 1", "mix.compaction.lag.ms: 1"),  # ambiguous: min or max
         ("retention.ms: 1, retenton.ms: 2", "retention.ms: 1, retenton.ms: 2"),
         ("retentin.ms: 1, retenton.ms: 2", "retentin.ms: 1, retenton.ms: 2"),
     ],
@@ -158,8 +158,8 @@ def test_configuration_names(before: str, after: str) -> None:
         "",
         "# only a comment\n",
         "[a, b]\n",
-        "config: {retention.ms: 7d}\nowner: &o x\ndescription: *o\n",  # an alias looks back
-        "partitions: 3\nzzz: 1\nowner: x\n",  # who knows where zzz belongs
+        "config: {retention.ms: 7d}\nowner: &o x\ndescription: *o\n",  # an alias refers to an earlier anchor
+        "partitions: 3\nzzz: 1\nowner: x\n",  # the correct position of zzz is unknown
         "# of partitions, or of the file?\npartitions: 3\nowner: x\n",
         "{partitions: 3, owner: x}\n",
         "partitions: 3\ndescription: |+\n  x\n\n",
@@ -184,7 +184,7 @@ def test_fixing_twice_is_fixing_once(path: Path) -> None:
     data = path.read_bytes()
     once = apply_fixes(data, path.name == "_defaults.yaml")
     assert apply_fixes(once, path.name == "_defaults.yaml") == once
-    # Nothing is lost: keys and units are respelled, lines are moved.
+    # No content is lost: keys and units may be respelled, and lines may move.
     comments = re.compile(rb"(?m)^\s*#[^\r\n]*")
     assert sorted(comments.findall(data)) == sorted(comments.findall(once))
 

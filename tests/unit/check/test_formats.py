@@ -1,6 +1,6 @@
-"""Every format on one project with problems of many kinds.
+"""Test every format on one project with many kinds of problems.
 
-The expected outputs are whole files. After a change of wording write them again, and read the difference::
+The expected outputs are whole files. After a change of wording, write them again and review the diff::
 
     .venv/bin/python -m tests.unit.check.expected
 """
@@ -67,7 +67,7 @@ def test_all_formats_tell_the_same(seen: dict[str, str]) -> None:
 
 
 def test_sarif_meets_the_official_schema(seen: dict[str, str]) -> None:
-    """OASIS's own, 2.1.0-rtm.5, as the npm package @microsoft/jest-sarif (MIT) ships it."""
+    """The schema is OASIS's own, 2.1.0-rtm.5, from the npm package @microsoft/jest-sarif (MIT)."""
     official = json.loads((HERE / "sarif" / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
     log = json.loads(seen["sarif"])
     assert [error.message for error in Draft4Validator(official).iter_errors(log)] == []
@@ -90,7 +90,7 @@ def test_json_meets_its_published_schema(seen: dict[str, str]) -> None:
 def test_a_caret_stands_under_the_place_also_after_wide_characters(seen: dict[str, str]) -> None:
     lines = seen["text"].splitlines()
     at = next(number for number, line in enumerate(lines) if '"ownr"' in line)
-    # The elephant is two cells wide, so the caret stands one further than the key in the string.
+    # The elephant is two cells wide, so the caret is one column to the right of the key's index in the string.
     assert lines[at + 2].index("^") == lines[at + 1].index("ownr") + 1
 
 

@@ -1,4 +1,4 @@
-"""Files that nobody writes are refused before they cost anything."""
+"""Test that unrealistically large files are rejected before they use much time or memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_hundred_megabytes_are_refused_without_being_read(root: Path) -> None:
         (root / room).mkdir(exist_ok=True)
         with (root / room / "a.yaml").open("wb") as stream:
             stream.truncate(100 * MIB)
-    # The process may not have as much memory as the files.
+    # The process may use less memory than the size of the files.
     limited = (
         "import os, resource, sys; limit = int(sys.argv[1]); "
         "resource.setrlimit(resource.RLIMIT_AS, (limit, limit)); os.execv(sys.argv[2], sys.argv[2:])"
@@ -52,7 +52,7 @@ def test_a_hundred_megabytes_are_refused_without_being_read(root: Path) -> None:
 
 
 def _needed(root: Path) -> int:
-    """The address space, in bytes, of a process that has imported what a check imports."""
+    """Return the address space, in bytes, of a process that has run the imports of a check."""
     code = (
         "import topicwarden.cli.check, re; print(re.search(r'VmPeak:\\s+(\\d+)', open('/proc/self/status').read())[1])"
     )

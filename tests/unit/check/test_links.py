@@ -1,4 +1,4 @@
-"""Symbolic links that lead to themselves, wherever a check follows one."""
+"""Test symbolic links that lead to themselves, in every place where a check follows links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A check of some files: what they inherit is read, what they do not need is not."""
+"""Test the check of some files: it reads the files that they inherit from, and no others."""
 
 from __future__ import annotations
 

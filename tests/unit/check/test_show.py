@@ -24,7 +24,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def _rows(text: str) -> dict[str, list[str]]:
-    """First column to the others, which two blanks part."""
+    """Return the other columns by the first column. Two spaces separate columns."""
     lines = [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in text.splitlines()]
     return {line[0]: line[1:] for line in lines}
 

@@ -1,4 +1,4 @@
-"""A case of a check: a subject made by hand, and what the check must say of it."""
+"""Define a case of a check: a topic built by hand, and the result that the check must return."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ BOTH = {"cleanup.policy": "compact,delete"}
 
 @dataclass(frozen=True)
 class Case:
-    """What ``check`` says of ``of``.
+    """The result of ``check`` for the topic ``of``.
 
-    ``expected`` are the verdicts that a report shows, in their order: empty for a plain pass, None if the check does
-    not apply. ``evidence`` is a part of the last judgement's evidence. ``partitions`` are that judgement's, None for
-    any. ``says`` is a part of its message, its reasons or its remedy.
+    ``expected`` has the verdicts that a report shows, in order. It is empty for a plain pass, and None if the check
+    does not apply. The other fields describe the last result: ``evidence`` is a part of its evidence.
+    ``partitions`` are its partitions, or None for any. ``says`` is a part of its message, its reasons or its remedy.
     """
 
     check: str
@@ -35,12 +35,12 @@ class Case:
 
     @property
     def lawful(self) -> bool:
-        """Whether the check applies, and passes."""
+        """Return whether the check applies and passes."""
         return self.expected is not None and set(self.expected) <= {PASS}
 
 
 def reported(judgements: list[CheckResult]) -> list[CheckResult]:
-    """Return the judgements that a report shows: all but those that are only remembered."""
+    """Return the results that a report shows: all results except those that are only remembered."""
     return [one for one in judgements if one.message or one.verdict is not PASS]
 
 
@@ -51,19 +51,19 @@ def extent(
     latest: int | None = NOW,
     log_bytes: int | None = 1_000,
 ) -> PartitionExtent:
-    """Return a log of offsets ``[start, end)``; ``latest`` is its largest timestamp, borne by the last record."""
+    """Return a log of offsets ``[start, end)``; ``latest`` is its largest timestamp, which the last record has."""
     return PartitionExtent(start, end, end if last_stable is None else last_stable, latest, end - 1, log_bytes)
 
 
 def with_logs(of: AuditedTopic, *logs: PartitionExtent) -> AuditedTopic:
-    """Return the same topic with these logs, of partition 0 and those after it."""
+    """Return the same topic with these logs, from partition 0 on."""
     assert of.live
     live = replace(of.live, extents=dict(enumerate(logs)))
     return replace(of, live=live, snapshot=replace(of.snapshot, topics={live.topic.name: live}))
 
 
 def with_counts(of: AuditedTopic, *counts: PartitionCounts) -> AuditedTopic:
-    """Return the same topic with these counts, of partition 0 and those after it."""
+    """Return the same topic with these counts, from partition 0 on."""
     assert of.live
     live = replace(of.live, topic=replace(of.live.topic, partitions=len(counts)))
     by_partition = dict(enumerate(counts))
@@ -71,25 +71,25 @@ def with_counts(of: AuditedTopic, *counts: PartitionCounts) -> AuditedTopic:
 
 
 def without(of: AuditedTopic, setting: str) -> AuditedTopic:
-    """Return the same topic on brokers that did not tell ``setting``."""
+    """Return the same topic on brokers that do not report ``setting``."""
     assert of.live
     config = {name: value for name, value in of.live.topic.config.items() if name != setting}
     return replace(of, live=replace(of.live, topic=replace(of.live.topic, config=config)))
 
 
 def out_of_sync(of: AuditedTopic) -> AuditedTopic:
-    """Return the same topic, of which the replicas on broker 3 are behind."""
+    """Return the same topic with all replicas on broker 3 out of sync."""
     assert of.live
     return replace(of, live=replace(of.live, replicas=tuple(replace(one, in_sync=(1, 2)) for one in of.live.replicas)))
 
 
 def absent(of: AuditedTopic, *hidden: str) -> AuditedTopic:
-    """Return the same topic, missing on the cluster; this user may not describe topics ``hidden``."""
+    """Return the same topic, missing on the cluster; this user may not describe the topics ``hidden``."""
     return replace(of, live=None, snapshot=replace(of.snapshot, topics={}, hidden=frozenset(hidden)))
 
 
 def seen_again(log: Log, after: int = 60_000, **changed: object) -> AuditedTopic:
-    """Return ``log`` as an audit sees it that follows another one by ``after`` ms, with ``changed`` fields since."""
+    """Return ``log`` at an audit ``after`` ms after the previous audit, with ``changed`` fields in between."""
     log.look()
     for name, value in changed.items():
         assert hasattr(log, name)

@@ -1,4 +1,4 @@
-"""Cases of checks of what the log cleaner must have done."""
+"""Define cases for the checks of the log cleaner's work."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from topicwarden.audit.subject import AuditedTopic
 from topicwarden.model.contents import Contents, KeyContents
 
 GRACE_MS = 2 * 15_000 + 5_000 + 19
-"""Twice the cleaner's back-off, the clocks, and 100,000 bytes at 5 MiB a second."""
+"""Twice the cleaner's back-off, plus the clock tolerance, plus 100,000 bytes at 5 MiB per second."""
 
 DELETE = {"cleanup.policy": "delete"}
 
 
 def half_dirty(more: int = 0) -> Log:
-    """A log whose dirty ratio is a half for certain, or ``more`` bytes above."""
+    """Return a log whose dirty ratio is at least one half, or ``more`` bytes above this bound."""
     log = one_key()
     log.size = 20_000
     log.counts = replace(DIRTY, payload_bytes=15_000, cleanable_bytes=15_000, clean_bytes_at_most=9_900 - more)
@@ -54,13 +54,13 @@ def lagging(border: int) -> Log:
 
 
 def hidden(**settings: str) -> AuditedTopic:
-    """The second look at a log that starts at offset 40, with records that DeleteRecords hid."""
+    """Return the second audit of a log that starts at offset 40, because DeleteRecords hid the earlier records."""
     log = Log(dict.fromkeys(range(40, 100), 5), {**DEAD, **{name.replace("_", "."): v for name, v in settings.items()}})
     return seen_again(replace(seen_empty(log), start=40))
 
 
 def not_paired(pair: SupersededPair) -> AuditedTopic:
-    """A log of which only the first and the last record of one key are known."""
+    """Return a log for which only the first and the last record of one key are known."""
     return replace(one_key(), records={0: 5}, counts=replace(DIRTY, earliest_pair=pair)).subject()
 
 
@@ -70,7 +70,7 @@ def without_size(log: Log) -> AuditedTopic:
 
 
 def one_size_untold() -> AuditedTopic:
-    """A compacted topic of two partitions, of which the second one's size is known."""
+    """Return a compacted topic with two partitions; only the size of the second partition is known."""
     counts = replace(DIRTY, superseded_cleanable=1)
     of = with_counts(subject(live=COMPACT, horizon=replace(HORIZON, cleanable=100)), counts, PartitionCounts(records=1))
     return with_logs(of, extent(log_bytes=None), extent(log_bytes=1_000))
@@ -81,7 +81,7 @@ def nothing_cleanable(of: AuditedTopic) -> AuditedTopic:
 
 
 def unknown_shape() -> Log:
-    """The log of ``one_key`` that no audit saw before it was written."""
+    """Return the log of ``one_key``, but no audit saw the log before it was written."""
     return Log(dict.fromkeys(range(100), 5), DEAD)
 
 
@@ -89,14 +89,17 @@ PAIRS = {offset: offset // 2 for offset in range(100)}
 
 
 def cleaned(first: int = 2, *, policy: dict[str, str] = COMPACTED, **changed: object) -> AuditedTopic:
-    """A log of fifty pairs from which offsets ``first`` to 49 are gone since the last audit."""
+    """Return a log of fifty pairs. Offsets ``first`` to 49 were removed after the last audit."""
     log = Log(dict(PAIRS), policy, counts=PartitionCounts(records=100))
     left = {offset: key for offset, key in PAIRS.items() if not first <= offset < 50}
     return seen_again(log, 1, records=left, **changed)
 
 
 def witnesses(*offsets: tuple[int, int | None], standing: int) -> AuditedTopic:
-    """Records that the last audit remembered, each with a later one of its key; so many are still ``standing``."""
+    """Return a topic with records that the last audit remembered; the first ``standing`` of them are still present.
+
+    ``offsets`` are pairs: the offset of each record, and the offset of a later record with the same key.
+    """
     held = tuple(RememberedRecord(0, offset, 5, later) for offset, later in offsets)
     before = Log({}, COMPACTED)
     before.look()
@@ -106,7 +109,7 @@ def witnesses(*offsets: tuple[int, int | None], standing: int) -> AuditedTopic:
 
 
 def gone_elsewhere() -> AuditedTopic:
-    """A pair of partition 0 still stands, and a record of partition 1 is gone."""
+    """Return a topic where a pair in partition 0 is still present, and a record in partition 1 is gone."""
     of = witnesses((0, 1), standing=1)
     assert of.past.state
     held = (*of.past.state.remembered_records, RememberedRecord(1, 6, 5, 7))
@@ -114,7 +117,10 @@ def gone_elsewhere() -> AuditedTopic:
 
 
 def standing_elsewhere() -> AuditedTopic:
-    """The first pair of partition 0 is at offset 50; a pair of partition 1 and a tombstone still stand before it."""
+    """Return a topic whose first pair in partition 0 is at offset 50.
+
+    A pair in partition 1 and a tombstone, both at lower offsets, are still present.
+    """
     of = replace(one_key(), records={50: 5, 51: 5}).subject()
     return replace(
         of,
@@ -123,16 +129,16 @@ def standing_elsewhere() -> AuditedTopic:
 
 
 RIPE_MS = 10 * MINUTE + 5_000
-"""``delete.retention.ms``, and the clocks."""
+"""``delete.retention.ms``, plus the clock tolerance."""
 
 
 def tombstone(
     waited: int = RIPE_MS + 1, *, end: int = 100, passed: bool = True, deleted: bool = True, **changed: object
 ) -> AuditedTopic:
-    """A tombstone at offset 3 that still stands at the fifth audit.
+    """Return a topic with a tombstone at offset 3 that is still present at the fifth audit.
 
     A cleaning removes offset 10 before the second audit (with ``passed``; otherwise offset 1, below the tombstone).
-    The third audit is ``waited`` ms later; the log ends at ``end`` then. Offset 100 is removed before the fifth.
+    The third audit is ``waited`` ms later, when the log ends at ``end``. Offset 100 is removed before the fifth audit.
     Without ``deleted``, offset 3 holds a record that offset 4 supersedes.
     """
     gone = 10 if passed else 1
@@ -152,13 +158,16 @@ def tombstone(
 
 
 def another_tombstone() -> AuditedTopic:
-    """The one at offset 3 is gone; one at offset 20 stands, of which nothing else is remembered."""
+    """Return a topic whose tombstone at offset 3 is gone. One at offset 20 is present, with no further history."""
     of = tombstone()
     return replace(of, past=replace(of.past, still_present=frozenset({RememberedRecord(0, 20, 8, None)})))
 
 
 def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = COMPACT) -> AuditedTopic:
-    """A key whose last record is at ``offset``; the last audit saw key 5 deleted at offset 50 of ``partition``."""
+    """Return a topic with a key whose last record is at ``offset``.
+
+    The last audit saw that key 5 was deleted at offset 50 of ``partition``.
+    """
     of = subject(PartitionCounts(records=1, resurrected=((key, offset),)), live=live)
     return replace(of, past=PreviousAudit(topic_state(of, {}, [KnownTombstone(partition, 50, 5)], {})))
 
@@ -168,7 +177,7 @@ def transaction(after: int, stable: int = 40, **changed: object) -> AuditedTopic
 
 
 MOST_MS = 900_000
-"""Kafka's default of ``transaction.max.timeout.ms``."""
+"""Kafka's default for ``transaction.max.timeout.ms``."""
 ENDED_MS = MOST_MS + 10_000 + 5_000
 
 CASES = (

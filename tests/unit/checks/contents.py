@@ -1,4 +1,4 @@
-"""Cases of checks of keys, values, headers and timestamps."""
+"""Define cases for the checks of keys, values, headers and timestamps."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def placed(
     failed: str = "",
     partitions: int = 6,
 ) -> KeyPlacement:
-    """Nine keys, of which ``wrong`` lie where the declared partitioner does not put them, ``never`` for any count."""
+    """Return the placement of nine keys.
+
+    ``wrong`` keys are not where the declared partitioner puts them, and ``never`` of them fit no partition count.
+    """
     misplaced = {} if wrong is None else {2: MisplacedKey(wrong, never, 7)}
     study = PlacementStudy(
         keys=9,
@@ -48,7 +51,7 @@ def placed(
 
 
 def in_two_partitions() -> KeyPlacement:
-    """Keys that were in place for a smaller count in partition 2, and one that never was in partition 3."""
+    """Return keys that fit a smaller partition count in partition 2, and a key that fits none in partition 3."""
     placement = placed(PlacementKind.MIXED, "murmur2", "crc32")
     assert placement.study
     misplaced = {2: MisplacedKey(5, 0, 7), 3: MisplacedKey(1, 1, 8)}
@@ -66,14 +69,17 @@ def unstudied(kind: PlacementKind, partitions: int = 6) -> KeyPlacement:
 
 
 def shares(*hottest: int, placement: KeyPlacement | None = None) -> AuditedTopic:
-    """Partitions of ten records each, and the records of the key that has most; a key may have a quarter."""
+    """Return partitions with ten records each; ``hottest`` are the record counts of their most frequent keys.
+
+    The declared maximum share of a key is a quarter.
+    """
     of = subject(contents=Contents(key=KeyContents(max_share=0.25)))
     counts = (PartitionCounts(records=10, keys=5, hottest=most, hottest_offset=3) for most in hottest)
     return replace(with_counts(of, *counts), placement=placement)
 
 
 def skewed(*records: int) -> AuditedTopic:
-    """Partitions with so many records; one may hold half as many again as the mean."""
+    """Return partitions with these numbers of records; the declared maximum is 1.5 times the mean."""
     return with_counts(
         subject(contents=Contents(partitions=PartitionContents(max_skew=1.5))),
         *(PartitionCounts(records=one) for one in records),
@@ -81,7 +87,7 @@ def skewed(*records: int) -> AuditedTopic:
 
 
 def stamped(create: int | None, append: int | None, in_force: str | None = "CreateTime") -> AuditedTopic:
-    """A topic declared ``LogAppendTime``, and the last offsets with each type of timestamp."""
+    """Return a topic declared ``LogAppendTime``, and the last offsets with each timestamp type."""
     offsets = {"CreateTime": create, "LogAppendTime": append}
     counts = PartitionCounts(
         records=9,
@@ -119,7 +125,7 @@ FAULTS = {
     "timestamp-unit": Contents(),
 }
 RULES = {**{check: check for check in FAULTS}, "expression": "expression:paid"}
-"""The rule that the reader notes for each check."""
+"""The rule that the reader reports for each check."""
 EVIDENCE = {
     "record-size": {"largest_record": 11, "declared": 10},
     "timestamp-future": {"ahead_ms": 2_000, "declared_ms": 1_000},
@@ -127,7 +133,7 @@ EVIDENCE = {
 
 
 def of_fault(check: str, contents: Contents) -> tuple[Case, ...]:
-    """What a check says whose border the reader draws: only of faults that the reader noted for it."""
+    """Return the cases of a check that only reports faults which the reader noted; the reader applies the limits."""
     rule = RULES[check]
     seen = {"records": 3, "partition": 0, "offset": 4, **EVIDENCE.get(check, {})}
     undeclared = () if check == "timestamp-unit" else (Case(check, "not declared", faulty(rule, Contents()), None),)

@@ -1,4 +1,4 @@
-"""Cases of the check of consumer groups: each border of a committed offset, one offset to either side."""
+"""Define cases for the check of consumer groups: each limit of a committed offset, and one offset on either side."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def committed(
     forgotten: int | None = None,
     ends: int | None = 150,
 ) -> AuditedTopic:
-    """A log of offsets ``[start, 150)`` and a group that has committed ``offset``."""
+    """Return a log with offsets ``[start, 150)`` and a group that has committed ``offset``."""
     group = ConsumerGroup("g", "Stable", 1, {(topic, 0): offset}, assigned)
     following = GroupProgress(
         (group,),
@@ -40,20 +40,20 @@ def committed(
 
 
 def read(records: int, start: int = 50, end: int = 150) -> AuditedTopic:
-    """A compacted topic of which so many records of ``[start, end)`` were found; the group has deletions to read."""
+    """Return a compacted topic with ``records`` found in ``[start, end)``; the group must still read deletions."""
     of = committed(60, live=COMPACT, forgotten=61)
     return replace(of, counts={0: PartitionCounts(records=records)}, read_ranges={0: ReadRecords(start, end, 50)})
 
 
 def two_partitions() -> AuditedTopic:
-    """The log of partition 0 begins two offsets behind what is committed, and that of partition 1 one."""
+    """Return two partitions whose logs begin two offsets (partition 0) and one offset after the committed offset."""
     of = with_logs(subject(), extent(50, 150), extent(50, 150))
     group = ConsumerGroup("g", "Stable", 1, {("t", 0): 48, ("t", 1): 49}, frozenset({("t", 0), ("t", 1)}))
     return replace(of, consumer_groups=GroupProgress((group,), {0: 150, 1: 150}))
 
 
 def leaderless() -> AuditedTopic:
-    """A group that has committed an offset of a partition whose log nobody can see."""
+    """Return a group that has committed an offset for a partition whose log is not visible."""
     of = committed(50)
     group = ConsumerGroup("g", "Stable", 1, {("t", 0): 50, ("t", 1): 0}, READING)
     return replace(of, consumer_groups=GroupProgress((group,), {0: 150}))

@@ -1,4 +1,4 @@
-"""Cases of checks of replicas, and of topics that Kafka, Kafka Connect and Kafka Streams create."""
+"""Define cases for the checks of replicas, and of topics that Kafka, Kafka Connect and Kafka Streams create."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def streams(name: str, settings: dict[str, str]) -> AuditedTopic:
 
 
 def after(of: AuditedTopic, before: AuditedTopic) -> AuditedTopic:
-    """``of`` at the audit that follows the one of ``before``."""
+    """Return ``of`` at the audit after the audit of ``before``."""
     judged = {"internal-policy": tuple(internal_policy.judge(before))}
     return replace(of, past=PreviousAudit(topic_state(before, judged, (), {})))
 
@@ -57,7 +57,7 @@ QUEUE = {**DELETE, "retention.ms": "-1", "retention.bytes": "-1"}
 
 
 def copies(name: str, factor: int, asked: str, brokers: int = 3) -> AuditedTopic:
-    """An internal topic on ``factor`` of so many ``brokers``, which ask for another factor."""
+    """Return an internal topic with ``factor`` replicas, in a cluster with ``brokers`` configured for ``asked``."""
     settings = {"offsets.topic.replication.factor": asked, "default.replication.factor": asked}
     of = with_brokers(internal(name, tuple(range(1, factor + 1))), settings)
     return replace(of, snapshot=replace(of.snapshot, racks=dict.fromkeys(range(1, brokers + 1))))

@@ -1,4 +1,4 @@
-"""Cases of checks of what retention must have deleted."""
+"""Define cases for the checks of retention."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ DELETE = {"cleanup.policy": "delete"}
 EXPIRED = PartitionCounts(records=100, expired=10, first_timestamp=NOW - 1_000_000)
 OVERDUE = replace(HORIZON, overdue=1)
 INTERVAL_MS = 300_000 + 30_000 + 5_000
-"""The brokers' check interval, their delay after a start, and the clocks."""
+"""The brokers' check interval, plus their delay after a start, plus the clock tolerance."""
 EXPIRY_MS = 60_000 + 300_000 + 5_000
-"""``retention.ms``, the brokers' check interval, and the clocks."""
+"""``retention.ms``, plus the brokers' check interval, plus the clock tolerance."""
 
 
 def overdue(
@@ -44,7 +44,7 @@ def overdue(
 
 
 def latest(age: int, live: dict[str, str] | None = None, log_bytes: int | None = 1_000) -> AuditedTopic:
-    """A log whose youngest record is ``age`` ms old."""
+    """Return a log whose youngest record is ``age`` ms old."""
     return with_logs(overdue(HORIZON, live=live), extent(latest=NOW - age, log_bytes=log_bytes))
 
 
@@ -54,7 +54,7 @@ def two_partitions(*counts: PartitionCounts) -> AuditedTopic:
 
 
 def one_behind() -> AuditedTopic:
-    """Two partitions that have expired as a whole; a replica of partition 1 is behind."""
+    """Return two partitions whose records have all expired; a replica of partition 1 is out of sync."""
     of = replace(two_partitions(EXPIRED, EXPIRED), horizons={0: HORIZON, 1: HORIZON})
     old = extent(latest=NOW - EXPIRY_MS - 1)
     of = with_logs(of, old, old)
@@ -68,7 +68,7 @@ def expired() -> Log:
 
 
 def unexpired(offset: int) -> AuditedTopic:
-    """A log whose settings are known from offset 60 on; the first record that has not expired is at ``offset``."""
+    """Return a log whose settings are known from offset 60 on; its first unexpired record is at ``offset``."""
     log = Log({}, DELETE, counts=PartitionCounts(), end=60)
     log.look()
     log = replace(log, counts=EXPIRED, end=100, horizon=replace(OVERDUE, unexpired=offset))
@@ -76,7 +76,7 @@ def unexpired(offset: int) -> AuditedTopic:
 
 
 def hidden(margin: int) -> AuditedTopic:
-    """A log that starts at offset 40; the records below it expired ``margin`` ms ago at the latest."""
+    """Return a log that starts at offset 40; the records below it expired ``margin`` ms ago at the latest."""
     log = Log({}, DELETE, counts=EXPIRED, start=40, end=40, horizon=replace(HORIZON, start=40, overdue=41))
     log.look()
     log.end = 100
@@ -93,7 +93,7 @@ def blocked(behind: int = 1, horizon: Horizon = BEHIND, live: dict[str, str] | N
 
 
 def sized(size: int | None, **live: str) -> AuditedTopic:
-    """The first look at a log of ``size`` bytes under ``retention.bytes`` and ``segment.bytes`` of 1,000."""
+    """Return the first audit of a log of ``size`` bytes; ``retention.bytes`` and ``segment.bytes`` are 1,000."""
     settings = {**BY_SIZE, **{name.replace("_", "."): value for name, value in live.items()}}
     return with_logs(subject(live=settings), extent(log_bytes=size))
 
@@ -103,15 +103,15 @@ def large(size: int = 2_001, policy: str = "delete") -> Log:
 
 
 def unknown_shape(size: int = 2_001) -> Log:
-    """A log that no audit saw before it was written."""
+    """Return a log that no audit saw before it was written."""
     return Log({}, BY_SIZE, counts=PartitionCounts(records=100), size=size)
 
 
 ANY_SEGMENT = 1_000 + 2**31 - 1
-"""``retention.bytes``, and the largest segment there is."""
+"""``retention.bytes``, plus the largest possible segment."""
 LARGE = 2 << 30
 LARGE_MS = 2 * 15_000 + 5_000 + 409_600
-"""Twice the cleaner's back-off, the clocks, and ``LARGE`` at 5 MiB a second."""
+"""Twice the cleaner's back-off, plus the clock tolerance, plus ``LARGE`` at 5 MiB per second."""
 
 CASES = (
     Case(

@@ -1,4 +1,4 @@
-"""Every check says what it must, and not a record, an offset or a millisecond too early."""
+"""Test that every check reports its cases, and not one record, offset or millisecond too early."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CASES = (
     *(*compaction.CASES, *retention.CASES, *contents.CASES),
 )
 NEVER_FAILS = {"internal-size": UNDECIDABLE}
-"""The strongest verdict of checks that never say ``fail``."""
+"""The strongest verdict of each check that never returns ``fail``."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.check}: {case.name}" for case in CASES])
@@ -38,7 +38,7 @@ def test_a_check_says_what_the_case_expects(case: Case) -> None:
 
 
 def uncovered(cases: Collection[Case], checks: Collection[str]) -> dict[str, list[str]]:
-    """Return for each check the kinds of cases that it lacks."""
+    """Return the kinds of cases that each check lacks."""
     lacking = {
         check: [
             *([] if any(_strongest(case) for case in cases if case.check == check) else ["strongest verdict"]),

@@ -1,4 +1,4 @@
-"""Cases of checks that compare what is declared, or was seen before, with what is on the cluster."""
+"""Define cases for the checks that compare the cluster with the declaration, or with an earlier audit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def without_sources(of: AuditedTopic) -> AuditedTopic:
 
 
 def on_brokers(*replicas: tuple[int, ...], expected: int = 3) -> AuditedTopic:
-    """A topic declared with ``expected`` replicas, of which each partition has its own."""
+    """Return a topic declared with ``expected`` replicas; ``replicas`` are the actual replicas of each partition."""
     of = declared(len(replicas), expected)
     assert of.live
     states = tuple(PartitionReplicas(number, 1, brokers, brokers) for number, brokers in enumerate(replicas))
@@ -46,7 +46,7 @@ def on_brokers(*replicas: tuple[int, ...], expected: int = 3) -> AuditedTopic:
 
 
 def unseen(of: AuditedTopic) -> AuditedTopic:
-    """The same topic, of which the last audit saw no partition."""
+    """Return the same topic; the last audit saw none of its partitions."""
     assert of.past.state
     return replace(of, past=replace(of.past, state=replace(of.past.state, partitions=())))
 

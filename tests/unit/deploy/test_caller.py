@@ -1,4 +1,4 @@
-"""The variable that names a caller means nothing without the caller's lock."""
+"""Test that the variable that names a caller has no effect without the caller's lock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dangers of a deploy as lines: sorted, and few enough to read."""
+"""Test the list of a deployment's dangers: sorted, and short enough to read."""
 
 from __future__ import annotations
 

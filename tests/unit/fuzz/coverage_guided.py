@@ -1,7 +1,9 @@
-"""The coverage-guided fuzzer over the loader; runs until it is stopped, or for as many inputs as it is told::
+"""Fuzz the loader, guided by coverage.
 
-.venv/bin/pip install atheris
-.venv/bin/python -m tests.unit.fuzz.coverage_guided -runs=100000 -timeout=5
+The fuzzer runs until it is stopped, or has tried ``-runs`` inputs::
+
+    .venv/bin/pip install atheris
+    .venv/bin/python -m tests.unit.fuzz.coverage_guided -runs=100000 -timeout=5
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What both fuzzers throw bytes at: one spec file, or one policy file, read and judged as `check` does."""
+"""The target of both fuzzers: load and check one spec file, or one policy file, as `check` does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SEEDS = Path(__file__).parents[1]
 
 
 def project_in(folder: Path) -> Project:
-    """A project with one sound topic, so that it is never empty."""
+    """Create a project with one valid topic, so that the project is never empty."""
     (folder / "stacks").mkdir(parents=True)
     (folder / "stacks" / "Pulumi.dev.yaml").write_text("config: {}\n")
     (folder / "policies").mkdir()
@@ -21,7 +21,7 @@ def project_in(folder: Path) -> Project:
 
 
 def judged(project: Project, data: bytes) -> None:
-    """Raises whatever the loader raises; every problem has a place in a file, and prints on one line."""
+    """Check ``data`` as a file. Let loader errors pass; assert that each problem has a location and is one line."""
     for place in (project.topics / "fuzzed.yaml", project.policies / "fuzzed.yaml"):
         place.write_bytes(data)
         for problem in check(project, ["dev"]).problems:
@@ -33,7 +33,7 @@ def judged(project: Project, data: bytes) -> None:
 
 
 def seeds() -> list[bytes]:
-    """Every YAML file of the examples, good and bad, but for the very large ones."""
+    """Return every YAML file of the examples, good and bad, except for the very large ones."""
     found = [
         path for part in ("specs", "policies") for path in sorted((SEEDS / part).rglob("*.yaml")) if path.is_file()
     ]

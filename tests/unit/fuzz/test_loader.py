@@ -1,4 +1,4 @@
-"""No input makes the loader raise or hang: YAML that hypothesis writes, and mutations of every example."""
+"""Test that no input makes the loader raise or hang: YAML from hypothesis, and mutations of every example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nothing of a source file is lost silently: what is planted in a good file is named, whatever it is and wherever."""
+"""Test that an import names everything that is added to a good file, of any kind and at any place."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def mappings(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
 
 
 def output(imported: ConversionResult) -> str:
-    """Everything that a person sees of an import: the topics with their comments, the problems and the notes."""
+    """Return all that a user sees of an import: the topics with their comments, the problems and the notes."""
     problems = [problem.message for problem in (*imported.problems, *imported.notes)]
     topics = [f"{one.topic.name} {dict(one.topic.config)} {' '.join(one.comments)}" for one in imported.topics]
     return "\n".join((*problems, *topics))
@@ -53,7 +53,7 @@ def _name(value: dict[str, Any]) -> str | None:
 
 
 def named(path: KeyPath, documents: list[Any], imported: ConversionResult) -> bool:
-    """Whether a field is named, or what holds it: a field, or a whole resource by its name."""
+    """Return whether the output names a field or its container: an outer field, or a whole resource."""
     seen = output(imported)
     if str(path[-1]) in seen:
         return True
@@ -103,7 +103,7 @@ def test_an_unknown_part_of_a_description_is_named(case: Path, data: st.DataObje
     plain, key = source(case), data.draw(KEYS)
     lines = plain.text.rstrip("\n").split("\n")
     number = data.draw(st.integers(0, len(lines) - 1))
-    # What stands in the cell of a table is part of a setting, or of a column, that is named.
+    # Text in a table cell is part of a setting, or of a column, and the output names both.
     kinds = ["line", "word", "row"] if "|" in lines[number] else ["line", "word", "row", "label", "setting"]
     kind = data.draw(st.sampled_from(kinds))
     if kind == "label" or (kind == "setting" and "Configs: " not in lines[number]):
@@ -116,7 +116,7 @@ def test_an_unknown_part_of_a_description_is_named(case: Path, data: st.DataObje
         lines.insert(number, {"line": f"some {key} words", "word": key, "row": f"  {key} | {SECRET} "}[kind])
     imported = read_all([SourceFile(plain.file, "\n".join(lines).encode())])
     seen = output(imported)
-    # A topic that is left out, or a line that is refused, is named as a whole.
+    # For a skipped topic or a rejected line, the output names the whole topic or line.
     above = [found[1] for line in lines[: number + 1] if (found := re.match(r"\s*Topic: ?([\w.-]+)", line))]
     left_out = [name for name in above[-1:] if name not in {one.topic.name for one in imported.topics}]
     refused = re.search(r"is it cut off|not YAML|seen none", seen)

@@ -1,4 +1,4 @@
-"""`topicwarden import --from` as a user runs it: exit codes, what is written, and what is said on a terminal."""
+"""Test `topicwarden import --from` as a user runs it: exit codes, written files and terminal output."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_dry_run_ends_as_the_real_run(tmp_path: Path, text: str, files: dict[s
     assert before == {name for name in files if name.startswith("topics/")}
     real = run(tmp_path, text)
     assert (dry.code, real.code) == (code, code), dry.out + dry.err + real.out + real.err
-    # The same problems, although there is no line to show of a file that is not written.
+    # The problems are the same, but without source lines, because the dry run writes no files.
     problems = [line for line in real.out.splitlines() if line.endswith("]") and ": " in line]
     assert [line for line in problems if line not in dry.out] == []
 

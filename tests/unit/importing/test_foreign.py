@@ -1,4 +1,4 @@
-"""The files of other tools: each folder of good/ and bad/ holds one file, and what is to become of it."""
+"""Test the files of other tools: each folder of good/ and bad/ has one file and its expected result."""
 
 from __future__ import annotations
 

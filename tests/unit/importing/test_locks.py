@@ -1,4 +1,4 @@
-"""Who holds Pulumi's lock, from what Pulumi itself said; the real thing is in tests/engine/importing/test_kills.py."""
+"""Test that Pulumi's output identifies the lock holder; tests/engine/importing/test_kills.py uses real locks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_only_a_process_of_this_machine_can_be_known_to_be_gone() -> None:
     here = socket.gethostname()
     assert LockHolder("ci", here, gone(), "").lost
     assert not LockHolder("ci", "another", gone(), "").lost
-    # The number is of a process again, which is no Pulumi.
+    # The process id now belongs to another process, which is not Pulumi.
     assert LockHolder("ci", here, os.getpid(), "").lost
 
 

@@ -1,4 +1,4 @@
-"""New files in ``topics/``: all or none, and what a killed import leaves."""
+"""Test the creation of new files in ``topics/``: all or none, also after an import was killed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def below(folder: Path) -> set[str]:
 
 
 def test_all_come_into_being_and_nothing_else(tmp_path: Path) -> None:
-    # What an import that was killed left behind.
+    # A killed import left this folder.
     (tmp_path / ".importing").mkdir()
     (tmp_path / ".importing" / "0").write_text("partitions: 99")
     write_files(tmp_path, FILES)
@@ -81,7 +81,7 @@ def test_without_hard_links_all_come_into_being(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_failure_removes_nothing_that_another_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first file is replaced, and its folder used, before the last one fails."""
+    """Before the last file fails, another process replaces the first file and adds a file to its folder."""
     link = os.link
 
     def meddling(source: Path, to: Path, **options: bool) -> None:

@@ -1,4 +1,4 @@
-"""The writer on topics of every kind, beside whatever is declared already."""
+"""Test the writer on topics of every kind, together with existing declarations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_live_value_comes_back_exactly_or_is_refused() -> None:
         "leader.replication.throttled.replicas": ["*", "", "0:1,1:2"],
         "preallocate": ["true", "false"],
         "message.timestamp.type": ["LogAppendTime"],
-        # As Kafka 4.1 stores and no loader takes:
+        # Kafka 4.1 stores these values, although no loader accepts all of them:
         "compression.type": ["producer", "tar"],
         "confluent.placement.constraints": ["{}"],
     }
@@ -61,7 +61,7 @@ def test_new_defaults_never_reach_what_is_declared(tmp_path: Path) -> None:
     }
     new = [Topic(f"orders.{name}", 6, 3, {"retention.ms": "604800000", "segment.ms": "1000"}) for name in "abc"]
     made = texts(draft(new, project(tmp_path, held), "dev", ()).files)
-    # orders.old says what it is but for segment.ms, which it would inherit.
+    # orders.old declares every value except segment.ms, which it would inherit.
     assert made["orders/_defaults.yaml"].splitlines()[1:] == [
         "partitions: 6",
         "replication_factor: 3",
@@ -132,7 +132,7 @@ def topics(draw: st.DrawFn) -> list[Topic]:
 def test_what_is_written_is_read_back_exactly_and_changes_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, first: list[Topic], second: list[Topic]
 ) -> None:
-    """Two imports one after the other, on the disk, by the loader itself."""
+    """Two imports, one after the other, write files to disk, and the loader itself reads them back."""
     folder = tmp_path_factory.mktemp("two")
     (folder / "topics").mkdir()
     wanted: dict[str, Topic] = {}

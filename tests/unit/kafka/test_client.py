@@ -1,4 +1,4 @@
-"""Whose error it is: the cluster's, or of the code that asks it."""
+"""Test that errors of the cluster are distinguished from errors of the calling code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stack settings to a connection, for every client alike."""
+"""Test the conversion of stack settings to a connection, for all clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which groups a cluster lists, by protocol; the answers of the brokers are written by hand here."""
+"""Test which groups a cluster lists, by protocol. The broker responses are written by hand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from topicwarden.kafka.consumer_groups import read_groups
 
 
 class Listing:
-    """An Admin client of a cluster that has share groups and nothing else."""
+    """An Admin client of a cluster that lists two share groups and a Kafka Connect group."""
 
     def list_groups(self) -> list[dict[str, Any]]:
         return [
@@ -36,7 +36,7 @@ def test_share_groups_are_named_although_nobody_knows_what_they_read(monkeypatch
 
 
 class Committing(Listing):
-    """A cluster of groups that have committed nothing: one with members, one without, and one that is hidden."""
+    """A cluster whose groups have no committed offsets: one with members, one without, and one that is hidden."""
 
     def list_groups(self) -> list[dict[str, Any]]:
         states = {"active": "Stable", "idle": "Empty", "sealed": "Stable"}

@@ -1,4 +1,4 @@
-"""Where keys go, held against librdkafka's own functions."""
+"""Compare the partitions of keys with librdkafka's own functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keys' places tell, on keys placed by hand; real producers are in ``tests/broker/contents``."""
+"""Test conclusions from the partitions of keys placed by hand; real producers are in ``tests/broker/contents``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TODAY = 6
 
 
 def fnv1a(key: bytes) -> int:
-    """As Java has it: signed."""
+    """Return the hash as Java does: as a signed number."""
     hashed = 0x811C9DC5
     for byte in key:
         hashed = (hashed ^ byte) * 0x01000193 & 0xFFFFFFFF
@@ -29,7 +29,10 @@ def hashes(key: bytes) -> dict[str, int]:
 
 
 def concluded(place: Callable[[int, dict[str, int]], int], several: int = 0, keys: int = 600) -> KeyPlacement:
-    """The conclusion on keys that ``place`` puts somewhere, by number and hashes, written in the order of numbers."""
+    """Return the conclusion for keys in the partitions that ``place`` returns for each number and its hashes.
+
+    Keys are written in the order of their numbers.
+    """
     sample = [(number, hashes(key)) for number, key in enumerate(KEYS[:keys])]
     lying = [SampledKey(place(number, held), number, number, held) for number, held in sample]
     fits = [

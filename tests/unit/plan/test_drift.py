@@ -1,4 +1,4 @@
-"""What counts as changed by hand."""
+"""Test which differences count as changed by hand."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ ON_TOPIC, DEFAULT = "DYNAMIC_TOPIC_CONFIG", "DEFAULT_CONFIG"
     ("declared", "deployed", "live", "source", "by_hand"),
     [
         ("1", "1", "1", ON_TOPIC, False),
-        ("2", "1", "1", ON_TOPIC, False),  # a change that is to be deployed
+        ("2", "1", "1", ON_TOPIC, False),  # a declared change that is not deployed yet
         ("1", "1", "3", ON_TOPIC, True),
         ("2", "1", "3", ON_TOPIC, True),
-        ("2", "1", "2", ON_TOPIC, False),  # by hand what is declared now
-        ("1", None, "9", DEFAULT, False),  # nobody ever set it
+        ("2", "1", "2", ON_TOPIC, False),  # changed by hand to the value that is now declared
+        ("1", None, "9", DEFAULT, False),  # nobody ever set the value
         (None, None, "9", DEFAULT, False),
         (None, None, "3", ON_TOPIC, True),
-        ("1", "1", "9", DEFAULT, True),  # somebody removed it
+        ("1", "1", "9", DEFAULT, True),  # somebody removed the value
     ],
 )
 def test_only_what_somebody_set_is_drift(
@@ -65,7 +65,7 @@ def test_a_replication_throttle_is_no_change_whether_a_refresh_has_read_it_or_no
 
 @pytest.mark.parametrize(("retention", "weight"), [("1", Severity.DANGER), ("2", Severity.REFUSED)])
 def test_a_topic_that_somebody_deleted_is_not_changed(retention: str, weight: Severity) -> None:
-    """The provider cannot update it: the deploy would fail halfway."""
+    """The provider cannot update the topic: the deployment would fail halfway."""
     snapshot = Snapshot("c", 0, {1: None}, {}, {})
     held = Declaration(
         Topic("t", 1, 1, {"retention.ms": retention}), SettingLocations(ParsedDocument("topics/t.yaml"), (), {})

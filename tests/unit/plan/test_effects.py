@@ -1,4 +1,4 @@
-"""The table of what a change can take away: complete, and the same as what the consequences do."""
+"""Test the table of what a change can harm: it is complete, and it matches the consequences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from topicwarden.specs.configs import definitions, kafka_lines
 
 @pytest.mark.parametrize("kafka", [None, *kafka_lines()])
 def test_every_setting_of_kafkas_has_a_row(kafka: str | None) -> None:
-    """A new Kafka with a new setting fails here: say what a change of it can do."""
+    """This test fails if a new Kafka version has a new setting: add a row with the effect of a change."""
     assert [name for name in definitions(kafka) if name not in EFFECTS] == []
 
 

@@ -1,4 +1,4 @@
-"""Which cluster a stack may be deployed to."""
+"""Test which cluster a stack may be deployed to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Placement against what is asked of it, by example and by property."""
+"""Test replica placement against its requirements, by example and by property."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ def after(placed: ReplicaPlacement) -> dict[int, tuple[int, ...]]:
     [
         (ABC, [(1,), (2,), (3,)], 2, {0: (1, 2), 1: (2, 3), 2: (3, 1)}),
         (ABC, [(1, 2, 3), (2, 3, 1)], 3, {}),
-        (PAIRS, [(1, 2)], 2, {0: (1, 3)}),  # two of a rack, with another free
-        (PAIRS, [(1, 2, 3)], 2, {0: (1, 3)}),  # a duplicate of a rack goes
-        (PAIRS, [(2, 1, 3)], 2, {0: (2, 3)}),  # and never the preferred leader, if it need not
+        (PAIRS, [(1, 2)], 2, {0: (1, 3)}),  # two replicas share a rack, and another rack is free
+        (PAIRS, [(1, 2, 3)], 2, {0: (1, 3)}),  # the second replica of a rack is removed
+        (PAIRS, [(2, 1, 3)], 2, {0: (2, 3)}),  # but not the preferred leader, if possible
         (PAIRS, [(1,)], 4, {0: (1, 2, 3, 4)}),
-        ({1: None, 2: "a", 3: "a"}, [(2, 3)], 2, {}),  # racks say nothing where one broker has none
+        ({1: None, 2: "a", 3: "a"}, [(2, 3)], 2, {}),  # racks are ignored if one broker has none
         (ABC, [(3, 4), (1, 4)], 2, {0: (3, 2), 1: (1, 2)}),  # broker 4 is lost
     ],
 )
@@ -78,7 +78,7 @@ def test_replicas_go_where_they_belong(
 
 
 def test_an_in_sync_replica_is_not_dropped_while_a_kept_one_lags() -> None:
-    """A third rack is worth dropping broker 2, but not before broker 3 has caught up: one copy would be left."""
+    """Racks favor dropping broker 2. But until broker 3 has caught up, only one in-sync copy would be left."""
     racks = {1: "a", 2: "a", 3: "b"}
     lagging = snapshot(live((1, 2, 3), in_sync=(1, 2)), racks)
     placed = without_lagging_moves(place_replicas([declared(2)], lagging), lagging)
@@ -155,7 +155,7 @@ def test_what_a_placement_means() -> None:
 
 @st.composite
 def clusters(draw: st.DrawFn) -> tuple[Snapshot, int]:
-    """Up to seven brokers in up to four racks, some lost, and partitions placed and in sync anyhow."""
+    """Return up to seven brokers in up to four racks, some lost, with random replicas and in-sync replicas."""
     brokers = draw(st.integers(1, 7))
     named = draw(st.booleans())
     racks = {b: draw(st.sampled_from("abcd")) if named else None for b in range(1, brokers + 1)}
@@ -231,7 +231,7 @@ def test_in_racks_of_one_size_too(partitions: int, racks: int, each: int) -> Non
 
 @given(st.integers(1, 12), st.integers(2, 6), st.data())
 def test_what_is_dropped_is_dropped_evenly(partitions: int, brokers: int, data: st.DataObject) -> None:
-    """Each broker leads about as many partitions as the others, and holds all of them."""
+    """At the start, each broker has all partitions, and leads about as many as the other brokers."""
     order = list(range(1, brokers + 1))
     before = [tuple(order[number % brokers :] + order[: number % brokers]) for number in range(partitions)]
     factor = data.draw(st.integers(1, brokers - 1))

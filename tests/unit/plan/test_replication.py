@@ -1,4 +1,4 @@
-"""What it takes to change the number of replicas, as far as the brokers tell."""
+"""Test the cost of a change of the replication factor, as far as the brokers report it."""
 
 from __future__ import annotations
 

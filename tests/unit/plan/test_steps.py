@@ -1,4 +1,4 @@
-"""A step of the engine that the plan does not predict is refused."""
+"""Test that an engine step that the plan does not predict is refused."""
 
 from __future__ import annotations
 

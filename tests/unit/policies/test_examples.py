@@ -1,6 +1,6 @@
-"""Projects of real files, good and bad: adding a case is adding a folder with its ``expected.txt``.
+"""Check projects of real files, good and bad. To add a case, add a folder with its ``expected.txt``.
 
-A case without ``stacks/`` has the stacks dev and prod. The day is always the same.
+A case without ``stacks/`` has the stacks dev and prod. The date is always the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _cases(kind: str) -> list[Path]:
 
 
 def checked_lines(case: Path, folder: Path) -> list[str]:
-    """Every problem of the case, a line each, and how many are waived where some are."""
+    """Return every problem of the case, one per line, and the number of waived problems if there are any."""
     tree = shutil.copytree(case, folder / case.name)
     if not (tree / "stacks").is_dir():
         (tree / "stacks").mkdir()

@@ -1,4 +1,4 @@
-"""Rules on plain topics, as the policy pack and the audit have them: without YAML, with names that no YAML may have."""
+"""Test rules on plain topics, as the policy pack and the audit use them: without YAML, and with any topic name."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_topics_alike_are_each_judged_by_name(tmp_path: Path) -> None:
 
 
 class _Shape(Topic):
-    """A topic that has nothing but its shape."""
+    """A topic that only allows access to its shape."""
 
     def __getattribute__(self, name: str) -> object:
         if name in ("name", "domain", "owner", "description", "allow"):

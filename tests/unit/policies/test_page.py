@@ -12,7 +12,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_pages_are_in_step_with_the_rules_and_checks(name: str) -> None:
-    """To mend them: ``topicwarden rules NAME > docs/NAME.md``."""
+    """Run ``topicwarden rules NAME > docs/NAME.md`` to update a page."""
     assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == PAGES[name]()
 
 
@@ -24,7 +24,7 @@ def test_every_rule_has_a_bad_example() -> None:
 
 @pytest.mark.parametrize("check", check_docs())
 def test_every_check_says_what_it_proves_shows_it_and_names_its_source(check: str) -> None:
-    """The parts come in this order, each a paragraph; what a check says comes first, in one sentence."""
+    """The first sentence says what the check reports. The other parts are paragraphs in this order."""
     lead, *parts = check_docs()[check].split("\n\n")
     assert lead.endswith("."), check
     assert "**fail**" in "".join(parts), check

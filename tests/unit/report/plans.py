@@ -1,6 +1,6 @@
-"""Plans built by hand: a rich one with hostile names, an empty one, one that failed, and large ones.
+"""Build plans for tests: one with many features and hostile names, an empty one, a failed one, and large ones.
 
-``python -m tests.unit.report.plans`` writes the expected outputs again; read the difference.
+``python -m tests.unit.report.plans`` writes the expected outputs again. Review the diff.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def report(topics: list[TopicPlan], unchanged: int = 0, **facts: object) -> Plan
 
 
 def retention_cut() -> TopicPlan:
-    """A day instead of a week, of twelve partitions, and two groups that lag."""
+    """Return a topic whose retention is cut from a week to a day, with twelve partitions and two lagging groups."""
     effects = [
         PartitionEffect(
             partition=number,
@@ -124,7 +124,7 @@ def fewer_partitions() -> TopicPlan:
 
 
 def rich() -> PlanReport:
-    """Every action and every weight, what could not be seen, and names that could break a page."""
+    """Return a plan with every action, every weight, facts that were not visible, and names that could break a page."""
     moved = [
         PartitionEffect(partition=0, bytes=3_221_225_472, replicas_before=[1, 2], replicas_after=[1, 2, 4]),
         PartitionEffect(partition=1, bytes=None, replicas_before=[2, 3], replicas_after=[2, 3, 1]),
@@ -215,7 +215,7 @@ def failed() -> PlanReport:
 
 
 def many(number: int, *, refused: int = 0) -> PlanReport:
-    """``number`` topics whose retention is cut, the last ``refused`` of them instead made again."""
+    """Return a plan for ``number`` topics: the last ``refused`` are recreated, the others have their retention cut."""
     topics = [retention_cut().model_copy(update={"topic": f"web.clicks-{n:04}.v1"}) for n in range(number - refused)]
     topics += [fewer_partitions().model_copy(update={"topic": f"web.zzz-{n:04}.v1"}) for n in range(refused)]
     return report(topics, 12)

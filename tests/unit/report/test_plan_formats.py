@@ -1,4 +1,4 @@
-"""What every format says of one plan, and that nothing in a name or a message can break out of it."""
+"""Test the output of every format for one plan, and that names and messages are always escaped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from topicwarden.report.plan.setting_display import live_value, value
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_whole_output(form: str) -> None:
-    """After a change of wording: ``.venv/bin/python -m tests.unit.report.plans``, and read the difference."""
+    """After a change of wording, run ``.venv/bin/python -m tests.unit.report.plans`` and review the diff."""
     assert render(plans.rich(), form) == (plans.EXPECTED / f"{form}.txt").read_text(encoding="utf-8")
 
 
@@ -86,7 +86,7 @@ def test_a_terminal_is_coloured_and_never_overrun(width: int) -> None:
     drawn = text.render(plans.rich(), Console(file=io.StringIO(), width=width, force_terminal=True))
     lines = re.sub(r"\x1b\[[0-9;]*m", "", drawn).splitlines()
     assert "\x1b[" in drawn
-    # The last line is one line, for grep.
+    # The last line is never wrapped, for grep.
     assert max(map(cell_len, lines[:-1])) <= width
     assert any(line.startswith("  refused fewer-partitions orders.placed.v1: The topic would be") for line in lines)
     assert "    declared  topics/payments/payments.captured.v1.yaml:7:17" in lines
@@ -124,7 +124,7 @@ def test_markdown_shows_hostile_text_as_it_is_and_calls_no_one() -> None:
     assert not {child.type for child in children} & {"link_open", "image", "code_inline", "em_open", "s_open"}
     blocks = "".join(token.content for token in tokens if token.type == "html_block")
     assert not re.search(r"<(?!/?(details|summary|b|code)>|!-- topicwarden plan prod -->)", blocks)
-    # What GitHub looks through for mentions, issues and emoji: all text outside of <code>.
+    # GitHub looks for mentions, issues and emoji in all text outside of <code>.
     inline, inside = "", False
     for child in children:
         inside = child.content == "<code>" if child.type == "html_inline" else inside
@@ -152,14 +152,14 @@ def test_markdown_stays_below_githubs_limit_and_counts_what_it_cuts(number: int)
     assert len(rows) + (int(cut[1].replace(",", "")) if cut else 0) == number
     folded = re.search(r"^… and the details of ([0-9,]+) topics? more", drawn, re.MULTILINE)
     assert sum(told) + (int(folded[1].replace(",", "")) if folded else 0) == number
-    # What is refused comes first, whatever its name, with all its details.
+    # Refused topics come first, whatever their names, with all their details.
     assert all(row.startswith("| ✗ ") for row in rows[: min(number, 7)])
     assert drawn.count("<b>refused</b>") == min(number, 7)
     assert drawn.count("<details>") == drawn.count("</details>") == sum(told)
 
 
 def test_no_text_however_long_makes_a_comment_too_long() -> None:
-    """Names, messages and reasons of every length, from a fixed seed."""
+    """Names, messages and reasons have random lengths, from a fixed seed."""
     dice = random.Random(7)
     topics = []
     for number in range(40):

@@ -1,4 +1,4 @@
-"""SARIF and JUnit of an audit: the official schemas, the right lines, and nothing lost."""
+"""Test SARIF and JUnit output of an audit: it meets the official schemas, has the right lines, and is complete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every format says of one report, and that nothing in a record or a name can break out of it."""
+"""Test the output of every format for one report, and that records and names are always escaped."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_a_finding_on_a_topic_without_facts_is_not_lost() -> None:
 @pytest.mark.parametrize("width", [80, 140])
 def test_a_terminal_is_filled_and_never_overrun(width: int) -> None:
     lines = printed(reports.rich(), width).splitlines()
-    # The last line is one line, for grep.
+    # The last line is never wrapped, for grep.
     assert max(map(cell_len, lines[:-1])) <= width
     assert "    declared  topics/orders/orders.state.v1.yaml:7:19" in lines
     assert any(line.startswith("fail compaction-lag orders.state.v1 [0, 2]: A superseded record") for line in lines)
@@ -154,7 +154,7 @@ def test_json_and_markdown_do_not_depend_on_the_order_of_finding() -> None:
 
 def test_markdown_shows_hostile_text_as_it_is() -> None:
     tokens = MarkdownIt("commonmark").enable("table").parse(markdown.render(reports.rich()))
-    # markdown-it drops cells that a row has too many: so a sign that splits a cell shows as text that is lost.
+    # markdown-it drops excess cells of a row, so text is lost if a character splits a cell.
     lines = [line for line in markdown.render(reports.rich()).splitlines() if line.startswith("|")]
     assert {len(re.findall(r"(?<!\\)\|", line)) - 1 for line in lines} == {6, 8}
     assert sum(token.type == "tr_open" for token in tokens) == len(lines) - 3

@@ -1,4 +1,4 @@
-"""What a partition's line of offsets shows, from what little may be known of it."""
+"""Test the ranges on a partition's line of offsets, if only some facts are known."""
 
 from __future__ import annotations
 

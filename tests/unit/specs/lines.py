@@ -1,4 +1,4 @@
-"""What the tests compare: the problems, or the settings, of a tree of examples as lines of text."""
+"""Render the problems, or the settings, of an example tree as lines of text that tests compare."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def problem_lines(tree: Path) -> list[str]:
 
 
 def setting_lines(tree: Path) -> Iterator[str]:
-    """``stack topic setting = value at place``, in order."""
+    """Yield ``stack topic setting = value at place``, in order."""
     loaded = load(tree / "topics", tree, STACKS)
     for stack in STACKS:
         for declaration in resolve(loaded, stack).declarations:

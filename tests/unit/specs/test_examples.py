@@ -1,4 +1,4 @@
-"""Trees of real files, good and bad: adding a case is adding a folder with its ``expected.txt``."""
+"""Check trees of real files, good and bad. To add a case, add a folder with its ``expected.txt``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that no repository should hold, so the tests make them."""
+"""Test files that no repository should contain, so the tests create them."""
 
 from __future__ import annotations
 
