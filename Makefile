@@ -48,4 +48,4 @@ lock:  ## Resolve requirements.lock again, from pyproject.toml.
 
 clean:  ## Stop the sandbox and remove everything that can be made again.
 	test ! -x $(VENV)/topicwarden || $(VENV)/topicwarden sandbox down
-	rm -rf .venv .cache reports
+	rm -rf .venv .cache reports dist validation/spark-reader/target

@@ -39,9 +39,14 @@ def topics(servers: list[str]) -> Iterator[tuple[str, ...]]:
     config = {"message.timestamp.after.max.ms": str(2**63 - 1), "retention.ms": "-1"}
     with connected(servers) as admin:
         admin.create_topics([NewTopic(topic, PARTITIONS, 1, topic_configs=config) for topic in TOPICS])
-    producer = Producer({"bootstrap.servers": ",".join(servers), "transactional.id": "random", "linger.ms": 0})
-    producer.init_transactions()
+    producers = [
+        Producer({"bootstrap.servers": ",".join(servers), "transactional.id": codec, "compression.type": codec})
+        for codec in ("none", "gzip", "snappy", "lz4", "zstd")
+    ]
+    for producer in producers:
+        producer.init_transactions()
     for number in range(30):
+        producer = producers[number % len(producers)]
         producer.begin_transaction()
         for _ in range(RECORDS // 10):
             # A few keys have most records, as in real topics.
