@@ -1,20 +1,28 @@
 # Two commands do it all: `make demo` and `make test`. Everything lands in .venv and .cache, once.
-.PHONY: setup demo test check wheel lock shell clean
+.PHONY: setup demo test test-fast coverage check wheel lock shell clean
 .SILENT:
 SHELL := bash
 
 PYTHON ?= python3
 VENV := .venv/bin
 LOCKED := .venv/.locked
+# Tests wait for brokers and for Pulumi most of the time: two at a time, each worker with clusters of its own.
+PARALLEL := -n 2 --dist loadgroup --no-loadscope-reorder
 # What pip says, as a number that grows; nothing in a log.
 COUNT := if test -t 1; then awk '/^Collecting/ { printf "\r%d packages", ++n; fflush() } END { print "" }'; else cat >/dev/null; fi
 
 demo: setup  ## The whole way on a real cluster: declare, deploy, fill, break, audit.
 	$(VENV)/topicwarden demo
 
+test-fast: $(LOCKED)  ## The unit tests: no JVM, no broker, no Pulumi.
+	$(VENV)/pytest tests/unit
+
 test: setup check  ## Everything: units, then the real cluster, the real engine, real Spark, a real browser.
 	tests/install-browser
-	$(VENV)/pytest
+	$(VENV)/pytest $(PARALLEL)
+
+coverage: setup  ## The tests again, with the branches of the Python code that they reach: at least 90 %.
+	$(VENV)/pytest $(PARALLEL) --cov --cov-report=term --cov-report=xml:.cache/coverage.xml
 
 check: $(LOCKED)  ## Style, types, and which room may import which.
 	$(VENV)/ruff check .
@@ -23,7 +31,7 @@ check: $(LOCKED)  ## Style, types, and which room may import which.
 	$(VENV)/lint-imports
 
 wheel: $(LOCKED)  ## dist/topicwarden-*.whl with a Spark reader for each supported Spark line.
-	$(VENV)/python -c 'import sys; from topicwarden.sandbox.install.spark_reader import main; sys.exit(main())'
+	$(VENV)/python -W ignore::RuntimeWarning -m topicwarden.toolchain.spark_reader
 	$(VENV)/python -m hatchling build --target wheel
 
 setup: $(LOCKED)  ## The locked environment, Kafka, the Spark reader, Pulumi.

@@ -26,33 +26,38 @@ from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 from spark_kafka import use_spark_kafka
 
-from topicwarden.audit.request import Request
+from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
-from topicwarden.audit.spark import spark_session
+from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import Snapshot
-from topicwarden.project import find_project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import toolchain
-from topicwarden.sandbox.stories.writer import writing
-from topicwarden.specs.nodes import Document
+from topicwarden.model.contents import (
+    Contents,
+    KeyContents,
+    PartitionContents,
+    RecordContents,
+    TimestampContents,
+    ValueContents,
+)
+from topicwarden.model.project import find_project
+from topicwarden.model.topic import Topic
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.sheet import Places
-from topicwarden.topic import Contents, Topic
+from topicwarden.specs.validated_document import SettingLocations
+from topicwarden.specs.yaml_nodes import YamlFile
+from topicwarden.toolchain import toolchain
 
 TOPIC, PARTITIONS, ROUNDS, VALUE = "large", 6, 3, "x" * 185
 LARGE_POLLS = {"kafka.max.poll.records": "100000", "kafka.max.partition.fetch.bytes": str(32 << 20)}
 CONFIG = {"cleanup.policy": "compact", "min.insync.replicas": "1"}
 CONTENTS = Contents(
-    key_required=True,
-    key_format="string",
-    partitioner="murmur2",
-    value_format="string",
-    timestamp_type="CreateTime",
-    timestamp_max_ahead_ms=3_600_000,
-    record_max_bytes=1_024,
-    partition_max_skew=4.0,
+    key=KeyContents(required=True, format="string", partitioner="murmur2"),
+    value=ValueContents(format="string"),
+    timestamps=TimestampContents(type="CreateTime", max_ahead=3_600_000),
+    records=RecordContents(max_bytes=1_024),
+    partitions=PartitionContents(max_skew=4.0),
 )
 
 
@@ -135,9 +140,9 @@ def timed(work: Callable[[], object]) -> float:
 
 def audited(spark: SparkSession, connection: Connection) -> None:
     declared = Declaration(
-        Topic(TOPIC, PARTITIONS, 1, CONFIG, contents=CONTENTS), Places(Document("topics/large.yaml"), (), {})
+        Topic(TOPIC, PARTITIONS, 1, CONFIG, contents=CONTENTS), SettingLocations(YamlFile("topics/large.yaml"), (), {})
     )
-    report = audit(spark, Request("bench", connection, (declared,)), lambda _: None)
+    report = audit(spark, AuditRequest("bench", connection, (declared,)), lambda _: None)
     assert report.scanned_records > 0
 
 

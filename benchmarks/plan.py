@@ -22,9 +22,9 @@ from kafka.admin import NewTopic
 
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import Connection
-from topicwarden.project import find_project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import environment, toolchain
+from topicwarden.model.project import find_project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.toolchain import environment, toolchain
 
 ROUNDS = 5
 _FEW = 10

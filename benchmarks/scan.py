@@ -20,18 +20,18 @@ from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 from spark_kafka import use_spark_kafka
 
-from topicwarden.audit.contracts import contracts
-from topicwarden.audit.horizon import horizons
-from topicwarden.audit.ranges import pack, read
-from topicwarden.audit.scan import scan
-from topicwarden.audit.slices import Slice, slices
-from topicwarden.audit.spark import spark_session
+from topicwarden.audit.collect.horizon import horizons
+from topicwarden.audit.contents.contracts import build_contracts
+from topicwarden.audit.scan.full_scan import scan
+from topicwarden.audit.scan.offset_ranges import pack_tasks, read_ranges
+from topicwarden.audit.scan.partition_reads import PartitionRead, partition_reads
+from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import Connection
-from topicwarden.project import find_project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import toolchain
-from topicwarden.sandbox.stories.writer import writing
+from topicwarden.model.project import find_project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.toolchain import toolchain
 
 LARGE, SMALL_TOPICS, SMALL_RECORDS, PARTITIONS, ROUNDS = "large", 40, 100, 6, 5
 VALUE = "x" * 180
@@ -75,8 +75,8 @@ def report(spark: SparkSession, connection: Connection) -> None:
     with open_cluster(connection) as cluster:
         snapshot = cluster.snapshot()
         topics = [live for live in snapshot.topics.values() if not live.topic.internal]
-        parts = slices(topics, horizons(cluster, snapshot, topics))
-        rules = contracts(topics, {}, Path(), None, snapshot.taken_at)
+        parts = partition_reads(topics, horizons(cluster, snapshot, topics))
+        rules = build_contracts(topics, {}, Path(), None, snapshot.taken_at)
     for title, chosen in {
         "one large topic": [part for part in parts if part.range.topic == LARGE],
         f"{SMALL_TOPICS} small topics": [part for part in parts if part.range.topic != LARGE],
@@ -101,11 +101,11 @@ def report(spark: SparkSession, connection: Connection) -> None:
             print(f"{name:28} {spent:7.2f} s  {total / spent:12,.0f} records/s  {peer / spent:5.2f} x Spark's")
 
 
-def ours(spark: SparkSession, connection: Connection, parts: list[Slice]) -> int:
-    return read(spark, connection, pack(spark, (part.range for part in parts))).count()
+def ours(spark: SparkSession, connection: Connection, parts: list[PartitionRead]) -> int:
+    return read_ranges(spark, connection, pack_tasks(spark, (part.range for part in parts))).count()
 
 
-def sparks_own(spark: SparkSession, connection: Connection, parts: list[Slice]) -> int:
+def sparks_own(spark: SparkSession, connection: Connection, parts: list[PartitionRead]) -> int:
     """With the settings of the consumer that make it fastest: few, large polls, as each seeks again."""
     starts: dict[str, dict[str, int]] = {}
     ends: dict[str, dict[str, int]] = {}

@@ -16,16 +16,16 @@ from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
-from topicwarden.audit.request import Request
+from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
-from topicwarden.audit.spark import spark_session
-from topicwarden.finding import AuditReport
+from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.kafka.connection import Connection
-from topicwarden.project import find_project
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.install import toolchain
-from topicwarden.sandbox.stories.writer import writing
-from topicwarden.verdict import Reading
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.project import find_project
+from topicwarden.model.verdict import ReadScope
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.toolchain import toolchain
 
 TOPIC, PARTITIONS, VALUE = "large", 6, "x" * 180
 SHARE = 100
@@ -59,20 +59,20 @@ def fill(connection: Connection, first: int, number: int, records: int) -> None:
 
 
 def report(spark: SparkSession, connection: Connection, history: Path, records: int) -> None:
-    def timed(what: str, since: Reading) -> tuple[float, AuditReport]:
+    def timed(what: str, since: ReadScope) -> tuple[float, AuditReport]:
         began = time.perf_counter()
-        done = audit(spark, Request("bench", connection, (), (), history.as_uri(), since), lambda _: None)
+        done = audit(spark, AuditRequest("bench", connection, (), (), history.as_uri(), since), lambda _: None)
         spent = time.perf_counter() - began
         print(f"{what:44} {spent:7.2f} s  {done.scanned_records:12,} records read", flush=True)
         return spent, done
 
-    timed("everything, to warm the JVM up", Reading.ALL)
-    full, _ = timed("everything", Reading.ALL)
-    timed("everything, and every key remembered", Reading.LAST)
+    timed("everything, to warm the JVM up", ReadScope.ALL)
+    full, _ = timed("everything", ReadScope.ALL)
+    timed("everything, and every key remembered", ReadScope.LAST)
     fill(connection, records, records // SHARE, records)
-    spent, done = timed("1% more, --since last", Reading.LAST)
+    spent, done = timed("1% more, --since last", ReadScope.LAST)
     fill(connection, records + records // SHARE, records // SHARE, records)
-    again, _ = timed("1% more, --since last, once more", Reading.LAST)
+    again, _ = timed("1% more, --since last, once more", ReadScope.LAST)
     share = done.scanned_records / (records + records // SHARE)
     size = sum(file.stat().st_size for file in history.rglob("*") if file.is_file())
     print(f"\nread: {share:.2%} of the records; time: {spent / full:.0%}, then {again / full:.0%} of the full audit's")

@@ -1,7 +1,7 @@
-"""`pulumi preview --policy-pack policies`: the rules of policies/*.yaml on what is about to be deployed."""
+"""The Pulumi policy pack: apply the rules in policies/*.yaml to the planned deploy."""
 
 from pathlib import Path
 
-from topicwarden.deploy.pack import serve
+from topicwarden.deploy.policy_pack import serve
 
 serve(Path(__file__).parent)

@@ -13,7 +13,7 @@ from tests.soundness.planting import plant
 from tests.soundness.rounds import AT_ONCE, Stage, Tally, run
 from tests.soundness.suspects import LEAST_PRECISION
 from tests.soundness.tables import told, told_of_faults
-from topicwarden.audit.spark import spark_session
+from topicwarden.audit.scan.spark_session import spark_session
 
 
 def main() -> int:

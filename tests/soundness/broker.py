@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.cluster.projects import borrowing_cache, project_of
-from tests.guarded import AUTHORIZER
+from tests.support.authorizer import AUTHORIZER
+from tests.support.projects import borrowing_cache, project_of
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.connection import Connection
-from topicwarden.project import Project
-from topicwarden.sandbox.cluster import Sandbox
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
 
 BROKER = 1
 INTERVAL_MS = 1_000

@@ -10,17 +10,17 @@ from typing import Final
 from kafka.partitioner.default import murmur2
 
 from tests.soundness.scene import Scene
-from tests.soundness.teller import Truth
-from topicwarden.finding import Finding
-from topicwarden.sandbox.files import Entry
-from topicwarden.topic import Contents
+from tests.soundness.workload import Truth
+from tests.support.log_files import LogRecord
+from topicwarden.model.contents import Contents
+from topicwarden.model.finding import Finding
 
 CLOCK_MS = 5_000
 _SECONDS, _MICROS = 100_000_000_000, 100_000_000_000_000
-Wrong = Callable[[Entry, Contents, Scene], bool]
+Wrong = Callable[[LogRecord, Contents, Scene], bool]
 
 
-def _no_json(entry: Entry, contents: Contents, scene: Scene) -> bool:
+def _no_json(entry: LogRecord, contents: Contents, scene: Scene) -> bool:
     if entry.value is None:
         return False
     try:
@@ -30,18 +30,18 @@ def _no_json(entry: Entry, contents: Contents, scene: Scene) -> bool:
     return False
 
 
-def _no_number(entry: Entry, contents: Contents, scene: Scene) -> bool:
+def _no_number(entry: LogRecord, contents: Contents, scene: Scene) -> bool:
     """Of the faults' schema: ``n`` has to be a number."""
     value = json.loads(entry.value) if entry.value is not None else {"n": 0}
     return not isinstance(value, dict) or not isinstance(value.get("n"), float | int)
 
 
-def _value(entry: Entry, contents: Contents, scene: Scene) -> bool:
-    schema = contents.value_schema is not None
+def _value(entry: LogRecord, contents: Contents, scene: Scene) -> bool:
+    schema = contents.value.schema_file is not None
     return _no_json(entry, contents, scene) or (schema and _no_number(entry, contents, scene))
 
 
-def _no_text(entry: Entry, contents: Contents, scene: Scene) -> bool:
+def _no_text(entry: LogRecord, contents: Contents, scene: Scene) -> bool:
     try:
         (entry.key or b"").decode()
     except UnicodeDecodeError:
@@ -49,28 +49,28 @@ def _no_text(entry: Entry, contents: Contents, scene: Scene) -> bool:
     return False
 
 
-def _size(entry: Entry, contents: Contents, scene: Scene) -> bool:
-    return len(entry.key or b"") + len(entry.value or b"") > (contents.record_max_bytes or 0)
+def _size(entry: LogRecord, contents: Contents, scene: Scene) -> bool:
+    return len(entry.key or b"") + len(entry.value or b"") > (contents.records.max_bytes or 0)
 
 
 _WRONG: Final[dict[str, Wrong]] = {
     "value-schema": _value,
     "key-schema": _no_text,
-    "header": lambda entry, contents, scene: not set(contents.headers_required) <= set(entry.headers),
+    "header": lambda entry, contents, scene: not set(contents.headers.required or ()) <= set(entry.headers),
     "record-size": _size,
     "timestamp-unit": lambda entry, contents, scene: not _SECONDS <= entry.time <= _MICROS,
 }
 """Of a record that is committed, by check."""
 
 
-def wrong(check: str, held: Sequence[Entry], contents: Contents, scene: Scene) -> list[int]:
+def wrong(check: str, held: Sequence[LogRecord], contents: Contents, scene: Scene) -> list[int]:
     """The offsets of records that are wrong."""
     if check == "timestamp-late":
-        return list(_late(held, contents.timestamp_max_late_ms or 0))
+        return list(_late(held, contents.timestamps.max_late or 0))
     return [entry.offset for entry in held if _WRONG[check](entry, contents, scene)]
 
 
-def _late(held: Sequence[Entry], most: int) -> Iterator[int]:
+def _late(held: Sequence[LogRecord], most: int) -> Iterator[int]:
     highest = None
     for entry in held:
         if highest is not None and highest - entry.time > most:
@@ -100,7 +100,7 @@ def _faults(finding: Finding, scene: Scene, truth: Truth) -> str:
 
 
 def _wrong_of(
-    known: frozenset[bytes] | None, held: Sequence[Entry], finding: Finding, contents: Contents, scene: Scene
+    known: frozenset[bytes] | None, held: Sequence[LogRecord], finding: Finding, contents: Contents, scene: Scene
 ) -> list[int]:
     """The offsets of records that are wrong; of those with a ``known`` value where the history says which."""
     if known is not None:
@@ -109,7 +109,7 @@ def _wrong_of(
 
 
 def _future(finding: Finding, scene: Scene, truth: Truth) -> str:
-    ahead = (_contents(truth).timestamp_max_ahead_ms or 0) + CLOCK_MS
+    ahead = (_contents(truth).timestamps.max_ahead or 0) + CLOCK_MS
     for partition in finding.partitions or range(truth.partitions):
         stable = scene.partition(finding.topic, partition).last_stable or 0
         for log in scene.logs(finding.topic, partition):
@@ -118,7 +118,7 @@ def _future(finding: Finding, scene: Scene, truth: Truth) -> str:
     return "no committed record is stamped so far ahead"
 
 
-def _counted(wanted: Callable[[Entry], bool]) -> Callable[[Finding, Scene, Truth], str]:
+def _counted(wanted: Callable[[LogRecord], bool]) -> Callable[[Finding, Scene, Truth], str]:
     """Committed records."""
 
     def judge(finding: Finding, scene: Scene, truth: Truth) -> str:
@@ -140,7 +140,7 @@ def _null_key(finding: Finding, scene: Scene, truth: Truth) -> str:
     return _counted(lambda entry: entry.key is None)(finding, scene, truth)
 
 
-def _committed(finding: Finding, scene: Scene) -> list[list[Entry]] | None:
+def _committed(finding: Finding, scene: Scene) -> list[list[LogRecord]] | None:
     """The committed records of each partition; None where a log did not stand still."""
     logs = [
         (scene.steady(finding.topic, one.partition), one.last_stable or 0)
@@ -155,7 +155,9 @@ def _skew(finding: Finding, scene: Scene, truth: Truth) -> str:
     if logs is None:
         return ""
     held = [len(entries) for entries in logs]
-    return "" if max(held) * len(held) / sum(held) > (_contents(truth).partition_max_skew or 0) else f"they hold {held}"
+    return (
+        "" if max(held) * len(held) / sum(held) > (_contents(truth).partitions.max_skew or 0) else f"they hold {held}"
+    )
 
 
 def _hot(finding: Finding, scene: Scene, truth: Truth) -> str:
@@ -164,7 +166,7 @@ def _hot(finding: Finding, scene: Scene, truth: Truth) -> str:
         return ""
     most = max(Counter(entry.key for log in held for entry in log if entry.key is not None).values(), default=0)
     share = most / sum(map(len, held))
-    return "" if share > (_contents(truth).key_max_share or 0) else f"the hottest key has {share:.2%}"
+    return "" if share > (_contents(truth).key.max_share or 0) else f"the hottest key has {share:.2%}"
 
 
 def _places(finding: Finding, scene: Scene) -> dict[bytes, set[int]]:
@@ -202,7 +204,7 @@ def _placed(finding: Finding, scene: Scene, truth: Truth) -> str:
 
 
 def _stamped(finding: Finding, scene: Scene, truth: Truth) -> str:
-    declared, in_force = _contents(truth).timestamp_type, truth.config.get("message.timestamp.type", "CreateTime")
+    declared, in_force = _contents(truth).timestamps.type, truth.config.get("message.timestamp.type", "CreateTime")
     return "" if in_force != declared else "the configuration is as declared"
 
 

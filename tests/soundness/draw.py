@@ -13,8 +13,9 @@ from typing import Final
 
 from kafka.partitioner.default import murmur2
 
-from tests.soundness.story import Deed, History, Record, Step, Write
-from topicwarden.topic import Contents, Topic
+from tests.soundness.scenario import Action, History, Record, Step, Write
+from topicwarden.model.contents import Contents
+from topicwarden.model.topic import Topic
 
 _QUICK: Final = {"segment.ms": "100", "compression.type": "producer"}
 
@@ -62,10 +63,12 @@ class Fault:
     stuck: bool = False
 
 
-def history_of(topic: Topic, contents: Contents | None = None, *deeds: Deed, late: tuple[Deed, ...] = ()) -> History:
-    """``deeds`` befall it between the first look and the second, ``late`` ones between that and the third."""
-    steps = [Step(1, number / max(1, len(deeds)), deed) for number, deed in enumerate(deeds)]
-    steps += [Step(2, 0.0, deed) for deed in late]
+def history_of(
+    topic: Topic, contents: Contents | None = None, *actions: Action, late: tuple[Action, ...] = ()
+) -> History:
+    """``actions`` happen between the first look and the second, ``late`` ones between that and the third."""
+    steps = [Step(1, number / max(1, len(actions)), action) for number, action in enumerate(actions)]
+    steps += [Step(2, 0.0, action) for action in late]
     return History(topic, replace(topic, contents=contents or Contents()), tuple(steps))
 
 
@@ -73,7 +76,7 @@ def murmur2_place(key: bytes, partitions: int) -> int:
     return int((murmur2(key) & 0x7FFFFFFF) % partitions)
 
 
-def repeats(draw: Draw, topic: Topic, keys: int = 1, size: int | None = None) -> tuple[Deed, ...]:
+def repeats(draw: Draw, topic: Topic, keys: int = 1, size: int | None = None) -> tuple[Action, ...]:
     """One key's records, each in a segment of its own, and one that rolls the last of them."""
     last = Record(0, b"last", b"{}", ahead=1_500)
     number = draw.random.randint(8, 16)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from tests.soundness.broker import INTERVAL_MS
 from tests.soundness.logs import Log
 from tests.soundness.scene import Scene
-from tests.soundness.teller import Truth
-from topicwarden.finding import PartitionFacts
+from tests.soundness.workload import Truth
+from topicwarden.model.finding import PartitionFacts
 
 
 def inexact(scene: Scene) -> Iterator[str]:

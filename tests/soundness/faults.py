@@ -8,8 +8,17 @@ from dataclasses import replace
 from typing import Final
 
 from tests.soundness.draw import Draw, Fault, Plant, history_of, murmur2_place, repeats
-from tests.soundness.story import DAY_MS, Configure, Drop, Grow, History, Record, Recreate, Write
-from topicwarden.topic import Contents, Topic
+from tests.soundness.scenario import DAY_MS, Configure, Drop, Grow, History, Record, Recreate, Write
+from topicwarden.model.contents import (
+    Contents,
+    HeaderContents,
+    KeyContents,
+    PartitionContents,
+    RecordContents,
+    TimestampContents,
+    ValueContents,
+)
+from topicwarden.model.topic import Topic
 
 SCHEMA: Final = {"type": "object", "required": ["n"], "properties": {"n": {"type": "number"}}}
 SCHEMA_FILE: Final = "soundness.json"
@@ -70,7 +79,7 @@ def _blocked(draw: Draw) -> History:
 def _held_by_future(draw: Draw) -> History:
     topic = draw.topic(1, cleanup_policy="compact", min_compaction_lag_ms=draw.random.choice(("100", "1000")))
     first = Write((Record(0, b"first", b"{}", ahead=draw.random.choice((60_000, DAY_MS))),))
-    return history_of(topic, Contents(timestamp_max_ahead_ms=1_000), first, *repeats(draw, topic))
+    return history_of(topic, Contents(timestamps=TimestampContents(max_ahead=1_000)), first, *repeats(draw, topic))
 
 
 def _keys(draw: Draw, topic: Topic, place: Callable[[bytes], int], share: float = 1.0) -> Iterator[Record]:
@@ -83,7 +92,7 @@ def _keys(draw: Draw, topic: Topic, place: Callable[[bytes], int], share: float 
 def _wrong_partitioner(draw: Draw) -> History:
     topic = draw.topic(6, 2, cleanup_policy=draw.random.choice(("delete", "compact")))
     held = tuple(_keys(draw, topic, lambda key: zlib.crc32(key) % topic.partitions))
-    return history_of(topic, Contents(partitioner="murmur2"), Write(held))
+    return history_of(topic, Contents(key=KeyContents(partitioner="murmur2")), Write(held))
 
 
 def _mixed_producers(draw: Draw) -> History:
@@ -91,7 +100,7 @@ def _mixed_producers(draw: Draw) -> History:
     topic = draw.topic(6, 2, cleanup_policy=draw.random.choice(("delete", "compact")), segment_ms="600000")
     one = tuple(_keys(draw, topic, lambda key: zlib.crc32(key) % topic.partitions))
     other = tuple(replace(record, partition=murmur2_place(record.key or b"", topic.partitions)) for record in one)
-    return history_of(topic, Contents(partitioner="murmur2"), Write(one), Write(other))
+    return history_of(topic, Contents(key=KeyContents(partitioner="murmur2")), Write(one), Write(other))
 
 
 def _scattered(draw: Draw) -> History:
@@ -171,7 +180,9 @@ def _wrong_unit(draw: Draw, record: Record) -> Record:
 def _hot_key(draw: Draw) -> History:
     topic = draw.topic(3, cleanup_policy="delete")
     hot = draw.records(topic, draw.random.randint(30, 60), keys=1)
-    return history_of(topic, Contents(key_max_share=0.5), Write(draw.among(hot, draw.records(topic, 10, keys=30))))
+    return history_of(
+        topic, Contents(key=KeyContents(max_share=0.5)), Write(draw.among(hot, draw.records(topic, 10, keys=30)))
+    )
 
 
 def _hot_key_everywhere(draw: Draw) -> History:
@@ -179,24 +190,30 @@ def _hot_key_everywhere(draw: Draw) -> History:
     topic = draw.topic(4, 3, cleanup_policy="delete")
     hot = draw.records(topic, draw.random.randint(60, 90), keys=1)
     spread = tuple(replace(record, partition=number % topic.partitions) for number, record in enumerate(hot))
-    return history_of(topic, Contents(key_max_share=0.5), Write(draw.among(spread, draw.records(topic, 10, keys=30))))
+    return history_of(
+        topic, Contents(key=KeyContents(max_share=0.5)), Write(draw.among(spread, draw.records(topic, 10, keys=30)))
+    )
 
 
 def _skewed(draw: Draw) -> History:
     topic = draw.topic(4, 2, cleanup_policy="delete")
     skewed = draw.records(topic, 30, partition=topic.partitions - 1)
-    return history_of(topic, Contents(partition_max_skew=1.5), Write(skewed))
+    return history_of(topic, Contents(partitions=PartitionContents(max_skew=1.5)), Write(skewed))
 
 
 def _late(draw: Draw) -> History:
     topic = draw.topic(1, cleanup_policy="delete", retention_ms="-1")
     late = draw.records(topic, draw.few(), ahead=-draw.random.choice((120_000, DAY_MS)))
-    return history_of(topic, Contents(timestamp_max_late_ms=60_000), Write(draw.records(topic, 5)), Write(late))
+    return history_of(
+        topic, Contents(timestamps=TimestampContents(max_late=60_000)), Write(draw.records(topic, 5)), Write(late)
+    )
 
 
 def _wrong_type(draw: Draw) -> History:
     topic = draw.topic(2, message_timestamp_type="LogAppendTime")
-    return history_of(topic, Contents(timestamp_type="CreateTime"), Write(draw.records(topic, draw.few())))
+    return history_of(
+        topic, Contents(timestamps=TimestampContents(type="CreateTime")), Write(draw.records(topic, draw.few()))
+    )
 
 
 FAULTS: Final[dict[str, Fault]] = {
@@ -221,24 +238,28 @@ FAULTS: Final[dict[str, Fault]] = {
     "partitions added by hand": Fault(_partitions_drift, ("partition-count",)),
     "fewer replicas than declared": Fault(_replication_drift, ("replication-factor",)),
     "value against its schema": Fault(
-        _malformed(Contents(value_format="json", value_schema=SCHEMA_FILE), _bad_value), ("value-schema",)
+        _malformed(Contents(value=ValueContents(format="json", schema=SCHEMA_FILE)), _bad_value), ("value-schema",)
     ),
     "key of another type": Fault(
-        _malformed(Contents(key_format="string"), lambda draw, record: replace(record, key=b"\xff\xfe")),
+        _malformed(Contents(key=KeyContents(format="string")), lambda draw, record: replace(record, key=b"\xff\xfe")),
         ("key-schema",),
     ),
     "header missing": Fault(
-        _malformed(Contents(headers_required=("trace-id",)), lambda draw, record: replace(record, headers=())),
+        _malformed(
+            Contents(headers=HeaderContents(required=("trace-id",))), lambda draw, record: replace(record, headers=())
+        ),
         ("header",),
     ),
     "record too large": Fault(
-        _malformed(Contents(record_max_bytes=600), lambda draw, record: replace(record, value=draw.value(900))),
+        _malformed(
+            Contents(records=RecordContents(max_bytes=600)), lambda draw, record: replace(record, value=draw.value(900))
+        ),
         ("record-size",),
     ),
     "timestamp in another unit": Fault(_malformed(Contents(), _wrong_unit), ("timestamp-unit",)),
     "timestamp in the future": Fault(
         _malformed(
-            Contents(timestamp_max_ahead_ms=1_000),
+            Contents(timestamps=TimestampContents(max_ahead=1_000)),
             lambda draw, record: replace(record, ahead=draw.random.choice((3_600_000, 90 * DAY_MS))),
         ),
         ("timestamp-future",),

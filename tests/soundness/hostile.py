@@ -16,11 +16,12 @@ from typing import Final
 from kafka.admin import ACLOperation
 
 from tests.soundness.draw import Draw, history_of
+from tests.soundness.scenario import Deny, History, Record, Write
 from tests.soundness.scene import Scene
-from tests.soundness.story import Deny, History, Record, Write
-from topicwarden.project import Project
-from topicwarden.topic import Contents, Topic
-from topicwarden.verdict import Verdict
+from topicwarden.model.contents import Contents, HeaderContents, KeyContents, ValueContents
+from topicwarden.model.project import Project
+from topicwarden.model.topic import Topic
+from topicwarden.model.verdict import Verdict
 
 FUNCTION: Final = "soundness_partitioner:explode"
 _HEADERS: Final = ("trace-id",)
@@ -159,7 +160,9 @@ def _topic(draw: Draw, most: int, policy: str = "delete", least: int = 1) -> Top
 def _beyond(form: Format) -> Invite:
     def invite(draw: Draw) -> Guest:
         topic = _topic(draw, 3, draw.random.choice(("delete", "compact")))
-        contents = Contents(value_format=form.name, value_schema=form.file, headers_required=_HEADERS)
+        contents = Contents(
+            value=ValueContents(format=form.name, schema=form.file), headers=HeaderContents(required=_HEADERS)
+        )
         numbers = {"wrong": draw.few(), "beyond": draw.few(), "good": draw.random.randint(0, 60)}
         held = {
             kind: tuple(
@@ -189,7 +192,9 @@ def _recursion(draw: Draw) -> Guest:
     deep = Record(0, b"deep", b'{"below":' * 990 + b"{}" + b"}" * 990, headers=_HEADERS)
     wrong, bare = Record(0, b"wrong", b'{"other": 1}', headers=_HEADERS), Record(0, b"bare", b"{}")
     good = tuple(replace(one, value=b'{"below": {}}') for one in draw.records(topic, draw.random.randint(0, 60)))
-    contents = Contents(value_format="json", value_schema="recursive.json", headers_required=_HEADERS)
+    contents = Contents(
+        value=ValueContents(format="json", schema="recursive.json"), headers=HeaderContents(required=_HEADERS)
+    )
     history = history_of(topic, contents, Write(draw.among(good, (deep, wrong, bare))))
     return Guest(replace(history, wrong=frozenset({wrong.value or b""})), (Expected("header", Verdict.FAIL, 1),))
 
@@ -199,7 +204,7 @@ def _unusable(kind: str) -> Invite:
         form, suffix, text = _UNUSABLE[kind]
         topic = _topic(draw, 2)
         file = _file_of(kind, suffix) if text else "missing.json"
-        contents = Contents(value_format=form, value_schema=file, headers_required=_HEADERS)
+        contents = Contents(value=ValueContents(format=form, schema=file), headers=HeaderContents(required=_HEADERS))
         records = draw.records(topic, 1 + draw.few())
         bare = replace(records[0], headers=())
         history = history_of(topic, contents, Write(draw.among(records, (bare,))))
@@ -211,7 +216,7 @@ def _unusable(kind: str) -> Invite:
 
 def _exploding(draw: Draw) -> Guest:
     topic = _topic(draw, 3, least=2)
-    contents = Contents(partition_function=FUNCTION, headers_required=_HEADERS)
+    contents = Contents(key=KeyContents(partition_function=FUNCTION), headers=HeaderContents(required=_HEADERS))
     bare = replace(draw.records(topic, 1)[0], headers=())
     history = history_of(topic, contents, Write(draw.among(draw.records(topic, 20), (bare,))))
     return Guest(history, (Expected("key-partition", Verdict.UNDECIDABLE), Expected("header", Verdict.FAIL, 1)))
@@ -223,7 +228,7 @@ def _denied(kept: Sequence[ACLOperation], *expected: Expected) -> Invite:
     def invite(draw: Draw) -> Guest:
         topic = _topic(draw, 2, draw.random.choice(("delete", "compact")))
         bad = tuple(replace(one, value=b"no { json", headers=()) for one in draw.records(topic, draw.few()))
-        contents = Contents(value_format="json", headers_required=_HEADERS)
+        contents = Contents(value=ValueContents(format="json"), headers=HeaderContents(required=_HEADERS))
         history = history_of(topic, contents, Write(draw.among(draw.records(topic, 10), bad)), Deny(tuple(kept)))
         return Guest(history, expected)
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from topicwarden.sandbox.files import Batch, Entry, batches, cleaner_checkpoint, log_start_checkpoint, uncleanable
+from tests.support.log_files import LogBatch, LogRecord, batches, log_start_checkpoint, uncleanable
+from topicwarden.sandbox.log_files import cleaner_checkpoint
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Segment:
 
     base: int
     size: int
-    batches: tuple[Batch, ...]
+    batches: tuple[LogBatch, ...]
 
     @property
     def time(self) -> int:
@@ -52,7 +53,7 @@ class Log:
         return sum(one.size for one in self.segments)
 
     @cached_property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[LogRecord, ...]:
         """The records that can be read."""
         held = (e for one in self.segments for batch in one.batches for e in batch.entries)
         return tuple(entry for entry in held if entry.offset >= self.start)
@@ -70,7 +71,7 @@ class Log:
                 aborted.update([] if batch.commits else told)
         return frozenset(aborted), {producer: min(offsets) for producer, offsets in of.items()}
 
-    def committed(self, last_stable: int) -> list[Entry]:
+    def committed(self, last_stable: int) -> list[LogRecord]:
         """What a consumer sees that reads committed."""
         aborted, _ = self._fates
         return [entry for entry in self.entries if entry.offset < last_stable and entry.offset not in aborted]

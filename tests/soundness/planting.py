@@ -17,10 +17,10 @@ from tests.soundness.draw import Draw, Plant
 from tests.soundness.faults import FAULTS, SCHEMA, SCHEMA_FILE, hung, uncleanable
 from tests.soundness.hostile import GUESTS, Guest, Survived, write_files
 from tests.soundness.rounds import Stage, Tally
+from tests.soundness.scenario import History, Record
 from tests.soundness.scene import Scene, Works
-from tests.soundness.story import History, Record
-from tests.soundness.teller import Teller, telling
-from topicwarden.verdict import Verdict
+from tests.soundness.workload import Workload, running_workload
+from topicwarden.model.verdict import Verdict
 
 AT_ONCE: Final = 160
 _FILL_S, _SETTLE_S = 4.0, 8.0
@@ -101,23 +101,23 @@ def _session(stage: Stage, prefix: str, held: Sequence[_Planted], stuck: bool) -
     stage.cleaner = not stuck
     works = Works(not stuck, not stuck, not stuck)
     history = str(stage.room.folder / f"history-{prefix}{time.time_ns()}")
-    with stage.room.holding() if stuck else nullcontext(), telling(stage.room.servers) as teller:
-        teller.begin(one.history for one in held)
-        teller.tell(0, _FILL_S if any(not one.fault for one in held) else 0.0)
-        looks = [stage.look(teller, prefix, history, None, works)]
+    with stage.room.holding() if stuck else nullcontext(), running_workload(stage.room.servers) as workload:
+        workload.begin(one.history for one in held)
+        workload.run(0, _FILL_S if any(not one.fault for one in held) else 0.0)
+        looks = [stage.look(workload, prefix, history, None, works)]
         if doomed:
-            teller.abort({topic: [Record(0, b"aborted", b"{}")] for topic in doomed})
-        teller.tell(1, _FILL_S)
-        begun = _hang(teller, [one.history.topic.name for one in held if one.plant is hung])
-        _spoil(stage.room.data, teller, doomed)
+            workload.abort({topic: [Record(0, b"aborted", b"{}")] for topic in doomed})
+        workload.run(1, _FILL_S)
+        begun = _hang(workload, [one.history.topic.name for one in held if one.plant is hung])
+        _spoil(stage.room.data, workload, doomed)
         time.sleep(_SETTLE_S)
         for waits in (0.0, _LONG_GRACE_S if stuck else _GRACE_S):
             if waits:
-                teller.tell(2, max(0.0, waits - (looks[-1].report.finished - looks[-1].report.started) / 1000))
-            scene = stage.look(teller, prefix, history, looks[-1], works)
+                workload.run(2, max(0.0, waits - (looks[-1].report.finished - looks[-1].report.started) / 1000))
+            scene = stage.look(workload, prefix, history, looks[-1], works)
             looks.append(replace(scene, hung={name: (time.time() - since) * 1000 for name, since in begun.items()}))
         _write_indexes(stage.room.data, doomed, b"\0\0")
-        teller.end()
+        workload.end()
     if stuck:
         stage.room.restart(WELL, kill=True)
         stage.cleaner = True
@@ -130,21 +130,21 @@ def _named(history: History, prefix: str) -> History:
     return replace(history, topic=replace(history.topic, name=name), declared=declared)
 
 
-def _hang(teller: Teller, topics: Sequence[str]) -> dict[str, float]:
+def _hang(workload: Workload, topics: Sequence[str]) -> dict[str, float]:
     """Transactions without an end, by when they began."""
     begun = {}
     for topic in topics:
         begun[topic] = time.time()
-        teller.hang(topic, [Record(0, b"key", b"{}")])
+        workload.hang(topic, [Record(0, b"key", b"{}")])
     return begun
 
 
-def _spoil(data: Path, teller: Teller, topics: Sequence[str]) -> None:
+def _spoil(data: Path, workload: Workload, topics: Sequence[str]) -> None:
     """The index of aborted transactions is of a version that no broker knows, so that the cleaner gives up."""
     _write_indexes(data, topics, b"\x7f\xff")
     for topic in topics:
-        teller.configure(topic, {"min.cleanable.dirty.ratio": "0.01"})
-        teller.truths[topic].config["min.cleanable.dirty.ratio"] = "0.01"
+        workload.configure(topic, {"min.cleanable.dirty.ratio": "0.01"})
+        workload.truths[topic].config["min.cleanable.dirty.ratio"] = "0.01"
 
 
 def _write_indexes(data: Path, topics: Sequence[str], version: bytes) -> None:

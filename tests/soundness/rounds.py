@@ -1,4 +1,4 @@
-"""Rounds of many histories at once: three looks each, and in between what befalls the broker itself."""
+"""Rounds of many histories at once: three audits each, and the faults of the broker between them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.soundness.exact import counted, inexact
 from tests.soundness.hostile import FUNCTION
 from tests.soundness.logs import read_logs
 from tests.soundness.oracle import denied
+from tests.soundness.scenario import STRETCHES, Chance, declaration
 from tests.soundness.scene import Scene, Works
-from tests.soundness.story import STRETCHES, Chance, declaration
 from tests.soundness.suspects import Outcomes
-from tests.soundness.teller import Teller, telling
-from topicwarden.audit.request import Request
+from tests.soundness.workload import Workload, running_workload
+from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
-from topicwarden.finding import AuditReport, Finding
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import AuditReport, Finding
+from topicwarden.model.verdict import Verdict
 
 AT_ONCE: Final = 75
 _STRETCHES_S: Final = (9, 14, 17)
@@ -66,7 +66,7 @@ def _told(finding: Finding, why: str, scene: Scene) -> str:
 
 @dataclass(frozen=True)
 class Event:
-    """What befalls the broker in a stretch: a restart, as a crash or in order, after which the cleaner is on or off."""
+    """A fault of the broker in a stretch: a restart, as a crash or in order, after which the cleaner is on or off."""
 
     kill: bool = False
     cleaner: bool = True
@@ -93,16 +93,16 @@ class Stage:
         self.room, self.spark = room, spark
         self.cleaner = True
 
-    def befall(self, event: Event | None) -> None:
+    def inject(self, event: Event | None) -> None:
         if event is not None:
             self.cleaner = event.cleaner
             self.room.restart(WELL if event.cleaner else CLEANER_OFF, event.kill)
 
-    def look(self, teller: Teller, prefix: str, history: str, last: Scene | None, works: Works) -> Scene:
+    def look(self, workload: Workload, prefix: str, history: str, last: Scene | None, works: Works) -> Scene:
         """An audit of all topics that begin so, and the logs around it."""
-        truths = {name: replace(truth, config=dict(truth.config)) for name, truth in teller.truths.items()}
+        truths = {name: replace(truth, config=dict(truth.config)) for name, truth in workload.truths.items()}
         declared = tuple(declaration(one.history.declared) for one in truths.values() if one.history.declared)
-        request = Request(
+        request = AuditRequest(
             "dev",
             self.room.connection,
             declared,
@@ -126,17 +126,17 @@ def run(stage: Stage, numbers: Iterable[int], seed: int, tally: Tally) -> None:
     histories = [Chance(f"{prefix}{number}", f"{seed}/{number}").history() for number in held]
     draw = random.Random(f"{seed}/{held[0]}/round")
     history = str(stage.room.folder / f"history-{prefix}{time.time_ns()}")
-    stage.befall(Event() if not stage.cleaner else None)
-    with telling(stage.room.servers) as teller:
-        teller.begin(histories)
+    stage.inject(Event() if not stage.cleaner else None)
+    with running_workload(stage.room.servers) as workload:
+        workload.begin(histories)
         last: Scene | None = None
         for stretch in range(STRETCHES):
             was = stage.cleaner
             if course[stretch]:
-                stage.befall(course[stretch])
-                teller.reconnect()
-            teller.tell(stretch, _STRETCHES_S[stretch] * draw.uniform(0.8, 1.2))
-            before, last = last, stage.look(teller, prefix, history, last, Works(cleaner=was and stage.cleaner))
+                stage.inject(course[stretch])
+                workload.reconnect()
+            workload.run(stretch, _STRETCHES_S[stretch] * draw.uniform(0.8, 1.2))
+            before, last = last, stage.look(workload, prefix, history, last, Works(cleaner=was and stage.cleaner))
             tally.add(last, before)
-        teller.end()
+        workload.end()
     tally.histories += len(held)

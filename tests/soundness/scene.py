@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tests.soundness.logs import Log, Logs
-from tests.soundness.teller import Truth
-from topicwarden.finding import AuditReport, PartitionFacts, TopicFacts
+from tests.soundness.workload import Truth
+from topicwarden.model.finding import AuditReport, PartitionFacts, TopicFacts
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tests.soundness.scene import Scene
-from topicwarden.finding import Settled
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import SettledFinding
+from topicwarden.model.verdict import Verdict
 
 LEAST_PRECISION: Final = 0.95
 GONE: Final = "topic gone"
@@ -60,7 +60,7 @@ def _suspects(scene: Scene) -> Iterator[tuple[str, str, int, str]]:
                 yield one.check, one.topic, partition, one.message
 
 
-def _settled(scene: Scene, check: str, topic: str, partition: int) -> Settled | None:
+def _settled(scene: Scene, check: str, topic: str, partition: int) -> SettledFinding | None:
     of_check = (one for one in scene.report.settled if (one.check, one.topic) == (check, topic))
     return next((one for one in of_check if partition in one.partitions and one.was is Verdict.SUSPECT), None)
 

@@ -14,15 +14,15 @@ from tests.soundness.logs import read_logs
 from tests.soundness.oracle import denied, unknown_checks
 from tests.soundness.planting import Found, plant
 from tests.soundness.rounds import Event, Stage, Tally
+from tests.soundness.scenario import Chance, Configure, Record, Recreate, Transact, Write
 from tests.soundness.scene import Works
-from tests.soundness.story import Chance, Configure, Record, Recreate, Transact, Write
 from tests.soundness.suspects import LEAST_PRECISION
-from tests.soundness.teller import Teller, telling
+from tests.soundness.workload import Workload, running_workload
 from topicwarden.audit.checks import CHECKS
-from topicwarden.audit.spark import spark_session
-from topicwarden.sandbox.install import Toolchain
-from topicwarden.topic import Topic
-from topicwarden.verdict import Verdict
+from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.model.topic import Topic
+from topicwarden.model.verdict import Verdict
+from topicwarden.toolchain import Toolchain
 
 SEED, HISTORIES, VARIANTS = 11, 12, 2
 
@@ -43,8 +43,8 @@ def ran(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     tally = Tally()
     histories = [Chance(f"h{number}", f"{SEED}/{number}").history() for number in range(HISTORIES)]
     with room(tmp_path_factory.mktemp("soundness")) as ours, spark_session(ours.project) as spark:
-        with telling(ours.servers) as teller:
-            _fill(teller)
+        with running_workload(ours.servers) as workload:
+            _fill(workload)
         segment = ours.data / "dumped-0" / f"{0:020}.log"
         command = [str(tools.java), "-cp", f"{tools.kafka_jars}/*", "kafka.tools.DumpLogSegments"]
         said = subprocess.run([*command, "--files", str(segment)], capture_output=True, text=True, check=True).stdout
@@ -57,11 +57,11 @@ def ran(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         )
 
 
-def _fill(teller: Teller) -> None:
+def _fill(workload: Workload) -> None:
     topic = Topic("dumped", 1, 1, {"compression.type": "gzip"})
-    teller.begin([Chance("dumped", "0").of(topic)])
-    teller.do("dumped", Write((Record(0, b"a", b"1"), Record(0, None, None, ahead=-9))))
-    teller.do("dumped", Transact((Record(0, b"b", b""),), "abort", 0.0))
+    workload.begin([Chance("dumped", "0").of(topic)])
+    workload.do("dumped", Write((Record(0, b"a", b"1"), Record(0, None, None, ahead=-9))))
+    workload.do("dumped", Transact((Record(0, b"b", b""),), "abort", 0.0))
 
 
 def _dumped(said: str) -> Iterator[tuple[int, int, int]]:
@@ -100,14 +100,14 @@ def test_nothing_hostile_stops_the_judgement_of_the_rest(ran: Ran) -> None:
 def test_what_was_set_on_a_deleted_topic_and_came_back_is_told_and_borne_out(ran: Ran, tmp_path: Path) -> None:
     """Nobody set it on this topic; the broker that was restarted has it in force all the same."""
     topic = Topic("returned", 1, 1, {"segment.ms": "60000"})
-    with telling(ran.stage.room.servers) as teller:
-        teller.begin([Chance(topic.name, "0").of(topic)])
-        teller.do(topic.name, Configure((("max.compaction.lag.ms", "500"),)))
-        teller.do(topic.name, Recreate())
-        ran.stage.befall(Event())
-        teller.reconnect()
-        scene = ran.stage.look(teller, topic.name, str(tmp_path), None, Works())
-        teller.end()
+    with running_workload(ran.stage.room.servers) as workload:
+        workload.begin([Chance(topic.name, "0").of(topic)])
+        workload.do(topic.name, Configure((("max.compaction.lag.ms", "500"),)))
+        workload.do(topic.name, Recreate())
+        ran.stage.inject(Event())
+        workload.reconnect()
+        scene = ran.stage.look(workload, topic.name, str(tmp_path), None, Works())
+        workload.end()
     (drift,) = [one for one in scene.report.findings if one.verdict is Verdict.FAIL]
     assert (drift.check, drift.evidence["setting"]) == ("config-drift", "max.compaction.lag.ms")
     assert "set it by hand once" in drift.remedy

@@ -1,0 +1,1 @@
+"""The audit of live contents. The only room that imports pyspark."""

@@ -1,4 +1,4 @@
-"""What is to be audited, and how."""
+"""The request for one audit: topics, cluster and limits."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from topicwarden.audit.bounds import Bounds
+from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.registry import SchemaRegistry
+from topicwarden.kafka.schema_registry import SchemaRegistry
+from topicwarden.model.verdict import ReadScope
 from topicwarden.specs.resolve import Declaration
-from topicwarden.verdict import Reading
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is to be audited: a stack's declarations against its cluster; ``patterns`` are globs of topic names.
+class AuditRequest:
+    """The request to audit the declarations of a stack against its cluster.
 
-    ``history`` is where audits remember, None for nowhere. ``root`` is the project's folder. ``partition_functions``
-    are the ``module:function`` that may be imported.
+    ``patterns`` are globs of topic names; empty selects all topics. ``history`` is the URL of the audit history, None
+    to keep no history. ``root`` is the project folder. ``partition_functions`` are the Python functions
+    (``module:function``) that may be imported.
     """
 
     stack: str
@@ -26,11 +27,12 @@ class Request:
     declarations: tuple[Declaration, ...]
     patterns: tuple[str, ...] = ()
     history: str | None = None
-    since: Reading = Reading.ALL
-    bounds: Bounds = field(default_factory=Bounds)
+    since: ReadScope = ReadScope.ALL
+    bounds: ReadLimits = field(default_factory=ReadLimits)
     root: Path = Path()
     registry: SchemaRegistry | None = None
     partition_functions: frozenset[str] = frozenset()
 
-    def wants(self, topic: str) -> bool:
+    def selects(self, topic: str) -> bool:
+        """Return whether the topic matches one of the patterns."""
         return not self.patterns or any(fnmatchcase(topic, pattern) for pattern in self.patterns)

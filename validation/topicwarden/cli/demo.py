@@ -1,4 +1,4 @@
-"""`topicwarden demo`: the whole product on real parts, and a look at whether it found what was planted."""
+"""`topicwarden demo`: run the whole workflow on the sandbox, and verify that the audit finds the planted faults."""
 
 from __future__ import annotations
 
@@ -14,99 +14,102 @@ from topicwarden.cli.audit import auditing
 from topicwarden.cli.check import check
 from topicwarden.cli.rules import check_docs
 from topicwarden.cli.sandbox import run_pulumi, sandbox_of, select_stack, show
-from topicwarden.finding import AuditReport
 from topicwarden.kafka.connection import on_sandbox
-from topicwarden.problem import Refusal
-from topicwarden.project import find_project
-from topicwarden.report import text
-from topicwarden.report.background import Background
-from topicwarden.report.files import write
-from topicwarden.sandbox.cluster import Sandbox
-from topicwarden.sandbox.stories import cache, cleaner, faults, flights, partitions
-from topicwarden.sandbox.stories.admin import filled
-from topicwarden.verdict import Verdict
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import find_project
+from topicwarden.model.verdict import Verdict
+from topicwarden.report.audit import text
+from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.audit.report_files import write
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
+from topicwarden.sandbox.scenarios.cluster_settings import has_records
 
 STACK = "dev"
 _LOST_BROKER = 3
 
 
 def demo(out: Path) -> int:
-    """Runs the stories, prints what the audit says of each; 1 where it did not say what was foreseen."""
+    """Run the scenarios, print the audit report of each, and return 1 if a result is not as expected.
+
+    ``out`` is the folder for the report files.
+    """
     project, console = find_project(), Console()
     if not on_sandbox(project, STACK):
         raise Refusal(
-            f"the demo deploys stack {STACK} to the sandbox, and stacks/Pulumi.{STACK}.yaml does not say "
-            "topicwarden:cluster: sandbox; run it in a clone of topicwarden"
+            f"the demo deploys stack {STACK} to the sandbox, but stacks/Pulumi.{STACK}.yaml does not have "
+            "`topicwarden:cluster: sandbox`; run the demo in a clone of the topicwarden repository"
         )
     sandbox = sandbox_of(project)
-    _heading(console, "A real Kafka cluster of three brokers, on this machine")
+    _heading(console, "A Kafka cluster of three brokers on this machine")
     show(sandbox.up(brokers=3, say=_say))
-    _heading(console, "topicwarden check: what is declared")
+    _heading(console, "topicwarden check: the declared topics")
     if check(STACK):
         return 1
-    _heading(console, "pulumi up: what is declared, deployed by the real engine")
+    _heading(console, "pulumi up: deploy the declared topics")
     select_stack(project, STACK)
     run_pulumi(
         project, STACK, "up", "--stack", STACK, "--yes", "--skip-preview", "--refresh", "--suppress-outputs", show=True
     )
     _heading(console, "Data: 336,776 real flights, a cache, and three planted faults")
     _fill(sandbox)
-    with auditing(project, STACK) as look:
-        _heading(console, "topicwarden audit: what the records say")
-        report = look(())
+    with auditing(project, STACK) as audit_topics:
+        _heading(console, "topicwarden audit: the records")
+        report = audit_topics(())
         text.render(report, console)
-        written = write(report, out, Background(project.root, check_docs()))
-        _heading(console, "The cache: one more append and a cleaning, and what was superseded is gone")
+        written = write(report, out, ReportBackground(project.root, check_docs()))
+        _heading(console, "The cache: after an append and a log cleaner run, superseded records are gone")
         _clean(sandbox)
-        cleaned = look((cache.TOPIC,))
+        cleaned = audit_topics((compacted_cache.TOPIC,))
         text.render(cleaned, console)
         _heading(console, f"The partitions: broker {_LOST_BROKER} is killed")
         with _lost_broker(sandbox):
-            refused = partitions.refused_writes(sandbox.bootstrap_servers)
-            lost = look((partitions.TOPIC,))
+            refused = broker_loss.refused_writes(sandbox.bootstrap_servers)
+            lost = audit_topics((broker_loss.TOPIC,))
         text.render(lost, console)
-        print(f"Writes with acks=all: refused in {len(refused)} of {partitions.PARTITIONS} partitions, {refused}.")
-    _heading(console, "What was foreseen, and what was found")
-    held = [_tell(*row) for row in _outcomes(report, cleaned, lost, refused)]
+        print(f"Writes with acks=all: refused in {len(refused)} of {broker_loss.PARTITIONS} partitions, {refused}.")
+    _heading(console, "Expected and actual results")
+    as_expected = [_compare(*row) for row in _outcomes(report, cleaned, lost, refused)]
     print("\nThe report:", *written, sep="\n  ")
     print(
-        'The cluster runs on: `eval "$(topicwarden sandbox env)"`, then `pulumi preview --stack dev`; '
-        "`topicwarden sandbox down` ends it."
+        'The cluster is still running. Use it with `eval "$(topicwarden sandbox env)"`, then '
+        "`pulumi preview --stack dev`. Stop it with `topicwarden sandbox down`."
     )
-    return 0 if all(held) else 1
+    return 0 if all(as_expected) else 1
 
 
 def _fill(sandbox: Sandbox) -> None:
     servers = sandbox.bootstrap_servers
-    if not filled(servers, flights.EVENTS):
+    if not has_records(servers, flights.EVENTS):
         started = time.monotonic()
         _say(f"{flights.fill(servers):,} flights written to two topics in {time.monotonic() - started:.1f} s")
-    cleaner.wake(servers)
-    cleaner.wait_until_clean(sandbox, flights.AIRCRAFT)
-    cleaner.hold(servers)
-    cache.fill(servers)
-    if not filled(servers, partitions.TOPIC):
-        partitions.fill(servers)
-    if not filled(servers, faults.ORDERS):
-        faults.fill(servers)
-    faults.plant(servers)
-    _say("the cache is filled, the faults are planted, and the cleaner is held while we look")
+    log_cleaner.speed_up(servers)
+    log_cleaner.wait_until_clean(sandbox, flights.AIRCRAFT)
+    log_cleaner.pause(servers)
+    compacted_cache.fill(servers)
+    if not has_records(servers, broker_loss.TOPIC):
+        broker_loss.fill(servers)
+    if not has_records(servers, planted_faults.ORDERS):
+        planted_faults.fill(servers)
+    planted_faults.plant(servers)
+    _say("the cache is filled, the faults are planted, and the log cleaner is paused during the audit")
 
 
 def _clean(sandbox: Sandbox) -> None:
     servers = sandbox.bootstrap_servers
-    cache.append(servers)
-    cleaner.wake(servers)
-    cleaner.wait_until_clean(sandbox, cache.TOPIC)
-    cleaner.release(servers)
+    compacted_cache.append(servers)
+    log_cleaner.speed_up(servers)
+    log_cleaner.wait_until_clean(sandbox, compacted_cache.TOPIC)
+    log_cleaner.restore_default(servers)
 
 
 @contextmanager
 def _lost_broker(sandbox: Sandbox) -> Iterator[None]:
-    """Kills one, waits until the controller took note, and starts it again in the end."""
+    """Kill a broker, wait until the controller has noticed, and start the broker again after the block."""
     sandbox.kill(_LOST_BROKER)
     try:
-        partitions.wait_until_noticed(sandbox.bootstrap_servers, _LOST_BROKER)
+        broker_loss.wait_until_noticed(sandbox.bootstrap_servers, _LOST_BROKER)
         yield
     finally:
         sandbox.start(_LOST_BROKER, _say)
@@ -115,25 +118,42 @@ def _lost_broker(sandbox: Sandbox) -> Iterator[None]:
 def _outcomes(
     report: AuditReport, cleaned: AuditReport, lost: AuditReport, refused: list[int]
 ) -> Iterator[tuple[str, object, object]]:
-    """What is compared: what it is about, what was foreseen, what was found."""
-    yield "faults found, and nothing else", sorted(faults.PLANTED.items()), sorted(_found(report, Verdict.FAIL))
-    yield "suspects: the cleaner is held", [(cache.TOPIC, "compaction-ratio")], sorted(_found(report, Verdict.SUSPECT))
+    """Yield each comparison: its subject, the expected result, the actual result."""
+    yield "exactly the planted faults", sorted(planted_faults.PLANTED.items()), sorted(_findings(report, Verdict.FAIL))
+    yield (
+        "suspects while the log cleaner is paused",
+        [(compacted_cache.TOPIC, "compaction-ratio")],
+        sorted(_findings(report, Verdict.SUSPECT)),
+    )
     yield "records read", flights.RECORDS, _records(report, flights.EVENTS)
-    yield "the cache after cleaning", [], sorted(_found(cleaned, Verdict.SUSPECT) + _found(cleaned, Verdict.FAIL))
-    yield "a lost broker", ["min-insync-replicas", "under-replicated"], sorted(c for _, c in _found(lost, Verdict.FAIL))
-    yield "partitions read without it", partitions.PARTITIONS, sum(bool(p.records) for p in lost.topics[0].partitions)
-    short = [finding for finding in lost.findings if finding.check == "min-insync-replicas"]
-    yield "writes refused where the audit says", short[0].partitions if short else None, refused
+    yield (
+        "problems of the cache after cleaning",
+        [],
+        sorted(_findings(cleaned, Verdict.SUSPECT) + _findings(cleaned, Verdict.FAIL)),
+    )
+    yield (
+        "a lost broker",
+        ["min-insync-replicas", "under-replicated"],
+        sorted(c for _, c in _findings(lost, Verdict.FAIL)),
+    )
+    yield (
+        "partitions read without that broker",
+        broker_loss.PARTITIONS,
+        sum(bool(p.records) for p in lost.topics[0].partitions),
+    )
+    min_insync = [finding for finding in lost.findings if finding.check == "min-insync-replicas"]
+    yield "partitions that refuse writes", min_insync[0].partitions if min_insync else None, refused
 
 
-def _tell(what: str, foreseen: object, found: object) -> bool:
-    print(f"{'as foreseen' if foreseen == found else 'NOT AS FORESEEN'}  {what}: {found}")
-    if foreseen != found:
-        print(f"                 expected {foreseen}")
-    return foreseen == found
+def _compare(subject: str, expected: object, actual: object) -> bool:
+    """Print the comparison, and return True if ``actual`` is as expected."""
+    print(f"{'as expected' if expected == actual else 'NOT AS EXPECTED'}  {subject}: {actual}")
+    if expected != actual:
+        print(f"                 expected {expected}")
+    return expected == actual
 
 
-def _found(report: AuditReport, verdict: Verdict) -> list[tuple[str, str]]:
+def _findings(report: AuditReport, verdict: Verdict) -> list[tuple[str, str]]:
     return [(finding.topic, finding.check) for finding in report.findings if finding.verdict is verdict]
 
 

@@ -1,1 +1,1 @@
-"""What people and machines read of an audit: one file a format."""
+"""Formats for people and programs: one file a format."""

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from topicwarden import __version__
-from topicwarden.problem import Location
+from topicwarden.model.problem import Location
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

@@ -1,1 +1,1 @@
-"""A real Kafka cluster and Pulumi on one machine, for trying out and for tests."""
+"""A local Kafka cluster of real brokers, for trials and for tests."""

@@ -1,4 +1,4 @@
-"""How Kafka's own classes are run."""
+"""Command lines that run Kafka's own classes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from topicwarden.problem import Refusal
-from topicwarden.sandbox.install.prerequisites import JAVA
+from topicwarden.model.problem import Refusal
+from topicwarden.toolchain.prerequisites import JAVA
 
 _LOGGING = Path(__file__).with_name("log4j2.xml")
 
-# Measured with three brokers on two cores: 8.9 s to start without these, 5.4 s with them. A sandbox
-# starts far more often than it runs long enough for the optimising compiler to pay.
-_QUICK = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+# Measured with three brokers on two cores: the start takes 8.9 s without these options, 5.4 s with them. Most
+# sandboxes do not run long enough to benefit from the optimising compiler.
+_FAST_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 
 
 @dataclass(frozen=True)
@@ -25,29 +25,28 @@ class Jvm:
     jars: Path
 
     def require(self) -> None:
-        """Refuses a Java that is missing or too old for Kafka's brokers, and a folder without Kafka's jars."""
+        """Raise Refusal if Java is missing or too old for Kafka's brokers, or if Kafka's jars are missing."""
         try:
             done = subprocess.run([self.java, "-version"], capture_output=True, text=True, check=False, timeout=30)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise Refusal(f"{self.java} does not run: set JAVA_HOME to a JDK, {JAVA} or newer") from error
-        said = done.stderr + done.stdout
-        release = re.search(r'version "(\d+)', said)
+        release = re.search(r'version "(\d+)', done.stderr + done.stdout)
         if release is None:
-            raise Refusal(f"{self.java} says no version: set JAVA_HOME to a JDK, {JAVA} or newer")
+            raise Refusal(f"{self.java} does not print a version: set JAVA_HOME to a JDK, {JAVA} or newer")
         if int(release[1]) < JAVA:
             raise Refusal(f"{self.java} is Java {release[1]}: Kafka needs {JAVA} or newer; set JAVA_HOME to such a JDK")
         if not any(self.jars.glob("kafka_2.*.jar")):
             raise Refusal(f"Kafka's jars are not in {self.jars}: run `topicwarden sandbox install`")
 
     def tool(self, main: str, *arguments: str) -> list[str]:
-        """The command that runs one of Kafka's tools."""
-        return [str(self.java), *_QUICK, "-Xmx256m", "-cp", f"{self.jars}/*", main, *arguments]
+        """Return the command that runs one of Kafka's tools, the class ``main``."""
+        return [str(self.java), *_FAST_START, "-Xmx256m", "-cp", f"{self.jars}/*", main, *arguments]
 
     def broker(self, directory: Path, heap: str, properties: Path) -> list[str]:
-        """The command that runs a broker which logs into ``directory``."""
+        """Return the command that runs a broker with its log in ``directory``; ``heap`` as after ``-Xmx``."""
         return [
             str(self.java),
-            *_QUICK,
+            *_FAST_START,
             f"-Xmx{heap}",
             "-XX:+ExitOnOutOfMemoryError",
             f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",

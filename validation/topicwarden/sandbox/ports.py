@@ -1,23 +1,23 @@
-"""Which ports the brokers get: the same ones each time, other free ones where those are taken."""
+"""Assign ports to the brokers: the same ports at each start, or other free ports if these are in use."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Collection, Sequence
 
-from topicwarden.problem import Refusal
-from topicwarden.sandbox.state import HOST, Place
+from topicwarden.model.problem import Refusal
+from topicwarden.sandbox.sandbox_state import HOST, BrokerPorts
 
 BROKERS_FROM = 19092
-CONTROLLERS_ABOVE = 100  # a controller's port is its broker's plus this, where that is free
-QUORUM = 3  # brokers that are controllers too: enough to lose one, and more would only cost memory
+CONTROLLER_PORT_OFFSET = 100  # a controller's port is its broker's port plus this number, if that port is free
+QUORUM = 3  # brokers that are also controllers: the cluster survives the loss of one; more would only cost memory
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on ``port`` of the loopback address now; TIME_WAIT does not count."""
+    """Return whether a server can listen on ``port`` of the loopback address. TIME_WAIT counts as free."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as client:
         client.settimeout(0.5)
-        if client.connect_ex((HOST, port)) == 0:  # macOS lets one bind below a listener on every address
+        if client.connect_ex((HOST, port)) == 0:  # macOS allows to bind one address although a server listens on all
             return False
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as server:
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -29,50 +29,55 @@ def is_free(port: int) -> bool:
 
 
 def assign(
-    brokers: int, port: int | None, remembered: Sequence[Place] = (), running: Collection[int] = ()
-) -> tuple[Place, ...]:
-    """Where each of ``brokers`` listens: as remembered, or from ``port`` on, or else on free ports.
+    brokers: int, port: int | None, previous: Sequence[BrokerPorts] = (), running: Collection[int] = ()
+) -> tuple[BrokerPorts, ...]:
+    """Return the ports of each of ``brokers``: from ``port`` on, else the previous ports, else free ports.
 
-    ``running`` are the ids that listen already and keep their place. Raises Refusal when a port that was
-    demanded is taken or does not exist, and when a controller that the running ones know would have to move.
+    ``previous`` are the ports of the last start. ``running`` are the ids of running brokers, which keep their ports.
+    Raises Refusal if a requested port is in use or invalid, or if the port of a controller changes while brokers run
+    that know this controller.
     """
     if port is not None and not 1 <= port <= 65536 - brokers:
-        raise Refusal(f"port {port} leaves no room for {brokers} brokers below 65536: choose a smaller one")
-    kept = {place.id: place for place in remembered}
-    if port is not None and any(kept[id].port != port + id - 1 for id in running):
-        listening = ", ".join(str(kept[id].port) for id in sorted(running))
+        raise Refusal(f"--port {port} is not possible with {brokers} brokers: expected 1 to {65536 - brokers}")
+    known = {ports.id: ports for ports in previous}
+    if port is not None and any(known[id].port != port + id - 1 for id in running):
+        listening = ", ".join(str(known[id].port) for id in sorted(running))
         raise Refusal(f"the sandbox already listens on {listening}: run `topicwarden sandbox down` first")
-    used = {number for id in running for number in (kept[id].port, kept[id].controller_port) if number}
-    ports: dict[int, int] = {}
+    used = {number for id in running for number in (known[id].port, known[id].controller_port) if number}
+    client_ports: dict[int, int] = {}
     for id in range(1, brokers + 1):
         if id in running:
-            ports[id] = kept[id].port
+            client_ports[id] = known[id].port
             continue
-        demanded = None if port is None else port + id - 1
-        if demanded and (demanded in used or not is_free(demanded)):
-            raise Refusal(f"port {demanded} is taken: free it, or choose another with --port, or leave --port out")
-        wanted = demanded or (kept[id].port if id in kept else BROKERS_FROM + id - 1)
-        ports[id] = _free(wanted, used)
-        used.add(ports[id])
-    places = []
+        requested = None if port is None else port + id - 1
+        if requested and (requested in used or not is_free(requested)):
+            raise Refusal(
+                f"port {requested} is in use: stop the program that uses it, select another port with --port, "
+                "or omit --port"
+            )
+        preferred = requested or (known[id].port if id in known else BROKERS_FROM + id - 1)
+        client_ports[id] = _free_port(preferred, used)
+        used.add(client_ports[id])
+    assigned = []
     for id in range(1, brokers + 1):
-        controller = kept[id].controller_port if id in kept else None
+        controller = known[id].controller_port if id in known else None
         if id <= QUORUM and id not in running:
-            known = controller
-            controller = _free(known or (port or BROKERS_FROM) + CONTROLLERS_ABOVE + id - 1, used)
-            if running and known and controller != known:
+            preferred = controller or (port or BROKERS_FROM) + CONTROLLER_PORT_OFFSET + id - 1
+            free = _free_port(preferred, used)
+            if running and controller and free != controller:
                 raise Refusal(
-                    f"port {known} of controller {id} was taken by another program: free it, "
+                    f"port {controller} of controller {id} is in use by another program: stop that program, "
                     "or run `topicwarden sandbox down` and then `topicwarden sandbox up`"
                 )
+            controller = free
             used.add(controller)
-        places.append(Place(id=id, port=ports[id], controller_port=controller))
-    return tuple(places)
+        assigned.append(BrokerPorts(id=id, port=client_ports[id], controller_port=controller))
+    return tuple(assigned)
 
 
-def _free(wanted: int, used: Collection[int]) -> int:
-    if wanted <= 65535 and wanted not in used and is_free(wanted):
-        return wanted
+def _free_port(preferred: int, used: Collection[int]) -> int:
+    if preferred <= 65535 and preferred not in used and is_free(preferred):
+        return preferred
     while True:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as server:
             server.bind((HOST, 0))

@@ -1,4 +1,7 @@
-"""Every check, by its id. A new one is a new file and a new line here."""
+"""The table of all checks, by id.
+
+To add a check, add a module with its ``TRAITS``, and a line in ``CHECKS``.
+"""
 
 from topicwarden.audit.checks import (
     broker_defaults,
@@ -82,36 +85,3 @@ CHECKS: dict[str, Check] = {
     "timestamp-type": timestamp_type,
     "timestamp-unit": timestamp_unit,
 }
-READS_RECORDS = frozenset(
-    {
-        *("null-key", "empty-value", "retention-time", "retention-blocked"),
-        *("compaction-ratio", "compaction-lag", "compaction-gap", "tombstone-retention", "resurrection"),
-        *("key-partition", "key-in-several-partitions", "partition-skew", "hot-key"),
-        *("key-schema", "value-schema", "header", "expression"),
-        *("record-size", "timestamp-future", "timestamp-late", "timestamp-type", "timestamp-unit"),
-    }
-)
-"""Checks that an unreadable partition leaves undecided."""
-READS_CONTENTS = frozenset(
-    {
-        *("null-key", "empty-value", "partition-skew", "hot-key", "key-schema", "value-schema", "header", "expression"),
-        *("record-size", "timestamp-future", "timestamp-late", "timestamp-type", "timestamp-unit"),
-    }
-)
-"""Checks that judge the records which a consumer reading committed sees (``Subject.committed``)."""
-OF_ALL_PARTITIONS = frozenset({"partition-skew", "hot-key"})
-"""Checks of contents that compare partitions, so that a judgement rests on every one of them."""
-NEEDS_SETTINGS = frozenset(
-    {
-        *("retention-time", "retention-blocked", "retention-size", "min-insync-replicas"),
-        *("compaction-ratio", "compaction-lag", "null-key", "empty-value"),
-        "key-in-several-partitions",
-    }
-)
-"""Checks that the topic's configuration decides, and whether they apply at all."""
-OF_INTERNAL_TOPICS = frozenset({"internal-policy", "internal-replication"})
-"""Checks of what Kafka, Kafka Connect and Kafka Streams made for themselves."""
-NEEDS_PAST = frozenset({"compaction-gap", "tombstone-retention", "resurrection"})
-"""Checks of compacted topics that compare with the last look."""
-NEEDS_EVERY_RECORD = frozenset({"compaction-ratio", "partition-skew", "hot-key"})
-"""Checks of shares, which a part of the records does not tell."""

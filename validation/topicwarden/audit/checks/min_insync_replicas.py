@@ -1,8 +1,8 @@
-"""Writes with ``acks=all`` are accepted.
+"""Brokers accept writes with ``acks=all``.
 
-**fail**: a partition has fewer in-sync replicas than ``min.insync.replicas``, or than all its replicas where these are
-fewer: since Kafka 3.7 the setting is bounded by their number. At this moment the leader refuses such writes with
-``NOT_ENOUGH_REPLICAS``.
+**fail**: a partition has fewer in-sync replicas than ``min.insync.replicas``. If the partition has fewer replicas than
+that, the number of replicas is the bound (since Kafka 3.7). At the time of the snapshot, the leader refuses such writes
+with ``NOT_ENOUGH_REPLICAS``.
 
 Example: ``writes with acks=all are refused now in 2 of 6 partitions: 1, 4``, because ``min.insync.replicas is 2, and as
 few as 1 are in sync``.
@@ -14,21 +14,23 @@ Source: ``Partition.effectiveMinIsr``, ``Partition.appendRecordsToLeader``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import Judgement, Subject
-from topicwarden.verdict import Verdict
+from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.model.verdict import Verdict
+
+TRAITS = Traits(needs_settings=True)
 
 
-def applies(subject: Subject) -> bool:
+def applies(subject: AuditedTopic) -> bool:
     return subject.number("min.insync.replicas") is not None
 
 
-def judge(subject: Subject) -> Iterable[Judgement]:
+def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     least = subject.number("min.insync.replicas") or 1
     short = [state for state in subject.live.replicas if len(state.in_sync) < min(least, len(state.replicas))]
     if short:
         numbers = ", ".join(str(state.partition) for state in short)
-        yield Judgement(
+        yield CheckResult(
             Verdict.FAIL,
             f"writes with acks=all are refused now in {len(short)} of {len(subject.live.replicas)} partitions: "
             f"{numbers}",

@@ -1,1 +1,1 @@
-"""What audits remember: a second look settles what one cannot. Of records, only 64-bit hashes of keys are kept."""
+"""The history: what earlier audits saved, so that later ones can decide open findings. It has no keys, only hashes."""

@@ -1,11 +1,11 @@
-"""How earlier audits ended: a row an audit, kept by what was audited, so that like is compared with like.
+"""Save the outcome of each audit, grouped by stack and selected topics, for the trend in the report.
 
 ::
 
-    v3/outcomes/<what>/<started>-<uuid>/   a Parquet file: a row an audit, this one and the ones before it
+    v3/outcomes/<selection>/<started>-<uuid>/   a Parquet file: a row for this audit and for each earlier one
 
-Each audit repeats those before it, so that few files are read; the latest few are brought together, as of two
-audits at once neither knows of the other.
+Each audit writes the earlier rows again, so that later audits read few files. The newest parts are merged, because two
+audits that run at the same time do not know of each other.
 """
 
 from __future__ import annotations
@@ -18,49 +18,50 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from topicwarden.audit.history.access import History
-from topicwarden.audit.history.store import Store, Unreadable, literal, part_name
-from topicwarden.finding import AuditReport, Finding, PastAudit
-from topicwarden.verdict import BY_WEIGHT, Verdict
+from topicwarden.audit.history.audit_history import AuditHistory
+from topicwarden.audit.history.store import HistoryStore, Unreadable, part_name
+from topicwarden.audit.scan.literal_rows import literal
+from topicwarden.model.finding import AuditReport, Finding, PastAudit
+from topicwarden.model.verdict import BY_WEIGHT, Verdict
 
-MOST = 60
-"""Audits that are remembered, of one stack and one choice of topics."""
+MOST_AUDITS = 60
+"""The number of audits that are saved for one stack and one selection of topics."""
 
 _PARTS = 3
 _OUTCOME = "started long, topics map<string,long>"
 
 
-def trend(spark: SparkSession, history: History, report: AuditReport, patterns: Iterable[str]) -> list[PastAudit]:
-    """The earlier audits of the same topics (cluster, stack and ``patterns``), the oldest first; and adds this one."""
+def trend(spark: SparkSession, history: AuditHistory, report: AuditReport, patterns: Iterable[str]) -> list[PastAudit]:
+    """Return the earlier audits with the same cluster, stack and ``patterns``, the oldest first; and save this one."""
     store = history.store
     if store is None or report.cluster_id is None:
         return []
-    what = "\0".join([report.cluster_id, report.stack, *sorted(patterns)])
-    folder = f"outcomes/{sha256(what.encode()).hexdigest()[:16]}"
+    selection = "\0".join([report.cluster_id, report.stack, *sorted(patterns)])
+    folder = f"outcomes/{sha256(selection.encode()).hexdigest()[:16]}"
     try:
-        before = _read(store, folder)
-        now = PastAudit(started=report.started, topics=worst_verdicts(report))
-        _write(spark, store, folder, [*before, now][-MOST:])
+        earlier = _read(store, folder)
+        current = PastAudit(started=report.started, topics=worst_verdicts(report))
+        _write(spark, store, folder, [*earlier, current][-MOST_AUDITS:])
     except (PySparkException, Py4JJavaError, Unreadable):
-        history.doubt("tells nothing of how earlier audits ended: there is no trend")
+        history.add_note("has no readable outcomes of earlier audits: there is no trend")
         return []
-    return before
+    return earlier
 
 
 def worst_verdicts(report: AuditReport) -> dict[Verdict, int]:
-    """How many topics have which verdict as their weightiest; those that nothing was said of pass."""
+    """Return the number of topics by their worst verdict; a topic without findings passes."""
     worst: dict[str, Verdict] = {topic.name: Verdict.PASS for topic in report.topics}
     for finding in report.findings:
-        worst[finding.topic] = _weightier(finding, worst)
+        worst[finding.topic] = _worse(finding, worst)
     counts = Counter(worst.values())
     return {verdict: counts[verdict] for verdict in BY_WEIGHT if counts[verdict]}
 
 
-def _weightier(finding: Finding, worst: Mapping[str, Verdict]) -> Verdict:
+def _worse(finding: Finding, worst: Mapping[str, Verdict]) -> Verdict:
     return min(finding.verdict, worst.get(finding.topic, Verdict.PASS), key=BY_WEIGHT.index)
 
 
-def _read(store: Store, folder: str) -> list[PastAudit]:
+def _read(store: HistoryStore, folder: str) -> list[PastAudit]:
     parts = store.parts(folder)[-_PARTS:]
     if not parts:
         return []
@@ -69,11 +70,11 @@ def _read(store: Store, folder: str) -> list[PastAudit]:
     return [
         PastAudit(started=started, topics={Verdict(name): number for name, number in topics.items()})
         for (started, *_), topics in sorted(found.items())
-    ][-MOST:]
+    ][-MOST_AUDITS:]
 
 
-def _write(spark: SparkSession, store: Store, folder: str, audits: list[PastAudit]) -> None:
-    rows = [each.model_dump(mode="json") for each in audits]
+def _write(spark: SparkSession, store: HistoryStore, folder: str, audits: list[PastAudit]) -> None:
+    rows = [audit.model_dump(mode="json") for audit in audits]
     store.write(folder, part_name(audits[-1].started), literal(spark, rows, _OUTCOME).coalesce(1))
     for part in store.parts(folder)[:-_PARTS]:
         store.delete(folder, part)

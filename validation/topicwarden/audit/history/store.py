@@ -1,19 +1,17 @@
-"""Where audits remember: a folder at any address that Hadoop knows, of which each audit writes a part of its own.
+"""Store the history in a folder at any address that Hadoop supports; each audit writes its own parts.
 
 ::
 
-    v3/looks/<started>-<uuid>/   a Parquet file: a row a topic that was audited
-    v3/keys/<started>-<uuid>/    with ``--since last``: what is known of each key, see ``keys``
+    v3/looks/<started>-<uuid>/   a Parquet file: a row for each audited topic
+    v3/keys/<started>-<uuid>/    with ``--since last``: the counts of each key, see ``key_store.py``
 
-A part is believed once it holds ``_complete``, which is written last, after the part was read back; a name never occurs
-twice. So two
-audits do not meet, and one that is killed leaves nothing that a later one reads. Another version of this
-format has a folder of its own beside this one, which is neither read nor touched.
+A part is valid if it contains the file ``_complete``, which is written last, after the part was read back. Names of
+parts are unique. So two audits at the same time do not interfere, and an interrupted audit leaves no valid part.
+Another version of this format has its own folder, which this version neither reads nor changes.
 """
 
 from __future__ import annotations
 
-import json
 import time
 import uuid
 from collections.abc import Iterable
@@ -26,18 +24,28 @@ from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from topicwarden.audit.history.memory import Checkpoint, Known, PartitionLook, Suspicion, Tombstone, TopicLook, Witness
+from topicwarden.audit.history.topic_state import (
+    Checkpoint,
+    KnownPartition,
+    KnownTombstone,
+    OpenFinding,
+    PartitionState,
+    RememberedRecord,
+    TopicState,
+)
+from topicwarden.audit.scan.literal_rows import literal
 
 VERSION = "v3"
 _COMPLETE = "_complete"
-KEEP = 20
-"""Looks that are kept at least; older ones go once each of their topics was looked at again."""
+KEPT_PARTS = 20
+"""The newest parts of ``looks/`` that are always kept; older parts are deleted if newer ones have all their topics."""
 
 _FORGET_MS = 90 * 86_400_000
-"""A topic that no audit looked at for so long is forgotten; so is what a killed audit left, after a day."""
+"""The state of a topic that no audit has saved for this time is deleted."""
 _ABANDONED_MS = 86_400_000
+"""Incomplete and unreferenced parts are deleted after this time."""
 
-_LOOK = (
+_STATE = (
     "cluster_id string, topic string, topic_id string, taken_at long, settings map<string,string>, "
     "since map<string,long>, partitions array<struct<partition:int,start:long,end:long,last_stable:long,"
     "log_bytes:long,leader:int,leader_epoch:int,shaped_from:long,"
@@ -50,66 +58,73 @@ _LOOK = (
 )
 
 
+_RENAMED = {"open_findings": "suspicions", "remembered_records": "witnesses"}
+"""The column of a field of ``TopicState``, if the names differ."""
+
+
 @dataclass(frozen=True)
-class Part:
-    """A part's name, and when its audit started (ms)."""
+class HistoryPart:
+    """The name of a part, and the start of its audit in milliseconds."""
 
     name: str
     started: int
 
 
 class Unreadable(Exception):
-    """The history is not to be had; the message says why. An audit goes on without it, and says so."""
+    """Raised if the history cannot be read or written; an audit notes the reason and goes on without the history."""
 
 
-class Store:
-    """The history at ``url``: a path of this machine, or an address such as ``s3a://bucket/history``."""
+class HistoryStore:
+    """The history at ``url``: a path on this machine, or an address such as ``s3a://bucket/history``."""
 
     def __init__(self, spark: SparkSession, url: str) -> None:
         self._spark = spark
         self._url = f"{url.rstrip('/')}/{VERSION}"
         self._root = url
 
-    def looks(self) -> list[TopicLook]:
-        """The last look at each topic that any audit remembers; raises ``Unreadable``."""
+    def last_states(self) -> list[TopicState]:
+        """Return the last saved state of each topic; raises ``Unreadable``."""
         try:
             parts = self.parts("looks")
             if not parts:
                 return []
-            rows = self.read("looks", parts, _LOOK).collect()
+            rows = self.read("looks", parts, _STATE).collect()
         except (PySparkException, Py4JJavaError) as error:
-            raise Unreadable(_why(error)) from error
-        newest: dict[tuple[str, str], TopicLook] = {}
-        for look in map(_look, rows):
-            place = look.cluster_id, look.topic
-            if place not in newest or newest[place].taken_at < look.taken_at:
-                newest[place] = look
+            raise Unreadable(_reason(error)) from error
+        newest: dict[tuple[str, str], TopicState] = {}
+        for state in map(_topic_state, rows):
+            topic = state.cluster_id, state.topic
+            if topic not in newest or newest[topic].taken_at < state.taken_at:
+                newest[topic] = state
         return list(newest.values())
 
-    def others(self) -> list[str]:
-        """Versions of the history beside this one, such as one that a newer topicwarden wrote."""
+    def other_versions(self) -> list[str]:
+        """Return the other versions of the format at this address, such as one of a newer topicwarden."""
         try:
             return [name for name, _ in self._list(self._root) if name != VERSION and name.startswith("v")]
         except (PySparkException, Py4JJavaError) as error:
-            raise Unreadable(_why(error)) from error
+            raise Unreadable(_reason(error)) from error
 
-    def remember(self, looks: Iterable[TopicLook], started: int) -> None:
-        """Adds a part of these looks, and takes away parts that later ones replace; raises ``Unreadable``."""
-        rows = [asdict(look) for look in looks]
+    def save(self, states: Iterable[TopicState], started: int) -> None:
+        """Add a part with these states, and delete parts that newer ones replace; raises ``Unreadable``.
+
+        ``started``: the start of the audit in milliseconds.
+        """
+        rows = [{_RENAMED.get(name, name): value for name, value in asdict(state).items()} for state in states]
         if not rows:
             return
         try:
-            self.write("looks", part_name(started), literal(self._spark, rows, _LOOK).coalesce(1))
-            self._forget(started)
-            self.forget_keys(started)
+            self.write("looks", part_name(started), literal(self._spark, rows, _STATE).coalesce(1))
+            self._delete_old_states(started)
+            self.delete_unreferenced_keys(started)
         except (PySparkException, Py4JJavaError) as error:
-            raise Unreadable(_why(error)) from error
+            raise Unreadable(_reason(error)) from error
 
-    def shared(self) -> bool:
-        """Return whether what the executors write is what the driver reads; raises ``Unreadable``.
+    def is_shared(self) -> bool:
+        """Return whether the driver can read what the executors write; raises ``Unreadable``.
 
         Executors on other machines write a path such as ``/audits`` to their own disks. Spark's committer then moves
-        no file on the driver's disk and reports success.
+        no file on the driver's disk, and still reports success.
         """
         path = self._path(self._root)
         try:
@@ -118,7 +133,7 @@ class Store:
                 return True
             return self._probe()
         except (PySparkException, Py4JJavaError) as error:
-            raise Unreadable(_why(error)) from error
+            raise Unreadable(_reason(error)) from error
 
     def _probe(self) -> bool:
         """Return whether the driver finds every row of a part that all executors wrote."""
@@ -126,106 +141,107 @@ class Store:
         probe = self._path(self.path("probe", name))
         try:
             self._spark.range(0, rows, 1, rows).write.parquet(self.path("probe", name))
-            return self.read("probe", [Part(name, 0)], "id long").count() == rows
+            return self.read("probe", [HistoryPart(name, 0)], "id long").count() == rows
         finally:
             self._files(probe).delete(probe, True)
 
-    def write(self, folder: str, name: str, rows: DataFrame, apart_by: str | None = None) -> None:
-        """Adds a part, in a folder for each value of ``apart_by``; nobody believes it before all of it is there.
+    def write(self, folder: str, name: str, rows: DataFrame, partition_by: str | None = None) -> None:
+        """Add a part, with a folder for each value of the column ``partition_by``.
 
-        Raises ``Unreadable`` if the rows cannot be read back.
+        The part only becomes valid after all rows were read back. Raises ``Unreadable`` if they cannot be read back.
         """
         written = Observation()
         writer = rows.observe(written, F.count(F.lit(1)).alias("rows")).write.option("compression", "zstd")
-        (writer.partitionBy(apart_by) if apart_by else writer).parquet(self.path(folder, name))
+        (writer.partitionBy(partition_by) if partition_by else writer).parquet(self.path(folder, name))
         found, expected = self._rows(folder, name, rows.schema), written.get["rows"]
         if found != expected:
             raise Unreadable(
                 f"{expected:,} rows were written to {self.path(folder, name)}, and {found:,} can be read back: "
-                "name an address that the driver and all executors share"
+                "choose an address that the driver and all executors share"
             )
         marker = self._path(f"{self.path(folder, name)}/{_COMPLETE}")
         self._files(marker).create(marker).close()
 
     def _rows(self, folder: str, name: str, schema: StructType) -> int:
-        """Return how many rows the files of a part hold, by their footers."""
+        """Return the number of rows in the files of a part, from their footers."""
         path = self._path(self.path(folder, name))
-        return self.read(folder, [Part(name, 0)], schema).count() if self._files(path).exists(path) else 0
+        return self.read(folder, [HistoryPart(name, 0)], schema).count() if self._files(path).exists(path) else 0
 
-    def read(self, folder: str, parts: Iterable[Part], schema: str | StructType, within: str = "") -> DataFrame:
-        """The rows of some parts, or of their folders ``within``.
+    def read(self, folder: str, parts: Iterable[HistoryPart], schema: str | StructType, within: str = "") -> DataFrame:
+        """Return the rows of ``parts``, or of their folders ``within``.
 
-        A file that another audit replaced and took away meanwhile is passed over.
+        Files that another audit has deleted in the meantime are skipped.
         """
         paths = [f"{self.path(folder, part.name)}/{within}" for part in parts]
         return self._spark.read.schema(schema).option("ignoreMissingFiles", "true").parquet(*paths)
 
     def has(self, folder: str, name: str, within: str) -> bool:
-        """Whether a part has a folder ``within``."""
+        """Return whether a part has a folder ``within``."""
         path = self._path(f"{self.path(folder, name)}/{within}")
         return bool(self._files(path).exists(path))
 
     def path(self, folder: str, name: str) -> str:
         return f"{self._url}/{folder}/{name}"
 
-    def parts(self, folder: str) -> list[Part]:
-        """What was written completely, the oldest first."""
+    def parts(self, folder: str) -> list[HistoryPart]:
+        """Return the complete parts, the oldest first."""
         found = [
-            Part(name, int(name.partition("-")[0]))
+            HistoryPart(name, int(name.partition("-")[0]))
             for name, _ in self._list(f"{self._url}/{folder}")
             if name.partition("-")[0].isdigit()
         ]
         return sorted((part for part in found if self._complete(folder, part)), key=lambda part: part.name)
 
-    def delete(self, folder: str, part: Part) -> None:
+    def delete(self, folder: str, part: HistoryPart) -> None:
         path = self._path(self.path(folder, part.name))
-        # What makes the part believed goes first.
+        # The marker is deleted first, so that no audit reads a partly deleted part.
         self._files(path).delete(self._path(f"{self.path(folder, part.name)}/{_COMPLETE}"), False)
         self._files(path).delete(path, True)
 
-    def _forget(self, now: int) -> None:
+    def _delete_old_states(self, now: int) -> None:
         parts = self.parts("looks")
-        names = {part.name for part in parts}
+        complete = {part.name for part in parts}
         for name, written in self._list(f"{self._url}/looks"):
-            if name not in names and written < now - _ABANDONED_MS:
-                self.delete("looks", Part(name, 0))
-        if len(parts) <= KEEP:
+            if name not in complete and written < now - _ABANDONED_MS:
+                self.delete("looks", HistoryPart(name, 0))
+        if len(parts) <= KEPT_PARTS:
             return
         topics = self._topics(parts)
-        for number, part in enumerate(parts[:-KEEP]):
-            later = set().union(*(topics.get(other.name, set()) for other in parts[number + 1 :]))
-            if part.started < now - _FORGET_MS or topics.get(part.name, set()) <= later:
+        for number, part in enumerate(parts[:-KEPT_PARTS]):
+            newer = set().union(*(topics.get(other.name, set()) for other in parts[number + 1 :]))
+            if part.started < now - _FORGET_MS or topics.get(part.name, set()) <= newer:
                 self.delete("looks", part)
 
-    def forget_keys(self, now: int) -> None:
-        """Takes away parts of ``keys`` that no last look names any more, once no audit can still be at work on them."""
-        old = [one for one in self._list(f"{self._url}/keys") if one[1] < now - _ABANDONED_MS]
+    def delete_unreferenced_keys(self, now: int) -> None:
+        """Delete the parts of ``keys/`` that no last state refers to and that no running audit can still use."""
+        old = [name for name, written in self._list(f"{self._url}/keys") if written < now - _ABANDONED_MS]
         if not old:
             return
-        named = {name for look in self.looks() for one in look.partitions if one.known for name in one.known.parts}
-        for name, _ in old:
-            if name not in named:
-                self.delete("keys", Part(name, 0))
+        partitions = [partition for state in self.last_states() for partition in state.partitions]
+        referenced = {name for partition in partitions if partition.known for name in partition.known.parts}
+        for name in old:
+            if name not in referenced:
+                self.delete("keys", HistoryPart(name, 0))
 
-    def _topics(self, parts: list[Part]) -> dict[str, set[tuple[str, str]]]:
-        """The topics of each part, by the part's name."""
+    def _topics(self, parts: list[HistoryPart]) -> dict[str, set[tuple[str, str]]]:
+        """Return the topics in each part, by the name of the part."""
         file = F.element_at(F.split(F.col("_metadata.file_path"), "/"), -2).alias("part")
         found: dict[str, set[tuple[str, str]]] = {}
-        for row in self.read("looks", parts, _LOOK).select(file, "cluster_id", "topic").collect():
+        for row in self.read("looks", parts, _STATE).select(file, "cluster_id", "topic").collect():
             found.setdefault(row["part"], set()).add((row["cluster_id"], row["topic"]))
         return found
 
-    def _complete(self, folder: str, part: Part) -> bool:
+    def _complete(self, folder: str, part: HistoryPart) -> bool:
         marker = self._path(f"{self.path(folder, part.name)}/{_COMPLETE}")
         return bool(self._files(marker).exists(marker))
 
     def _list(self, url: str) -> list[tuple[str, int]]:
-        """Names in a folder, and when each was written (ms); nothing where the folder is not there."""
+        """Return the names in a folder and their modification times (ms); empty if there is no such folder."""
         path = self._path(url)
         files = self._files(path)
         if not files.exists(path):
             return []
-        return [(one.getPath().getName(), int(one.getModificationTime())) for one in files.listStatus(path)]
+        return [(file.getPath().getName(), int(file.getModificationTime())) for file in files.listStatus(path)]
 
     def _path(self, url: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(url)
@@ -239,49 +255,40 @@ class Store:
 
 
 def part_name(started: int | None = None) -> str:
-    """A name that sorts by time and never occurs twice."""
+    """Return a unique name that sorts by ``started`` (ms), which is now by default."""
     return f"{int(time.time() * 1000) if started is None else started:013d}-{uuid.uuid4().hex}"
 
 
-def literal(spark: SparkSession, rows: list[dict[str, Any]], schema: str) -> DataFrame:
-    """``rows`` as a table. Made of a literal: what Python hands over row by row would start Python on the executors."""
-    text = F.from_json(F.lit(json.dumps(rows)), F.lit(f"array<{_struct(schema)}>"))
-    return spark.range(1).select(F.inline(text))
-
-
-def _struct(schema: str) -> str:
-    return f"struct<{schema}>"
-
-
-def _look(row: Row) -> TopicLook:
-    held = row.asDict(recursive=True)
-    return TopicLook(
-        **{name: held[name] for name in ("cluster_id", "topic", "topic_id", "taken_at", "settings", "since")},
-        partitions=tuple(PartitionLook(**{**one, "known": _known(one["known"])}) for one in held["partitions"]),
-        suspicions=tuple(Suspicion(**one) for one in held["suspicions"]),
-        witnesses=tuple(Witness(**one) for one in held["witnesses"]),
-        tombstones=tuple(Tombstone(**one) for one in held["tombstones"]),
+def _topic_state(row: Row) -> TopicState:
+    values = row.asDict(recursive=True)
+    return TopicState(
+        **{name: values[name] for name in ("cluster_id", "topic", "topic_id", "taken_at", "settings", "since")},
+        partitions=tuple(PartitionState(**{**each, "known": _known(each["known"])}) for each in values["partitions"]),
+        open_findings=tuple(OpenFinding(**each) for each in values[_RENAMED["open_findings"]]),
+        remembered_records=tuple(RememberedRecord(**each) for each in values[_RENAMED["remembered_records"]]),
+        tombstones=tuple(KnownTombstone(**each) for each in values["tombstones"]),
     )
 
 
-def _known(held: dict[str, Any] | None) -> Known | None:
-    if held is None:
+def _known(values: dict[str, Any] | None) -> KnownPartition | None:
+    if values is None:
         return None
-    return Known(
-        parts=tuple(held["parts"]),
-        read=tuple(held["read"]),
-        terms=held["terms"],
-        start=held["start"],
-        faulty=held["faulty"],
-        null_keys=held["null_keys"],
-        checkpoints=tuple(Checkpoint(**one) for one in held["checkpoints"]),
-        totals=held["totals"],
+    return KnownPartition(
+        parts=tuple(values["parts"]),
+        read=tuple(values["read"]),
+        terms=values["terms"],
+        start=values["start"],
+        faulty=values["faulty"],
+        null_keys=values["null_keys"],
+        checkpoints=tuple(Checkpoint(**each) for each in values["checkpoints"]),
+        totals=values["totals"],
     )
 
 
-def _why(error: Exception) -> str:
+def _reason(error: Exception) -> str:
+    """Return the first line of the root cause's message."""
     cause = error.java_exception if isinstance(error, Py4JJavaError) else None
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()
-    said = str(error) if cause is None else str(cause.getMessage() or cause.getClass().getName())
-    return said.strip().partition("\n")[0]
+    message = str(error) if cause is None else str(cause.getMessage() or cause.getClass().getName())
+    return message.strip().partition("\n")[0]

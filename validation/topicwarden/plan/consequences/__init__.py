@@ -1,5 +1,6 @@
-"""Every consequence, by a name of its own. A new one is a new file and a new line here."""
+"""The table of all consequence rules by name. A new rule needs a new file and a new line here."""
 
+from topicwarden.plan.consequence_rule import ConsequenceRule
 from topicwarden.plan.consequences import (
     broker_defaults,
     compaction,
@@ -21,7 +22,6 @@ from topicwarden.plan.consequences import (
     unclean_election,
     unseen,
 )
-from topicwarden.plan.consequences.rule import ConsequenceRule
 
 CONSEQUENCES: dict[str, ConsequenceRule] = {
     "destroyed": destroyed,

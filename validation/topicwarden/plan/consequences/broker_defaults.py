@@ -1,36 +1,39 @@
-"""Brokers have different defaults for a setting that the topic leaves to them: which one counts depends on the leader.
+"""Brokers have different defaults for a setting that the topic does not set.
 
-Each broker applies its own configuration to the replicas it has: after an election the topic behaves differently.
+Each broker applies its own configuration to its replicas, so the effective value depends on the leader and may change
+with an election.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.change import Action, Consequence, Weight
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.wording import listed, spelled
-from topicwarden.plan.defaults import differing_defaults
-from topicwarden.plan.effects import HARMFUL
-from topicwarden.plan.evidence import Evidence, Needs
+from topicwarden.model.planned_change import Action, Consequence, Severity
+from topicwarden.plan.effective_defaults import differing_defaults
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.setting_effects import HARMFUL
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import shorten, spelled
+
+AVOIDABLE = False
 
 
-def needs(change: Change, now: int) -> Needs | None:
-    return Needs() if change.declaration is not None and change.action is not Action.DELETE else None
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
+    return RequiredEvidence() if change.declaration is not None and change.action is not Action.DELETE else None
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.declaration
     for name in HARMFUL:
         if name in change.declaration.topic.config:
             continue
         if brokers := differing_defaults(evidence.snapshot, name):
             shown = [
-                f"{spelled(name, value)} on broker {listed(list(map(str, ids)))}" for value, ids in brokers.items()
+                f"{spelled(name, value)} on broker {shorten(list(map(str, ids)))}" for value, ids in brokers.items()
             ]
             yield Consequence(
                 kind="broker-defaults",
-                weight=Weight.DANGER,
+                weight=Severity.DANGER,
                 message=f"the topic leaves {name} to its brokers, and they differ: {'; '.join(shown)}",
-                because=["each broker applies its own value to the replicas that it has"],
+                because=["each broker applies its own value to its replicas"],
                 measured="the configuration of every living broker",
                 remedy=f"declare {name}, or give all brokers the same value",
                 evidence={f"brokers with {value}": len(ids) for value, ids in brokers.items()},

@@ -1,50 +1,50 @@
-"""A topic that is deleted, or created again: everything in it is gone.
+"""A topic is deleted, or deleted and created again: all its records are lost.
 
-Kafka cannot take partitions away and cannot rename a topic, so that fewer partitions are a deletion and a
-creation, and a new name is one too. A deletion takes two merges: `allow: [delete]` is deployed first, and only then
-the YAML may be removed; Pulumi's state records what the last deployed YAML allowed.
+Kafka cannot remove partitions or rename a topic. So fewer partitions, or a new name, mean a deletion and a creation. A
+deletion takes two merges: first deploy `allow: [delete]`, then remove the YAML. Pulumi's state records what the last
+deployed YAML allowed.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.change import Action, Consequence, PartitionEffect, Weight
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.guard import remedy_of, unseen, unseen_partitions
-from topicwarden.plan.consequences.wording import (
+from topicwarden.model.planned_change import Action, Consequence, PartitionEffect, Severity
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
+from topicwarden.plan.required_allowance import remedy_of, unseen_partitions, unseen_reasons
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import (
     UNSEEN_GROUPS,
     bytes_of,
+    contents_text,
     count,
     group_effects,
-    listed,
-    loss,
     records_of,
+    shorten,
 )
-from topicwarden.plan.evidence import Evidence, Needs, filled
-from topicwarden.topic import Allowance
 
+AVOIDABLE = True
 _UNDECLARED = "no YAML declares it any more, so the topic would be deleted; "
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.live is None or change.action not in {Action.DELETE, Action.RECREATE} or change.duplicates:
         return None
-    return Needs(groups=True)
+    return RequiredEvidence(groups=True)
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     live = change.live
     assert live
-    everything = {partition: (extent.start, extent.end) for partition, extent in filled(live).items()}
+    everything = {partition: (extent.start, extent.end) for partition, extent in non_empty(live).items()}
     active = [group for group in evidence.groups if group.members]
     recreated = change.action is Action.RECREATE
     refused = not change.permits(Allowance.RECREATE if recreated else Allowance.DELETE) or _unknown_to_pulumi(change)
     yield Consequence(
         kind="destroyed",
-        weight=Weight.REFUSED if refused else Weight.DANGER,
-        message=(_lowered(change) if recreated else "no YAML declares it any more, so the topic would be deleted; ")
-        + f"{loss(live)} would be lost",
-        because=[*unseen(live), *_because(change, evidence, [group.name for group in active])],
-        measured="offsets and log sizes of the leaders; at most, as compaction and transactions leave gaps",
+        weight=Severity.REFUSED if refused else Severity.DANGER,
+        message=(_fewer_partitions_text(change) if recreated else _UNDECLARED) + f"{contents_text(live)} would be lost",
+        because=[*unseen_reasons(live), *_reasons(change, evidence, [group.name for group in active])],
+        measured="offsets and log sizes of the leaders; at most, because compaction and transactions leave gaps",
         remedy=_remedy(change, refused),
         evidence={
             "records": records_of(live),
@@ -61,28 +61,28 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
                 last_offset=extent.end - 1,
                 last_timestamp=extent.latest_timestamp,
             )
-            for partition, extent in sorted(filled(live).items())
+            for partition, extent in sorted(non_empty(live).items())
         ],
         groups=group_effects(evidence.groups, change.name, everything),
         place=change.at("partitions"),
     )
 
 
-def _all_described(evidence: Evidence) -> bool:
+def _all_described(evidence: PlanEvidence) -> bool:
     return evidence.groups_complete and all(group.members is not None for group in evidence.groups)
 
 
-def _unknown_to_pulumi(change: Change) -> bool:
-    """Return whether only the cluster has more partitions than declared, as somebody added them by hand.
+def _unknown_to_pulumi(change: TopicChange) -> bool:
+    """Return whether only the cluster has more partitions than declared, because somebody added them by hand.
 
-    Pulumi compares with its state, so that it would not create the topic again, whatever the YAML allows.
+    Pulumi compares the YAML with its state, so it would not create the topic again, whatever the YAML allows.
     """
     if change.action is not Action.RECREATE or change.deployed is None or change.declaration is None:
         return False
     return change.deployed.partitions <= change.declaration.topic.partitions
 
 
-def _lowered(change: Change) -> str:
+def _fewer_partitions_text(change: TopicChange) -> str:
     assert change.live and change.after
     before = max(change.live.topic.partitions, change.deployed.partitions if change.deployed else 0)
     return (
@@ -90,28 +90,28 @@ def _lowered(change: Change) -> str:
     )
 
 
-def _because(change: Change, evidence: Evidence, active: list[str]) -> Iterable[str]:
+def _reasons(change: TopicChange, evidence: PlanEvidence, active: list[str]) -> Iterable[str]:
     if not evidence.groups_complete:
         yield UNSEEN_GROUPS
     if evidence.groups:
         names = [group.name for group in evidence.groups]
-        yield f"{count(len(names), 'consumer group')} read it: {listed(names)}"
+        yield f"{count(len(names), 'consumer group')} read it: {shorten(names)}"
     if active:
-        yield f"of these with active members: {listed(active)}"
+        yield f"consumer groups with active members: {shorten(active)}"
     if _unknown_to_pulumi(change):
         assert change.live and change.deployed
         yield (
             f"the cluster has {change.live.topic.partitions} partitions, Pulumi's state {change.deployed.partitions}: "
-            "somebody added partitions by hand, and Pulumi does not see them before a refresh"
+            "somebody added partitions by hand, and Pulumi only sees them after a refresh"
         )
     if change.action is Action.DELETE and evidence.created:
         yield (
-            f"the same deploy creates {listed(evidence.created)}; if that is its new name: Kafka renames no topic, "
-            "and records do not move along"
+            f"the same deploy creates {shorten(evidence.created)}; if that is its new name: Kafka cannot rename a "
+            "topic, and the records do not move to the new topic"
         )
 
 
-def _remedy(change: Change, refused: bool) -> str:
+def _remedy(change: TopicChange, refused: bool) -> str:
     if not refused:
         return ""
     if change.action is Action.RECREATE:
@@ -121,4 +121,4 @@ def _remedy(change: Change, refused: bool) -> str:
             instead = f"run `pulumi refresh`, and declare {change.live.topic.partitions} partitions or deploy again"
             return instead if change.permits(Allowance.RECREATE) else remedy_of(change, Allowance.RECREATE, instead)
         return remedy_of(change, Allowance.RECREATE, instead)
-    return "put its YAML back; to delete it, first deploy it with `allow: [delete]`, then remove the YAML"
+    return "restore its YAML; to delete the topic, first deploy it with `allow: [delete]`, then remove the YAML"

@@ -1,38 +1,41 @@
-"""Pulumi's state holds a topic twice: the engine deletes the topic of the resource that no program registers.
+"""Pulumi's state has two resources of one topic: the engine deletes the topic of the resource that is not registered.
 
-`pulumi import` makes such a resource, and so does a rename of the project's components.
+`pulumi import` creates such a resource, and so does a rename of the project's components.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.change import Consequence, Weight
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.wording import loss
-from topicwarden.plan.evidence import Evidence, Needs
+from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import contents_text
+
+AVOIDABLE = False
 
 
-def needs(change: Change, now: int) -> Needs | None:
-    return Needs() if change.duplicates else None
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
+    return RequiredEvidence() if change.duplicates else None
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
-    lost = f"; {loss(change.live)} would be lost" if change.live else ""
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
+    lost = f"; {contents_text(change.live)} would be lost" if change.live else ""
     for duplicate in change.duplicates:
         yield Consequence(
             kind="duplicate",
-            weight=Weight.REFUSED,
+            weight=Severity.REFUSED,
             message=(
-                f"Pulumi's state holds a resource of the topic that is pending deletion, {duplicate.urn}: `pulumi up` "
+                f"Pulumi's state has a resource of the topic that is pending deletion, {duplicate.urn}: `pulumi up` "
                 "would delete the topic itself"
                 if duplicate.pending_deletion
-                else f"Pulumi's state holds the topic under another URN, {duplicate.urn}, which no program registers: "
+                else f"Pulumi's state has the topic under another URN, {duplicate.urn}, which no program registers: "
                 "`pulumi up` would delete the topic itself"
             )
             + lost,
-            remedy='take the entry with `"delete": true` out of what `pulumi stack export --file state.json` writes, '
-            "then `pulumi stack import --file state.json`: that leaves the topic alone"
+            remedy='run `pulumi stack export --file state.json`, remove the entry with `"delete": true` from the file, '
+            "then run `pulumi stack import --file state.json`: this does not change the topic"
             if duplicate.pending_deletion
-            else f"`pulumi state delete --force '{duplicate.urn}'` forgets that resource and leaves the topic alone",
+            else f"`pulumi state delete --force '{duplicate.urn}'` removes that resource from the state and does not "
+            "change the topic",
             evidence={"urn": duplicate.urn, "pending deletion": int(duplicate.pending_deletion)},
             place=change.at(),
         )

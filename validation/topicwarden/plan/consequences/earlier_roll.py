@@ -1,67 +1,71 @@
-"""Segments roll sooner under a retention: what only a large or an old segment still held is deleted.
+"""Segments roll sooner on a topic with retention, so records that a large or old segment protected are deleted.
 
-Kafka deletes whole segments. Records that have expired, and bytes above ``retention.bytes``, stay as long as their
-segment holds a younger record or is too large to go. Smaller segments let them go with the next roll.
+Kafka deletes whole segments. Expired records, and bytes above ``retention.bytes``, stay as long as their segment has a
+younger record, or is too large to be deleted. With smaller segments they are deleted after the next roll.
 Source: ``UnifiedLog.deleteOldSegments``, ``LogSegment.shouldRoll``.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.change import Consequence, Weight
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.guard import remedy_of, unseen, unseen_partitions, weight_of
+from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequences.retention_cut import bytes_over, size_limit
-from topicwarden.plan.consequences.wording import at_most, count, goes, group_effects, readers, records_of
-from topicwarden.plan.effects import EFFECTS, Risk, lowered, raised
-from topicwarden.plan.evidence import Evidence, Needs, filled
-from topicwarden.topic import Allowance
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
+from topicwarden.plan.required_allowance import remedy_of, severity_of, unseen_partitions, unseen_reasons
+from topicwarden.plan.setting_effects import EFFECTS, SettingRisk, lowered, raised
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import at_most, changes_text, count, group_effects, reader_reasons, records_of
 
+AVOIDABLE = True
 SETTINGS = tuple(name for name, effect in EFFECTS.items() if "earlier-roll" in effect.consequence)
 
 
-def needs(change: Change, now: int) -> Needs | None:
-    if change.live is None or not sooner(change) or change.after is None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
+    if change.live is None or not settings_that_roll_sooner(change) or change.after is None:
         return None
-    kept, limit = change.after.retention_time, size_limit(change.after)
-    if kept is None and limit is None:
+    retention, limit = change.after.retention_time, size_limit(change.after)
+    if retention is None and limit is None:
         return None
-    return Needs(times=frozenset() if kept is None else frozenset({now - kept}), groups=True)
+    return RequiredEvidence(times=frozenset() if retention is None else frozenset({now - retention}), groups=True)
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     live, after = change.live, change.after
     assert live and after and change.before
-    kept, limit = after.retention_time, size_limit(after)
-    expired = evidence.below(live, evidence.now - kept) if kept is not None else {}
+    retention, limit = after.retention_time, size_limit(after)
+    expired = evidence.offsets_before(live, evidence.now - retention) if retention is not None else {}
     by_time = {
         number: (extent.start, expired[number])
-        for number, extent in filled(live).items()
+        for number, extent in non_empty(live).items()
         if expired.get(number, extent.start) > extent.start
     }
-    over = bytes_over(live, limit) if limit is not None else {}
-    sizes_hidden = limit is not None and any(extent.log_bytes is None for extent in filled(live).values())
+    excess_bytes = bytes_over(live, limit) if limit is not None else {}
+    sizes_hidden = limit is not None and any(extent.log_bytes is None for extent in non_empty(live).values())
     hidden = unseen_partitions(live)
-    loses = bool(by_time or over or hidden or sizes_hidden)
-    records = records_of(live) if over or sizes_hidden else sum(end - start for start, end in by_time.values())
-    names = sooner(change)
+    loses = bool(by_time or excess_bytes or hidden or sizes_hidden)
+    records = records_of(live) if excess_bytes or sizes_hidden else sum(end - start for start, end in by_time.values())
+    names = settings_that_roll_sooner(change)
     groups = group_effects(evidence.groups, change.name, by_time)
     yield Consequence(
         kind="earlier-roll",
-        weight=weight_of(change, Allowance.SHRINK_RETENTION) if loses else Weight.NOTE,
-        message=f"{goes(names, change.before, after)}, so that segments roll sooner: "
+        weight=severity_of(change, Allowance.SHRINK_RETENTION) if loses else Severity.NOTE,
+        message=f"{changes_text(names, change.before, after)}, so segments roll sooner: "
         f"{at_most(records, 'record')} of {records_of(live):,} that "
-        "the retention no longer protects, and that a segment still holds, are deleted",
+        "the retention no longer protects, and that are still in a segment, are deleted",
         because=[
-            *unseen(live),
-            *([f"{count(sum(over.values()), 'byte')} above retention.bytes are held by large segments"] * bool(over)),
+            *unseen_reasons(live),
+            *(
+                [f"{count(sum(excess_bytes.values()), 'byte')} above retention.bytes are in large segments"]
+                * bool(excess_bytes)
+            ),
             *(["the sizes of the logs could not be seen (Describe on Cluster)"] * sizes_hidden),
-            *readers(evidence, groups),
+            *reader_reasons(evidence, groups),
         ],
-        measured="offsets asked of the brokers by time, and bytes of the leaders' logs",
+        measured="offsets by time from the brokers, and bytes of the leaders' logs",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the segments as they are") if loses else "",
         evidence={
             "records": records,
-            "bytes": None if sizes_hidden else sum(over.values()),
+            "bytes": None if sizes_hidden else sum(excess_bytes.values()),
             "partitions not seen": len(hidden),
         },
         groups=groups,
@@ -69,13 +73,13 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
     )
 
 
-def sooner(change: Change) -> list[str]:
-    """Return the settings of which the change makes segments roll sooner."""
+def settings_that_roll_sooner(change: TopicChange) -> list[str]:
+    """Return the settings whose change makes segments roll sooner."""
     if change.before is None or change.after is None:
         return []
     before, after = change.before.config, change.after.config
     return [
         name
         for name in SETTINGS
-        if (raised if EFFECTS[name].risk is Risk.HIGHER else lowered)(name, before.get(name), after.get(name))
+        if (raised if EFFECTS[name].risk is SettingRisk.HIGHER else lowered)(name, before.get(name), after.get(name))
     ]

@@ -1,39 +1,40 @@
-"""Records are forced to disk less often: what all replicas hold in memory only is lost if all lose power at once.
+"""Records are flushed to disk less often: records in memory are lost if all replicas lose power at once.
 
-Source: ``flush.messages`` and ``flush.ms``; without them Kafka relies on replication and leaves it to the system.
+Source: ``flush.messages`` and ``flush.ms``. Without them Kafka relies on replication, and the operating system flushes.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.change import Consequence
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.guard import remedy_of, weight_of
-from topicwarden.plan.consequences.wording import goes
-from topicwarden.plan.effects import raised
-from topicwarden.plan.evidence import Evidence, Needs
-from topicwarden.topic import Allowance
+from topicwarden.model.planned_change import Consequence
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.required_allowance import remedy_of, severity_of
+from topicwarden.plan.setting_effects import raised
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import changes_text
 
+AVOIDABLE = True
 SETTINGS = ("flush.messages", "flush.ms")
 
 
-def needs(change: Change, now: int) -> Needs | None:
-    return Needs() if _less_often(change) else None
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
+    return RequiredEvidence() if _raised_settings(change) else None
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.before and change.after
-    for name in _less_often(change):
+    for name in _raised_settings(change):
         yield Consequence(
             kind="flush",
-            weight=weight_of(change, Allowance.RELAX_FLUSH),
-            message=f"{goes([name], change.before, change.after)}: more acknowledged records are in memory only, and "
-            "lost if all replicas lose power at once",
+            weight=severity_of(change, Allowance.RELAX_FLUSH),
+            message=f"{changes_text([name], change.before, change.after)}: more acknowledged records are only in "
+            "memory, and are lost if all replicas lose power at once",
             remedy=remedy_of(change, Allowance.RELAX_FLUSH, "leave it as it is"),
             place=change.at("config", name),
         )
 
 
-def _less_often(change: Change) -> list[str]:
+def _raised_settings(change: TopicChange) -> list[str]:
     if change.before is None or change.after is None:
         return []
     before, after = change.before.config, change.after.config

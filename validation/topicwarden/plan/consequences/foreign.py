@@ -1,37 +1,39 @@
-"""A topic that is on the cluster already, and that this stack did not deploy.
+"""A declared topic already exists on the cluster, but this stack did not deploy it.
 
-Where it is exactly as declared, a deploy adopts it and touches nothing. Where it differs, creating it would
-fail halfway through the deploy, so that it is refused before.
+If the topic is exactly as declared, a deploy adopts it without a change. If it differs, creating it would fail halfway
+through the deploy, so the change is refused before.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.change import Action, Consequence, Weight
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.wording import listed
-from topicwarden.plan.evidence import Evidence, Needs
+from topicwarden.model.planned_change import Action, Consequence, Severity
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import shorten
+
+AVOIDABLE = False
 
 
-def needs(change: Change, now: int) -> Needs | None:
-    return Needs() if change.action is Action.ADOPT else None
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
+    return RequiredEvidence() if change.action is Action.ADOPT else None
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     differing = [setting for setting in change.settings if setting.declared != setting.live]
     if not differing:
         yield Consequence(
             kind="adopted",
-            weight=Weight.NOTE,
-            message="the topic is on the cluster as declared; it is adopted as it is",
+            weight=Severity.NOTE,
+            message="the topic is on the cluster as declared; it is adopted without a change",
             place=change.at(),
         )
         return
     shown = [f"{setting.name} is {setting.live}, declared {setting.declared}" for setting in differing]
     yield Consequence(
         kind="foreign",
-        weight=Weight.REFUSED,
-        message=f"the topic is on the cluster, this stack did not deploy it, and it differs: {listed(shown)}",
+        weight=Severity.REFUSED,
+        message=f"the topic is on the cluster, but this stack did not deploy it, and it differs: {shorten(shown)}",
         because=["Pulumi would try to create it, and fail in the middle of the deploy"],
-        remedy="declare it as it is (`topicwarden import` writes such YAML), deploy, and change it after that",
+        remedy="declare it as it is (`topicwarden import` writes this YAML), deploy, and change it after that",
         place=differing[0].place,
     )

@@ -1,49 +1,58 @@
-"""Larger batches would be refused: `max.message.bytes` goes down.
+"""Large batches will be refused, because `max.message.bytes` is lowered.
 
-The limit counts the compressed batch (``UnifiedLog.analyzeAndValidateRecords``); what is written already stays
-readable. Producers that send larger ones get RECORD_TOO_LARGE.
+The limit applies to the compressed batch (``UnifiedLog.analyzeAndValidateRecords``). Existing batches stay readable.
+Producers that send larger batches get RECORD_TOO_LARGE.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.change import Consequence, PartitionEffect, Weight
-from topicwarden.kafka.batches import NEWEST
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.wording import count, records_of, size
-from topicwarden.plan.evidence import Evidence, Needs
+from topicwarden.kafka.record_batches import NEWEST
+from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import count, records_of, size
 
+AVOIDABLE = False
 _SETTING = "max.message.bytes"
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.before is None or change.after is None:
         return None
     before, after = change.before.number(_SETTING), change.after.number(_SETTING)
-    return Needs(batches=True) if before is not None and after is not None and after < before else None
+    return RequiredEvidence(batches=True) if before is not None and after is not None and after < before else None
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.after
     limit = change.after.number(_SETTING) or 0
-    over = {partition: found for partition, found in sorted(evidence.largest_batches.items()) if found > limit}
+    too_large = {
+        partition: largest_batch
+        for partition, largest_batch in sorted(evidence.largest_batches.items())
+        if largest_batch > limit
+    }
     largest = max(evidence.largest_batches.values(), default=0)
     yield Consequence(
         kind="max-message",
-        weight=Weight.DANGER if over else Weight.NOTE,
+        weight=Severity.DANGER if too_large else Severity.NOTE,
         message=f"batches above {size(limit)} will be refused; "
         + (
-            f"{count(len(over), 'partition')} hold larger ones, up to {size(largest)}"
-            if over
-            else f"the largest of the newest is {size(largest)}"
+            f"{count(len(too_large), 'partition')} have larger batches, up to {size(largest)}"
+            if too_large
+            else f"the largest of the newest batches has {size(largest)}"
             if largest
-            else "the newest could not be read (Read on the topic)"
+            else "the newest batches could not be read (Read on the topic)"
             if change.live is not None and records_of(change.live)
-            else "there is none to compare with"
+            else "the topic has no batch to compare with"
         ),
-        because=["what was written stays readable; a producer that sends more gets RECORD_TOO_LARGE"] if over else [],
+        because=["existing batches stay readable; a producer that sends larger ones gets RECORD_TOO_LARGE"]
+        if too_large
+        else [],
         measured=f"the newest batches of each partition, of at most {NEWEST:,} offsets",
-        remedy="lower the producers' max.request.size and batch.size first" if over else "",
-        evidence={_SETTING: limit, "largest_batch": largest or None, "partitions": len(over) if largest else None},
-        partitions=[PartitionEffect(partition=partition, bytes=found) for partition, found in over.items()],
+        remedy="lower the producers' max.request.size and batch.size first" if too_large else "",
+        evidence={_SETTING: limit, "largest_batch": largest or None, "partitions": len(too_large) if largest else None},
+        partitions=[
+            PartitionEffect(partition=partition, bytes=largest_batch) for partition, largest_batch in too_large.items()
+        ],
         place=change.at("config", _SETTING),
     )

@@ -1,82 +1,92 @@
-"""Partitions are added: keys move.
+"""Partitions are added, so keys move to other partitions.
 
-A producer puts a key into partition ``hash(key) mod n``. With another ``n`` most keys go elsewhere from then
-on, while their old records stay where they are: readers no longer see one key's records in order,
-compaction cannot merge them across the border, a join with a topic of the old count finds nothing, and a
-Streams application's state lies in the wrong task (KIP-253 was never built).
+A producer puts a key into partition ``hash(key) mod n``. With another ``n`` most keys go to another partition from then
+on, while their old records stay in the old one. Readers no longer see the records of one key in order. Compaction
+cannot merge them across partitions. A join with a topic of the old partition count finds no partners. The state of a
+Streams application is in the wrong task (KIP-253 was never implemented).
 """
 
 from collections.abc import Iterable
 from math import lcm
 
-from topicwarden.change import Consequence, Weight
-from topicwarden.kafka.partitioners import PARTITIONERS
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.wording import count, listed
-from topicwarden.plan.evidence import Evidence, Needs
+from topicwarden.kafka.partition_functions import PARTITIONERS
+from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import count, shorten
 
+AVOIDABLE = False
 _DEFAULT = "murmur2"
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.live is None or change.after is None or change.after.partitions <= change.live.topic.partitions:
         return None
-    return Needs(groups=True, tail=True)
+    return RequiredEvidence(groups=True, newest_records=True)
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.live and change.after and change.declaration
     before, after = change.live.topic.partitions, change.after.partitions
     contents = change.declaration.topic.contents
-    declared = contents.partitioner
-    own = contents.partition_expression or contents.partition_function
-    tail = evidence.tail
-    keys = sorted(tail.keys) if tail else []
-    if tail is not None and not keys and not contents.key_required:
+    declared = contents.key.partitioner
+    custom_partitioner = contents.key.partition_expression or contents.key.partition_function
+    newest = evidence.newest_records
+    keys = sorted(newest.keys) if newest else []
+    if newest is not None and not keys and not contents.key.required:
         yield Consequence(
             kind="more-partitions",
-            weight=Weight.NOTE,
-            message=f"from {before} to {after} partitions; no key moves, as "
-            + ("there is none" if tail.whole else f"none of the newest {count(tail.records, 'record')} has one"),
-            measured=_measured(tail.records, tail.whole) if tail.records else "the topic is empty",
-            evidence={"records_read": tail.records, "keys": 0},
+            weight=Severity.NOTE,
+            message=f"from {before} to {after} partitions; no key moves, because "
+            + (
+                "the topic has no keys"
+                if newest.complete
+                else f"none of the newest {count(newest.records, 'record')} has one"
+            ),
+            measured=_measured(newest.records, newest.complete) if newest.records else "the topic is empty",
+            evidence={"records_read": newest.records, "keys": 0},
             place=change.at("partitions"),
         )
         return
-    place_of = None if own else PARTITIONERS.get(declared or _DEFAULT)
-    moved = None if place_of is None else sum(place_of(key, before) != place_of(key, after) for key in keys)
-    share = moved / len(keys) if keys and moved is not None else 1 - stays(before, after)
+    partition_of = None if custom_partitioner else PARTITIONERS.get(declared or _DEFAULT)
+    moved = None if partition_of is None else sum(partition_of(key, before) != partition_of(key, after) for key in keys)
+    share = moved / len(keys) if keys and moved is not None else 1 - unmoved_share(before, after)
     yield Consequence(
         kind="more-partitions",
-        weight=Weight.DANGER,
-        message=f"from {before} to {after} partitions {share:.1%} of the keys move to another one under "
-        + (declared or ("a partitioner of their own" if own else f"{_DEFAULT}, Java's, as the YAML declares none")),
-        because=list(_broken(change, evidence)),
-        measured=(
-            f"{moved:,} of {count(len(keys), 'distinct key')}; {_measured(tail.records, tail.whole)}"
-            if keys and tail and moved is not None
-            else "arithmetic for evenly spread hashes: "
-            + ("the declared partitioner is not run here" if own else "no key could be read")
+        weight=Severity.DANGER,
+        message=f"from {before} to {after} partitions {share:.1%} of the keys move to another partition under "
+        + (
+            declared
+            or (
+                "a custom partitioner" if custom_partitioner else f"{_DEFAULT} (Java's default; the YAML declares none)"
+            )
         ),
-        remedy="move to a new topic and let both be read for a while, where order by key or compaction counts",
-        evidence={"share": round(share, 4), "keys": len(keys) if tail else None, "moved": moved if tail else None},
+        because=list(_broken_guarantees(change, evidence)),
+        measured=(
+            f"{moved:,} of {count(len(keys), 'distinct key')}; {_measured(newest.records, newest.complete)}"
+            if keys and newest and moved is not None
+            else "arithmetic for evenly spread hashes: "
+            + ("the declared partitioner cannot be run here" if custom_partitioner else "no key could be read")
+        ),
+        remedy="if order by key or compaction matters, move to a new topic and read both topics for a while",
+        evidence={"share": round(share, 4), "keys": len(keys) if newest else None, "moved": moved if newest else None},
         place=change.at("partitions"),
     )
 
 
-def stays(before: int, after: int) -> float:
-    """The share of hashes that give the same partition under both counts."""
-    both = lcm(before, after)
-    return sum(number % before == number % after for number in range(both)) / both
+def unmoved_share(before: int, after: int) -> float:
+    """Return the share of hashes that give the same partition with both partition counts."""
+    period = lcm(before, after)
+    return sum(number % before == number % after for number in range(period)) / period
 
 
-def _broken(change: Change, evidence: Evidence) -> Iterable[str]:
+def _broken_guarantees(change: TopicChange, evidence: PlanEvidence) -> Iterable[str]:
     assert change.live
     groups = evidence.groups
-    who = f" for {listed([group.name for group in groups])}" if groups else ""
-    yield f"records of one key are no longer read in the order in which they were written{who}"
+    readers = f" for {shorten([group.name for group in groups])}" if groups else ""
+    yield f"records of one key are no longer read in the order in which they were written{readers}"
     if change.live.topic.compacted:
-        yield "old and new records of a key lie in two partitions: compaction can never merge them"
+        yield "old and new records of a key are in two partitions: compaction can never merge them"
     partners = sorted(
         {
             name
@@ -86,7 +96,7 @@ def _broken(change: Change, evidence: Evidence) -> Iterable[str]:
         }
     )
     if partners:
-        yield f"no longer co-partitioned with {listed(partners)}, which the same groups read: joins miss their partners"
+        yield f"no longer co-partitioned with {shorten(partners)}, which the same groups read: joins miss records"
     streams = [
         group.name
         for group in groups
@@ -96,7 +106,7 @@ def _broken(change: Change, evidence: Evidence) -> Iterable[str]:
         )
     ]
     if streams:
-        yield f"the Streams state of {listed(streams)} lies in the wrong tasks, and the application will not start"
+        yield f"the Streams state of {shorten(streams)} is in the wrong tasks, and the application will not start"
 
 
 def _measured(records: int, whole: bool) -> str:

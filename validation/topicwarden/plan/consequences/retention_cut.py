@@ -1,75 +1,76 @@
-"""Less is kept: by time, by size, or because a compacted topic is to delete as well.
+"""Fewer records are kept: shorter retention by time or by size, or a compacted topic that also deletes.
 
-Counts are upper bounds. By time, all records before the first one that the new ``retention.ms`` protects
-(ListOffsets by time) have expired; Kafka deletes a segment when its newest record has expired. By size, Kafka
-deletes the oldest segment as long as the log is not smaller than ``retention.bytes`` without it: never more bytes
-than are above the limit. Source: ``UnifiedLog.deleteRetentionMsBreachedSegments`` and
+Counts are upper bounds. By time, all records before the first record that the new ``retention.ms`` protects
+(ListOffsets by time) have expired. Kafka deletes a segment when its newest record has expired. By size, Kafka deletes
+the oldest segment as long as the log without that segment is not smaller than ``retention.bytes``. So Kafka never
+deletes more bytes than are above the limit. Source: ``UnifiedLog.deleteRetentionMsBreachedSegments`` and
 ``deleteRetentionSizeBreachedSegments``.
 
-Every cut is refused that shortens the life of records, also if none of them expires today.
+Every change that shortens the life of records is refused, even if no record expires today.
 """
 
 from collections.abc import Collection, Iterable
 
-from topicwarden.change import Consequence, PartitionEffect, Weight
-from topicwarden.kafka.snapshot import Extent, LiveTopic
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.guard import remedy_of, unseen, unseen_partitions, weight_of
-from topicwarden.plan.consequences.wording import (
+from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent
+from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
+from topicwarden.model.topic import Allowance, Topic
+from topicwarden.plan.plan_evidence import FIRST, PlanEvidence, RequiredEvidence, non_empty
+from topicwarden.plan.required_allowance import remedy_of, severity_of, unseen_partitions, unseen_reasons
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import (
     at_most,
     count,
+    duration,
     group_effects,
-    readers,
+    reader_reasons,
     records_of,
     size,
-    summed,
-    times,
+    sum_or_none,
 )
-from topicwarden.plan.evidence import FIRST, Evidence, Needs, filled
-from topicwarden.topic import Allowance, Topic
 
+AVOIDABLE = True
 _DAY_MS = 86_400_000
 _HORIZONS = {"at once": 0, "within a day": _DAY_MS, "within a week": 7 * _DAY_MS}
 
 Bounds = dict[int, tuple[int, int]]
-"""By partition: the first offset that goes, and the first one that stays."""
+"""The first offset that is removed, and the first offset that stays, by partition."""
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.before is None or change.after is None or change.live is None:
         return None
-    by_time, by_size = _shorter(change.before, change.after), smaller(change.before, change.after)
+    by_time, by_size = _is_shorter(change.before, change.after), lower_size_limit(change.before, change.after)
     if not by_time and by_size is None:
         return None
     cutoffs = (
         [cutoff for horizon in _HORIZONS.values() for cutoff in _cutoffs(change, now + horizon)] if by_time else []
     )
-    return Needs(times=frozenset({FIRST, *cutoffs}), groups=True)
+    return RequiredEvidence(times=frozenset({FIRST, *cutoffs}), groups=True)
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.before and change.after
-    if _shorter(change.before, change.after):
+    if _is_shorter(change.before, change.after):
         yield _by_time(change, evidence)
-    limit = smaller(change.before, change.after)
+    limit = lower_size_limit(change.before, change.after)
     if limit is not None:
         yield _by_size(change, evidence, limit)
 
 
-def _by_time(change: Change, evidence: Evidence) -> Consequence:
+def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
     live = change.live
     assert live and change.before and change.after
     expiring = {name: _expiring(change, evidence, horizon) for name, horizon in _HORIZONS.items()}
-    records = {name: _records(bounds) for name, bounds in expiring.items()}
-    going = next((bounds for bounds in expiring.values() if bounds), _all_of(live))
+    records = {name: _record_count(bounds) for name, bounds in expiring.items()}
+    removed = next((bounds for bounds in expiring.values() if bounds), _all_offsets(live))
     total, hidden = records_of(live), unseen_partitions(live)
-    groups = group_effects(evidence.groups, change.name, going)
+    groups = group_effects(evidence.groups, change.name, removed)
     before, after = change.before.retention_time, change.after.retention_time
     empty = not total and not hidden
     return Consequence(
         kind="retention-cut",
-        weight=Weight.NOTE if empty else weight_of(change, Allowance.SHRINK_RETENTION),
-        message=f"{_was(before)} and will be {times(after)}: "
+        weight=Severity.NOTE if empty else severity_of(change, Allowance.SHRINK_RETENTION),
+        message=f"{_before(before)} and will be {duration(after)}: "
         + (
             "the topic is empty"
             if empty
@@ -77,12 +78,12 @@ def _by_time(change: Change, evidence: Evidence) -> Consequence:
             f"expire at once, {records['within a day']:,} within a day, {records['within a week']:,} within a week"
         ),
         because=[
-            *unseen(live),
-            *(["every record that is there now expires earlier than it would have"] if not empty else []),
+            *unseen_reasons(live),
+            *(["every existing record expires earlier than before"] if not empty else []),
             "at most: Kafka deletes whole segments, each when its newest record has expired",
-            *readers(evidence, groups),
+            *reader_reasons(evidence, groups),
         ],
-        measured="offsets asked of the brokers by time",
+        measured="offsets by time from the brokers",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the retention") if not empty else "",
         evidence={
             "records": records["at once"],
@@ -90,140 +91,145 @@ def _by_time(change: Change, evidence: Evidence) -> Consequence:
             "records within a week": records["within a week"],
             "records in all": total,
             "partitions not seen": len(hidden),
-            "bytes": summed(_share(live.extents[number], end - start) for number, (start, end) in going.items()),
+            "bytes": sum_or_none(
+                _estimated_bytes(live.extents[number], end - start) for number, (start, end) in removed.items()
+            ),
             "retention.ms before": before,
             "retention.ms after": after,
         },
-        partitions=[_effect(live, number, bounds, evidence) for number, bounds in sorted(going.items())],
+        partitions=[_effect(live, number, bounds, evidence) for number, bounds in sorted(removed.items())],
         groups=groups,
         place=change.at("config", "retention.ms"),
     )
 
 
-def _by_size(change: Change, evidence: Evidence, limit: int) -> Consequence:
+def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequence:
     live = change.live
     assert live
-    over = bytes_over(live, limit)
-    going = {number: _oldest(live.extents[number], above) for number, above in over.items()}
-    unknown = [number for number, extent in filled(live).items() if extent.log_bytes is None]
-    groups = group_effects(evidence.groups, change.name, _all_of(live) if over or unknown else {})
+    excess_bytes = bytes_over(live, limit)
+    removed = {number: _oldest_offsets(live.extents[number], above) for number, above in excess_bytes.items()}
+    unknown = [number for number, extent in non_empty(live).items() if extent.log_bytes is None]
+    groups = group_effects(evidence.groups, change.name, _all_offsets(live) if excess_bytes or unknown else {})
     total, hidden = records_of(live), unseen_partitions(live)
     empty = not total and not hidden
     return Consequence(
         kind="retention-cut",
-        weight=Weight.NOTE if empty else weight_of(change, Allowance.SHRINK_RETENTION),
+        weight=Severity.NOTE if empty else severity_of(change, Allowance.SHRINK_RETENTION),
         message=f"a partition will keep {size(limit)}: "
         + (
             "the topic is empty"
             if empty
-            else "how much goes at once is not known"
+            else "how much is deleted at once is not known"
             if unknown
-            else f"at most {size(sum(over.values()))} of {_partitions(over)} go at once"
+            else f"at most {size(sum(excess_bytes.values()))} of {_partition_count(excess_bytes)} are deleted at once"
         )
-        + (", the oldest first" if over else ""),
+        + (", the oldest first" if excess_bytes else ""),
         because=[
-            *unseen(live),
-            *([f"the size of {_partitions(unknown)} could not be seen (Describe on Cluster)"] * bool(unknown)),
-            *(["every partition keeps less than it would have"] if not empty else []),
-            *([f"by its bytes, about {_records(going):,} of {count(total, 'record')}; at most all"] * bool(over)),
+            *unseen_reasons(live),
+            *([f"the size of {_partition_count(unknown)} could not be seen (Describe on Cluster)"] * bool(unknown)),
+            *(["every partition keeps less than before"] if not empty else []),
+            *(
+                [f"about {_record_count(removed):,} of {count(total, 'record')}, estimated by bytes; at most all"]
+                * bool(excess_bytes)
+            ),
             "at most: Kafka deletes the oldest segment only if the log is no smaller than retention.bytes without it",
-            *readers(evidence, groups),
+            *reader_reasons(evidence, groups),
         ],
         measured="bytes of the leaders' logs",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the size") if not empty else "",
         evidence={
-            "bytes": None if unknown else sum(over.values()),
-            "records": total if over or unknown else 0,
+            "bytes": None if unknown else sum(excess_bytes.values()),
+            "records": total if excess_bytes or unknown else 0,
             "retention.bytes": limit,
             "partitions not seen": len(hidden) + len(unknown),
         },
         partitions=[
             PartitionEffect(partition=number, bytes=above, first_offset=live.extents[number].start)
-            for number, above in sorted(over.items())
+            for number, above in sorted(excess_bytes.items())
         ],
         groups=groups,
         place=change.at("config", "retention.bytes"),
     )
 
 
-def smaller(before: Topic, after: Topic) -> int | None:
+def lower_size_limit(before: Topic, after: Topic) -> int | None:
     """Return the new ``retention.bytes`` if it is lower than the one in force; None if not."""
-    held, limit = size_limit(before), size_limit(after)
-    return limit if limit is not None and (held is None or limit < held) else None
+    limit_before, limit_after = size_limit(before), size_limit(after)
+    return limit_after if limit_after is not None and (limit_before is None or limit_after < limit_before) else None
 
 
 def size_limit(topic: Topic) -> int | None:
-    """Return the bytes that a partition keeps at least; None without a limit."""
-    most = topic.number("retention.bytes")
-    return most if "delete" in (topic.cleanup_policies or ()) and most is not None and most >= 0 else None
+    """Return the bytes that every partition keeps under retention by size; None without a limit."""
+    limit = topic.number("retention.bytes")
+    return limit if "delete" in (topic.cleanup_policies or ()) and limit is not None and limit >= 0 else None
 
 
 def bytes_over(live: LiveTopic, limit: int) -> dict[int, int]:
-    """Return by partition how many bytes its log is larger than ``limit``."""
+    """Return, by partition, by how many bytes its log exceeds ``limit``."""
     return {
         number: extent.log_bytes - limit
-        for number, extent in filled(live).items()
+        for number, extent in non_empty(live).items()
         if extent.log_bytes is not None and extent.log_bytes > limit
     }
 
 
-def _shorter(before: Topic, after: Topic) -> bool:
-    held, kept = before.retention_time, after.retention_time
-    return kept is not None and (held is None or kept < held)
+def _is_shorter(before: Topic, after: Topic) -> bool:
+    time_before, time_after = before.retention_time, after.retention_time
+    return time_after is not None and (time_before is None or time_after < time_before)
 
 
-def _cutoffs(change: Change, now: int) -> list[int]:
+def _cutoffs(change: TopicChange, now: int) -> list[int]:
     """Return the times before which records have expired at ``now``: by the new retention, then by the old one."""
     assert change.before and change.after
-    kept = [change.after.retention_time, change.before.retention_time]
-    return [now - each for each in kept if each is not None]
+    retention_times = [change.after.retention_time, change.before.retention_time]
+    return [now - time for time in retention_times if time is not None]
 
 
-def _expiring(change: Change, evidence: Evidence, horizon: int) -> Bounds:
-    """Return what expires within ``horizon`` milliseconds by the new retention, and would not by the old one."""
+def _expiring(change: TopicChange, evidence: PlanEvidence, horizon: int) -> Bounds:
+    """Return the offsets that expire within ``horizon`` milliseconds under the new retention, but not under the old."""
     assert change.live
     new, *old = _cutoffs(change, evidence.now + horizon)
-    expired = evidence.below(change.live, new)
-    anyway = evidence.below(change.live, old[0]) if old else {}
+    expired = evidence.offsets_before(change.live, new)
+    anyway = evidence.offsets_before(change.live, old[0]) if old else {}
     bounds = {
         number: (max(extent.start, anyway.get(number, 0)), expired[number])
-        for number, extent in filled(change.live).items()
+        for number, extent in non_empty(change.live).items()
     }
     return {number: (start, end) for number, (start, end) in bounds.items() if start < end}
 
 
-def _all_of(live: LiveTopic) -> Bounds:
-    return {number: (extent.start, extent.end) for number, extent in filled(live).items()}
+def _all_offsets(live: LiveTopic) -> Bounds:
+    return {number: (extent.start, extent.end) for number, extent in non_empty(live).items()}
 
 
-def _records(bounds: Bounds) -> int:
+def _record_count(bounds: Bounds) -> int:
     return sum(end - start for start, end in bounds.values())
 
 
-def _oldest(extent: Extent, above: int) -> tuple[int, int]:
+def _oldest_offsets(extent: PartitionExtent, above: int) -> tuple[int, int]:
     return extent.start, extent.start + (extent.end - extent.start) * above // (extent.log_bytes or 1)
 
 
-def _effect(live: LiveTopic, number: int, bounds: tuple[int, int], evidence: Evidence) -> PartitionEffect:
+def _effect(live: LiveTopic, number: int, bounds: tuple[int, int], evidence: PlanEvidence) -> PartitionEffect:
     start, end = bounds
     first = evidence.first_at.get(FIRST, {}).get(number)
     return PartitionEffect(
         partition=number,
         records=end - start,
-        bytes=_share(live.extents[number], end - start),
+        bytes=_estimated_bytes(live.extents[number], end - start),
         first_offset=start,
         last_offset=end - 1,
         first_timestamp=first[1] if first and first[0] == start else None,
     )
 
 
-def _share(extent: Extent, records: int) -> int | None:
+def _estimated_bytes(extent: PartitionExtent, records: int) -> int | None:
     return None if extent.log_bytes is None else extent.log_bytes * records // (extent.end - extent.start)
 
 
-def _partitions(numbers: Collection[int]) -> str:
+def _partition_count(numbers: Collection[int]) -> str:
     return count(len(numbers), "partition")
 
 
-def _was(before: int | None) -> str:
-    return "nothing expires now; retention.ms counts" if before is None else f"retention.ms is {times(before)}"
+def _before(before: int | None) -> str:
+    return "no record expires now; retention.ms applies" if before is None else f"retention.ms is {duration(before)}"

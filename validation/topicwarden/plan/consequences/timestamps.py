@@ -1,34 +1,35 @@
-"""Other timestamps are taken: producers are refused, or new records expire by another clock.
+"""The accepted timestamps, or their type, change: records are refused, or expire at another time.
 
 A record outside ``message.timestamp.before.max.ms`` and ``message.timestamp.after.max.ms`` is refused with
-INVALID_TIMESTAMP (KIP-937). Retention by time counts from the records' timestamps: with CreateTime these are the
-producers', so that a record that is stamped in the past expires sooner. Records that are there are not changed.
+INVALID_TIMESTAMP (KIP-937). Retention by time uses the records' timestamps. With CreateTime the producers set these, so
+a record with a timestamp in the past expires sooner. Existing records do not change.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.change import Consequence, Weight
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.wording import goes
-from topicwarden.plan.effects import EFFECTS, lowered
-from topicwarden.plan.evidence import Evidence, Needs, changed
+from topicwarden.model.planned_change import Consequence, Severity
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, changed
+from topicwarden.plan.setting_effects import EFFECTS, lowered
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import changes_text
 
+AVOIDABLE = False
 TYPE = "message.timestamp.type"
 LIMITS = tuple(name for name, effect in EFFECTS.items() if effect.consequence == "timestamp-limit")
 
 
-def needs(change: Change, now: int) -> Needs | None:
-    return Needs() if changed(change, TYPE) or _stricter(change) else None
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
+    return RequiredEvidence() if changed(change, TYPE) or _lowered_limits(change) else None
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.before and change.after
-    for name in _stricter(change):
+    for name in _lowered_limits(change):
         yield Consequence(
             kind="timestamp-limit",
-            weight=Weight.DANGER,
-            message=f"{goes([name], change.before, change.after)}: producers that send records outside of it "
-            " are refused with INVALID_TIMESTAMP",
+            weight=Severity.DANGER,
+            message=f"{changes_text([name], change.before, change.after)}: records outside this limit are "
+            "refused with INVALID_TIMESTAMP",
             place=change.at("config", name),
         )
     if changed(change, TYPE):
@@ -36,19 +37,19 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         expires = after == "CreateTime" and change.after.retention_time is not None
         yield Consequence(
             kind="timestamp-type",
-            weight=Weight.DANGER if expires else Weight.NOTE,
+            weight=Severity.DANGER if expires else Severity.NOTE,
             message=f"{TYPE} goes from {change.before.config.get(TYPE)} to {after}: "
             + (
-                "new records expire by the producers' clocks; one that is stamped in the past expires sooner"
+                "new records expire by the producers' clocks; a record with a timestamp in the past expires sooner"
                 if expires
-                else "new records have other timestamps than the producers or consumers may expect"
+                else "new records have other timestamps than producers or consumers may expect"
             ),
-            because=["records that are there keep their timestamps"],
+            because=["existing records keep their timestamps"],
             place=change.at("config", TYPE),
         )
 
 
-def _stricter(change: Change) -> list[str]:
+def _lowered_limits(change: TopicChange) -> list[str]:
     if change.before is None or change.after is None:
         return []
     before, after = change.before.config, change.after.config

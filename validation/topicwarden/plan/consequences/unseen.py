@@ -1,34 +1,35 @@
-"""What this user may not see: nothing is predicted of it, and so nothing is changed.
+"""This user may not see the topic, its settings or the brokers' defaults, so the change cannot be predicted.
 
-Kafka answers TOPIC_AUTHORIZATION_FAILED for a topic that is hidden and for one that does not exist alike: neither may
-be concluded. Without DescribeConfigs, neither the settings in force nor the brokers' defaults are known.
+Kafka returns TOPIC_AUTHORIZATION_FAILED both for a hidden topic and for a topic that does not exist. Without
+DescribeConfigs, neither the effective settings nor the brokers' defaults are known. Such a change is refused.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.change import Action, Consequence, Weight
-from topicwarden.plan.change import Change
-from topicwarden.plan.consequences.wording import listed
-from topicwarden.plan.effects import HARMFUL
-from topicwarden.plan.evidence import Evidence, Needs
-from topicwarden.topic import Allowance
+from topicwarden.model.planned_change import Action, Consequence, Severity
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.setting_effects import HARMFUL
+from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.wording import shorten
 
+AVOIDABLE = False
 _WRITES = frozenset({Action.CREATE, Action.ADOPT, Action.UPDATE, Action.RECREATE, Action.DELETE})
 
 
-def needs(change: Change, now: int) -> Needs | None:
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     removed = change.action is Action.DELETE and change.permits(Allowance.DELETE)
-    return None if removed else Needs()
+    return None if removed else RequiredEvidence()
 
 
-def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
-    weight = Weight.REFUSED if change.action in _WRITES else Weight.DANGER
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
+    weight = Severity.REFUSED if change.action in _WRITES else Severity.DANGER
     if change.name in evidence.snapshot.hidden:
         yield Consequence(
             kind="unseen",
             weight=weight,
-            message="the brokers do not tell whether the topic exists, so that nothing is known of what is in it",
-            because=["Kafka answers alike for a topic that is hidden from this user and for one that does not exist"],
+            message="the brokers do not report whether the topic exists, so its records are not known",
+            because=["Kafka returns the same error for a hidden topic and for a topic that does not exist"],
             remedy="grant Describe on the topic (or on its name), and plan again",
             place=change.at(),
         )
@@ -38,7 +39,7 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         yield Consequence(
             kind="unseen",
             weight=weight,
-            message="the topic's configuration may not be read, so that the effect on its data is not known",
+            message="the topic's configuration may not be read, so the effect on its data is not known",
             remedy="grant DescribeConfigs on the topic, and plan again",
             place=change.at("config"),
         )
@@ -46,15 +47,15 @@ def evaluate(change: Change, evidence: Evidence) -> Iterable[Consequence]:
         yield Consequence(
             kind="unseen",
             weight=weight,
-            message=f"the deploy leaves {listed(names)} to the brokers, whose settings may not be read: what will "
-            "be in force is not known",
+            message=f"the deploy leaves {shorten(names)} to the brokers, whose settings may not be read: the effective "
+            "values are not known",
             remedy="declare them, or grant DescribeConfigs on the Cluster resource, and plan again",
             place=change.at("config"),
         )
 
 
-def _unknown_defaults(change: Change) -> list[str]:
-    """Return the settings that can do harm, that the deploy unsets, and of which no broker tells its default."""
+def _unknown_defaults(change: TopicChange) -> list[str]:
+    """Return the settings that the deploy unsets, whose default is unknown, and whose change can cause a loss."""
     if change.live is None or change.after is None or change.declaration is None:
         return []
     unset = change.live.own_config.keys() - change.declaration.topic.config.keys() - change.after.config.keys()

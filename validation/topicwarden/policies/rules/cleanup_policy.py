@@ -1,6 +1,6 @@
-"""Topics are cleaned up in the ways that the house allows.
+"""Restrict the cleanup policies that topics may have.
 
-Kafka's default, `delete`, counts where none is declared.
+If `cleanup.policy` is not declared, the rule uses Kafka's default, `delete`.
 
 Example: `cleanup-policy: {required: [compact], topics: '*.state'}`
 """
@@ -12,33 +12,36 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from topicwarden.policies.effective import cleanup
-from topicwarden.policies.rule import Complaint, RuleSettings, contradiction
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.effective_values import cleanup_policies
+from topicwarden.policies.rule import RuleSettings, RuleViolation, contradiction
+from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING = "cleanup.policy"
 Word = Literal["compact", "delete"]
 
 
 class Settings(RuleSettings):
-    allowed: list[Word] = Field(default=["compact", "delete"], description="The words that it may have.")
-    required: list[Word] = Field(default=[], description="The words that it must have.")
+    allowed: list[Word] = Field(default=["compact", "delete"], description="The policies that a topic may have.")
+    required: list[Word] = Field(default=[], description="The policies that a topic must have.")
 
     @model_validator(mode="after")
-    def _possible(self) -> Settings:
-        if lacking := set(self.required) - set(self.allowed):
-            raise contradiction("required", f"{min(lacking)} is not allowed", "add it to allowed, or take it out here")
+    def _required_are_allowed(self) -> Settings:
+        if missing := set(self.required) - set(self.allowed):
+            raise contradiction(
+                "required", f"{min(missing)} is not allowed", "add it to allowed, or remove it from required"
+            )
         return self
 
 
 ALWAYS = None
+SHAPE_ONLY = True
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
-    path, held = ("config", SETTING), cleanup(topic)
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
+    path, policies = ("config", SETTING), cleanup_policies(topic)
     seen = topic.config.get(SETTING, "delete, Kafka's default") or "none"
-    if not held <= set(settings.allowed):
-        yield Complaint(path, f"{SETTING}: expected only {' and '.join(settings.allowed)}, seen {seen}")
-    elif not held >= set(settings.required):
-        yield Complaint(path, f"{SETTING}: expected {' and '.join(settings.required)}, seen {seen}")
+    if not policies <= set(settings.allowed):
+        yield RuleViolation(path, f"{SETTING}: expected only {' and '.join(settings.allowed)}, seen {seen}")
+    elif not policies >= set(settings.required):
+        yield RuleViolation(path, f"{SETTING}: expected {' and '.join(settings.required)}, seen {seen}")

@@ -1,6 +1,6 @@
-"""Topics are compressed as the house wants it.
+"""Restrict the compression types that topics may have.
 
-Kafka's default, `producer`, counts where `compression.type` is not declared.
+If `compression.type` is not declared, the rule uses Kafka's default, `producer`.
 
 Example: `compression: {allowed: [producer, zstd]}`
 """
@@ -10,9 +10,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING = "compression.type"
 Codec = Literal["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]
@@ -20,14 +20,17 @@ Codec = Literal["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]
 
 class Settings(RuleSettings):
     allowed: list[Codec] = Field(
-        default=["zstd", "lz4", "snappy", "gzip", "producer"], description="The codecs there may be."
+        default=["zstd", "lz4", "snappy", "gzip", "producer"], description="The allowed values of `compression.type`."
     )
 
 
 ALWAYS = None
+SHAPE_ONLY = True
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.config.get(SETTING, "producer") not in settings.allowed:
         seen = topic.config.get(SETTING, "producer, Kafka's default")
-        yield Complaint(("config", SETTING), f"{SETTING}: expected one of {', '.join(settings.allowed)}, seen {seen}")
+        yield RuleViolation(
+            ("config", SETTING), f"{SETTING}: expected one of {', '.join(settings.allowed)}, seen {seen}"
+        )

@@ -1,34 +1,36 @@
-"""A compression level is that of the codec in use.
+"""Warn about a compression level for a codec that is not in use.
 
-`compression.gzip.level`, `compression.lz4.level` and `compression.zstd.level` count only where the broker compresses
-with that codec, so where `compression.type` names it (KIP-390); with `producer`, the default, the producer's own level
-holds.
+`compression.gzip.level`, `compression.lz4.level` and `compression.zstd.level` only have an effect if the broker
+compresses with this codec, that is, if `compression.type` names it (KIP-390). With the default, `producer`, the
+producer's own level applies.
 
 Remedy: set `compression.type` to the codec, or delete the level.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.policies.rule import Advice, Complaint
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 CODECS = ("gzip", "lz4", "zstd")
 
 
-class Settings(Advice):
+class Settings(AdviceSettings):
     pass
 
 
 ALWAYS = Settings()
+SHAPE_ONLY = True
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     for codec in CODECS:
         name = f"compression.{codec}.level"
         if name in topic.config and topic.config.get("compression.type") != codec:
             seen = topic.config.get("compression.type", "producer, Kafka's default")
-            yield Complaint(
+            yield RuleViolation(
                 ("config", name),
-                f"{name} has no effect, as compression.type is {seen}; write compression.type: {codec}, or delete it",
+                f"{name} has no effect, because compression.type is {seen}; write compression.type: {codec}, or "
+                f"delete {name}",
             )

@@ -1,4 +1,4 @@
-"""Somebody answers for the topic.
+"""Require an owner for each topic.
 
 Example: `owner: {allowed: [team-orders, team-platform]}`
 """
@@ -7,23 +7,26 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.model import Text
-from topicwarden.specs.words import guess
-from topicwarden.topic import Topic
+from topicwarden.model.field_types import Text
+from topicwarden.model.message_text import did_you_mean
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class Settings(RuleSettings):
-    allowed: list[Text] | None = Field(default=None, description="The owners there may be; any where not given.")
+    allowed: list[Text] | None = Field(default=None, description="The allowed owners; if missing, any owner.")
 
 
 ALWAYS = None
+SHAPE_ONLY = False
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.owner is None:
-        yield Complaint(("owner",), f"{topic.name} has no owner; name the team that answers for it")
+        yield RuleViolation(("owner",), f"{topic.name} has no owner; write owner: with the responsible team")
     elif settings.allowed is not None and topic.owner not in settings.allowed:
-        meant = guess(topic.owner, settings.allowed)
-        yield Complaint(("owner",), f"owner: expected one of {', '.join(settings.allowed)}, seen {topic.owner}{meant}")
+        suggestion = did_you_mean(topic.owner, settings.allowed)
+        yield RuleViolation(
+            ("owner",), f"owner: expected one of {', '.join(settings.allowed)}, seen {topic.owner}{suggestion}"
+        )

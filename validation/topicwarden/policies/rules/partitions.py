@@ -1,6 +1,7 @@
-"""The number of partitions keeps within bounds.
+"""Limit the number of partitions of a topic.
 
-Partitions cost files, memory and recovery time on every broker that holds a replica, and can never be taken back.
+Each partition costs files, memory and recovery time on every broker with a replica. Kafka cannot reduce the number of
+partitions of a topic later.
 
 Example: `partitions: {max: 120}`
 """
@@ -9,22 +10,23 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.model import Partitions
-from topicwarden.topic import Topic
+from topicwarden.model.field_types import Partitions
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class Settings(RuleSettings):
-    min: Partitions = Field(default=1, description="The fewest there may be.")
-    max: Partitions | None = Field(default=None, description="The most there may be.")
+    min: Partitions = Field(default=1, description="The minimum number.")
+    max: Partitions | None = Field(default=None, description="The maximum number.")
 
 
 ALWAYS = None
+SHAPE_ONLY = True
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.partitions < settings.min:
-        yield Complaint(("partitions",), f"partitions: expected at least {settings.min}, seen {topic.partitions}")
+        yield RuleViolation(("partitions",), f"partitions: expected at least {settings.min}, seen {topic.partitions}")
     if settings.max is not None and topic.partitions > settings.max:
-        yield Complaint(("partitions",), f"partitions: expected at most {settings.max}, seen {topic.partitions}")
+        yield RuleViolation(("partitions",), f"partitions: expected at most {settings.max}, seen {topic.partitions}")

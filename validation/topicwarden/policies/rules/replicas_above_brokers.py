@@ -1,17 +1,17 @@
-"""A stack has as many brokers as a topic has replicas.
+"""Reject a replication factor above the number of brokers.
 
-No broker holds two replicas of a partition, so Kafka refuses a topic with a replication factor above the number of
-brokers (`INVALID_REPLICATION_FACTOR`, `ReplicationControlManager`). Judged where the stack says how many there are:
-`topicwarden:brokers: 3` in `stacks/Pulumi.<stack>.yaml`.
+A broker can only have one replica of a partition. So Kafka refuses a topic with a replication factor above the number
+of brokers (`INVALID_REPLICATION_FACTOR`, `ReplicationControlManager`). The rule applies if
+`stacks/Pulumi.<stack>.yaml` has the number of brokers: `topicwarden:brokers: 3`.
 
 Remedy: lower `replication_factor` for the stack: `stacks: {dev: {replication_factor: 1}}`.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import COUNT, Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BROKER_COUNT, BrokerSettings
 
 
 class Settings(RuleSettings):
@@ -19,12 +19,13 @@ class Settings(RuleSettings):
 
 
 ALWAYS = Settings()
+SHAPE_ONLY = True
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if brokers.count is not None and topic.replication_factor > brokers.count:
-        yield Complaint(
+        yield RuleViolation(
             ("replication_factor",),
-            f"replication_factor: expected at most {brokers.count}, the number of brokers ({COUNT}), seen "
-            f"{topic.replication_factor}; Kafka refuses the topic; lower it for this stack",
+            f"replication_factor: expected at most {brokers.count}, the number of brokers ({BROKER_COUNT}), seen "
+            f"{topic.replication_factor}: Kafka refuses the topic; lower replication_factor for this stack",
         )

@@ -1,6 +1,6 @@
-"""Every partition has enough replicas.
+"""Require a minimum number of replicas.
 
-With fewer than three, one broker's maintenance and another's failure lose data.
+With fewer than three replicas, data is lost if one broker fails during the maintenance of another broker.
 
 Example: `replication-factor: {min: 3, stacks: [prod]}`
 """
@@ -9,23 +9,28 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.model import ReplicationFactor
-from topicwarden.topic import Topic
+from topicwarden.model.field_types import ReplicationFactor
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class Settings(RuleSettings):
-    min: ReplicationFactor = Field(default=1, description="The fewest replicas there may be.")
-    max: ReplicationFactor | None = Field(default=None, description="The most replicas there may be.")
+    min: ReplicationFactor = Field(default=1, description="The minimum number of replicas.")
+    max: ReplicationFactor | None = Field(default=None, description="The maximum number of replicas.")
 
 
 ALWAYS = None
+SHAPE_ONLY = True
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     seen = topic.replication_factor
     if seen < settings.min:
-        yield Complaint(("replication_factor",), f"replication_factor: expected at least {settings.min}, seen {seen}")
+        yield RuleViolation(
+            ("replication_factor",), f"replication_factor: expected at least {settings.min}, seen {seen}"
+        )
     if settings.max is not None and seen > settings.max:
-        yield Complaint(("replication_factor",), f"replication_factor: expected at most {settings.max}, seen {seen}")
+        yield RuleViolation(
+            ("replication_factor",), f"replication_factor: expected at most {settings.max}, seen {seen}"
+        )

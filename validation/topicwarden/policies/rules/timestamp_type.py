@@ -1,15 +1,15 @@
-"""The clock that the records are declared to tell is the one that the topic gives them.
+"""Warn if the declared timestamp type of the records differs from the topic's setting.
 
-`contents.timestamps.type` says what readers count on; `message.timestamp.type`, by default `CreateTime`, says what the
-broker does: with `LogAppendTime` it overwrites the producer's time, and heeds no `message.timestamp.before.max.ms` and
-`message.timestamp.after.max.ms` (KIP-32, `LogValidator`).
+`contents.timestamps.type` is the type that consumers expect. `message.timestamp.type`, by default `CreateTime`, is the
+type that the broker stores. With `LogAppendTime`, the broker overwrites the producer's timestamp, and ignores
+`message.timestamp.before.max.ms` and `message.timestamp.after.max.ms` (KIP-32, `LogValidator`).
 """
 
 from collections.abc import Iterable
 
-from topicwarden.policies.rule import Advice, Complaint
-from topicwarden.specs.brokers import Brokers
-from topicwarden.topic import Topic
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
+from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING = "message.timestamp.type"
 _BOUNDS = (
@@ -19,22 +19,25 @@ _BOUNDS = (
 )
 
 
-class Settings(Advice):
+class Settings(AdviceSettings):
     pass
 
 
 ALWAYS = Settings()
+SHAPE_ONLY = True
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
-    declared, held = topic.contents.timestamp_type, topic.config.get(SETTING, "CreateTime")
-    if declared is not None and declared != held:
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
+    declared, effective = topic.contents.timestamps.type, topic.config.get(SETTING, "CreateTime")
+    if declared is not None and declared != effective:
         default = "" if SETTING in topic.config else ", Kafka's default"
-        yield Complaint(
+        yield RuleViolation(
             ("contents", "timestamps", "type"),
-            f"the records are to tell {declared}, and {SETTING} is {held}{default}; make them one",
+            f"contents.timestamps.type is {declared}, but {SETTING} is {effective}{default}; set both to the same type",
         )
-    if held == "LogAppendTime":
+    if effective == "LogAppendTime":
         for name in _BOUNDS:
             if name in topic.config:
-                yield Complaint(("config", name), f"{name} has no effect, as {SETTING} is LogAppendTime; delete it")
+                yield RuleViolation(
+                    ("config", name), f"{name} has no effect, because {SETTING} is LogAppendTime; delete it"
+                )

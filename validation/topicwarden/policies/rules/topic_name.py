@@ -1,4 +1,4 @@
-"""A topic's name follows the house's convention.
+"""Require that topic names follow a naming convention.
 
 Example: `topic-name: {matches: '[a-z]+(\\.[a-z0-9_]+)+\\.v[0-9]+', max_length: 100}`
 """
@@ -8,16 +8,16 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from topicwarden.policies.patterns import matches_whole, pattern_problem
-from topicwarden.policies.rule import Complaint, RuleSettings
-from topicwarden.specs.brokers import Brokers
-from topicwarden.specs.settings import custom_error
-from topicwarden.topic import Topic
+from topicwarden.model.field_types import custom_error
+from topicwarden.model.topic import Topic
+from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.policies.topic_patterns import full_match, pattern_problem
+from topicwarden.specs.broker_settings import BrokerSettings
 
 
 def _compiles(value: str) -> str:
     if problem := pattern_problem(value):
-        raise custom_error("value", f"expected a regular expression of RE2, seen one that is not: {problem}")
+        raise custom_error("value", f"expected an RE2 regular expression, seen an invalid one: {problem}")
     return value
 
 
@@ -28,20 +28,21 @@ class Settings(RuleSettings):
         "match.",
     )
     max_length: Annotated[int, Field(strict=True, ge=1, le=249)] = Field(
-        default=249, description="The most characters it may have; Kafka's own bound is 249."
+        default=249, description="The maximum number of characters; Kafka's own limit is 249."
     )
 
 
 ALWAYS = None
+SHAPE_ONLY = False
 
 
-def judge(topic: Topic, settings: Settings, brokers: Brokers) -> Iterable[Complaint]:
-    if not matches_whole(settings.matches, topic.name):
-        yield Complaint(
+def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
+    if not full_match(settings.matches, topic.name):
+        yield RuleViolation(
             ("topic",), f"the name {topic.name} does not match {settings.matches}; rename it before it is deployed"
         )
     if len(topic.name) > settings.max_length:
-        yield Complaint(
+        yield RuleViolation(
             ("topic",),
             f"the name {topic.name} has {len(topic.name)} characters, above {settings.max_length}; shorten it before "
             "it is deployed",

@@ -7,9 +7,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final, cast
 
-from topicwarden.change import PlanReport
-from topicwarden.report.plan.places import within
-from topicwarden.report.problems.page import Page
+from topicwarden.model.planned_change import PlanReport
+from topicwarden.report.plan.locations import within
+from topicwarden.report.problems.digest import ProblemDigest
 
 FORMATS: Final[Mapping[str, str]] = {
     "text": "for a terminal: each topic, the weightiest first, and a summary line",
@@ -27,5 +27,5 @@ def render(report: PlanReport, form: str, root: Path | None = None) -> str:
     """
     module = import_module(f"topicwarden.report.plan.{form}")
     if root is not None and form in _OF_THE_REPOSITORY:
-        report = within(report, Page(root, (), (), 0).prefix)
+        report = within(report, ProblemDigest(root, (), (), 0).prefix)
     return cast("Callable[[PlanReport], str]", module.render)(report)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import sys
 
-from topicwarden.change import PlanReport
-from topicwarden.project import find_project
+from topicwarden.model.planned_change import PlanReport
+from topicwarden.model.project import find_project
 from topicwarden.report.plan import FORMATS, render
 
 

@@ -7,21 +7,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from topicwarden.change import BY_WEIGHT, Action, PlanReport, StandingAllowance, TopicPlan, Weight
+from topicwarden.model.planned_change import BY_WEIGHT, Action, PlanReport, Severity, StandingAllowance, TopicPlan
 
-SYMBOLS: Final = {Weight.REFUSED: "✗", Weight.DANGER: "!", Weight.NOTE: "·", None: "✓"}
+SYMBOLS: Final = {Severity.REFUSED: "✗", Severity.DANGER: "!", Severity.NOTE: "·", None: "✓"}
 
 
-_Counted = TypeVar("_Counted", Action, Weight)
+_Counted = TypeVar("_Counted", Action, Severity)
 
 
 @dataclass(frozen=True)
-class Digest:
+class PlanDigest:
     """A plan, put in the order in which it is read: the weightiest topics first, then by name."""
 
     report: PlanReport
     topics: list[TopicPlan]
-    weights: Counter[Weight]
+    weights: Counter[Severity]
     """Topics by their weightiest consequence; those without one are not counted."""
 
     @property
@@ -32,7 +32,7 @@ class Digest:
         changing = actions.total()
         parts = [f"{changes(changing)}: {_counted(actions, Action)}" if changing else "no topic changes"]
         parts += [f"{drift:,} changed by hand"] if drift else []
-        parts += [_counted(self.weights, (Weight.REFUSED, Weight.DANGER))] if self._heavy else []
+        parts += [_counted(self.weights, (Severity.REFUSED, Severity.DANGER))] if self._heavy else []
         parts += [f"{self.report.unchanged:,} as declared"]
         parts += [f"{len(self.report.unseen):,} not seen"] if self.report.unseen else []
         parts += [] if self.report.engine.ran else ["the preview failed"]
@@ -41,7 +41,7 @@ class Digest:
     @property
     def headline(self) -> str:
         """One plain sentence for the person who approves."""
-        refused, danger = self.weights[Weight.REFUSED], self.weights[Weight.DANGER]
+        refused, danger = self.weights[Severity.REFUSED], self.weights[Severity.DANGER]
         if not self.report.engine.ran:
             return "Pulumi's preview failed, so this is not the whole plan."
         if refused:
@@ -55,13 +55,13 @@ class Digest:
 
     @property
     def _heavy(self) -> bool:
-        return bool(self.weights[Weight.REFUSED] or self.weights[Weight.DANGER])
+        return bool(self.weights[Severity.REFUSED] or self.weights[Severity.DANGER])
 
 
-def digest(report: PlanReport) -> Digest:
+def digest(report: PlanReport) -> PlanDigest:
     """Orders a plan once, for all formats."""
     found = sorted(map(by_weight, report.topics), key=lambda topic: (_rank(topic.weight), topic.topic))
-    return Digest(report, found, Counter(topic.weight for topic in found if topic.weight))
+    return PlanDigest(report, found, Counter(topic.weight for topic in found if topic.weight))
 
 
 def by_weight(topic: TopicPlan) -> TopicPlan:
@@ -85,7 +85,7 @@ def topics(number: int) -> str:
     return f"{number:,} {'topic' if number == 1 else 'topics'}"
 
 
-def _rank(weight: Weight | None) -> int:
+def _rank(weight: Severity | None) -> int:
     return len(BY_WEIGHT) if weight is None else BY_WEIGHT.index(weight)
 
 

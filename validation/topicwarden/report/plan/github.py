@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from topicwarden.change import Consequence, PlanReport, StandingAllowance, TopicPlan, Weight
-from topicwarden.finding import Place
-from topicwarden.report.annotation import annotation
+from topicwarden.model.finding import FindingLocation
+from topicwarden.model.planned_change import Consequence, PlanReport, Severity, StandingAllowance, TopicPlan
+from topicwarden.report.display import one_line, printable
+from topicwarden.report.github_annotation import annotation
 from topicwarden.report.plan.digest import allowance, digest
-from topicwarden.report.units import one_line, printable
 
-_COMMANDS: Final = {Weight.REFUSED: "error", Weight.DANGER: "warning", Weight.NOTE: "notice"}
+_COMMANDS: Final = {Severity.REFUSED: "error", Severity.DANGER: "warning", Severity.NOTE: "notice"}
 
 
 def render(report: PlanReport) -> str:
@@ -44,5 +44,5 @@ def _allowance(standing: StandingAllowance) -> str:
     return annotation("notice", message, {**_at(standing.place), "title": "topicwarden plan: allowed"})
 
 
-def _at(place: Place | None) -> dict[str, str | int]:
+def _at(place: FindingLocation | None) -> dict[str, str | int]:
     return {"file": place.file, "line": place.line, "col": place.column} if place else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from topicwarden.change import PlanReport
+from topicwarden.model.planned_change import PlanReport
 from topicwarden.report.plan.digest import by_weight
 
 

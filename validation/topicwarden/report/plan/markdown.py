@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from topicwarden.change import Consequence, PlanReport, TopicPlan
-from topicwarden.report import units
-from topicwarden.report.plan import grids
-from topicwarden.report.plan.digest import SYMBOLS, Digest, allowance, digest, topics
-from topicwarden.report.plan.grids import Grid
-from topicwarden.report.plan.quoting import code, plain
-from topicwarden.report.plan.values import brief
+from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
+from topicwarden.report import display
+from topicwarden.report.plan import tables
+from topicwarden.report.plan.digest import SYMBOLS, PlanDigest, allowance, digest, topics
+from topicwarden.report.plan.github_markdown import code, plain
+from topicwarden.report.plan.setting_display import brief
+from topicwarden.report.plan.tables import PlanTable
 
 LIMIT: Final = 65_536
 """GitHub's, in characters. Here it bounds the bytes, which are never fewer."""
@@ -25,7 +25,7 @@ _HEADER: Final = "| | Topic | Change | What follows |\n|---|---|---|---|\n"
 
 def marker(stack: str) -> str:
     """The first line of the comment, which no one sees: by it the comment is found again."""
-    return f"<!-- topicwarden plan {units.one_line(stack).replace('>', '')} -->"
+    return f"<!-- topicwarden plan {display.one_line(stack).replace('>', '')} -->"
 
 
 def render(report: PlanReport) -> str:
@@ -49,7 +49,7 @@ def render(report: PlanReport) -> str:
     return text + foot
 
 
-def _head(view: Digest) -> Iterator[str]:
+def _head(view: PlanDigest) -> Iterator[str]:
     report = view.report
     yield f"{marker(report.stack)}\n"
     yield f"**Plan for stack {code(report.stack)}: {plain(view.headline)}**\n\n{plain(view.summary)}\n\n"
@@ -66,14 +66,14 @@ def _head(view: Digest) -> Iterator[str]:
 
 def _foot(report: PlanReport) -> str:
     cluster = code(report.cluster_id) if report.cluster_id else "unknown"
-    seen = f"Cluster {cluster} as of {units.moment(report.taken_at)}, topicwarden {plain(report.topicwarden)}."
+    seen = f"Cluster {cluster} as of {display.moment(report.taken_at)}, topicwarden {plain(report.topicwarden)}."
     return f"<sub>{seen}</sub>\n"
 
 
 def _row(topic: TopicPlan) -> str:
     change = brief(topic)
     cells = [SYMBOLS[topic.weight], code(topic.topic), topic.action.value + (f": {plain(change)}" if change else "")]
-    follows = units.NOTHING
+    follows = display.NOTHING
     if topic.consequences:
         first, *rest = topic.consequences
         more = f" (and {len(rest):,} more)" if rest else ""
@@ -86,7 +86,7 @@ def _details(topic: TopicPlan) -> str:
     parts = [
         f"<details><summary>{SYMBOLS[topic.weight]} {weight}{code(topic.topic)}: {topic.action.value}</summary>\n\n"
     ]
-    if grid := grids.settings(topic):
+    if grid := tables.settings(topic):
         parts += _table(grid)
     for consequence in topic.consequences:
         parts += _consequence(consequence)
@@ -104,12 +104,12 @@ def _consequence(consequence: Consequence) -> Iterator[str]:
     yield f"- **remedy**: {plain(consequence.remedy)}\n" if consequence.remedy else ""
     yield f"- declared at {code(str(consequence.place))}\n" if consequence.place else ""
     yield "\n"
-    for grid in (grids.partitions(consequence), grids.groups(consequence)):
+    for grid in (tables.partitions(consequence), tables.groups(consequence)):
         if grid:
             yield from _table(grid)
 
 
-def _table(grid: Grid) -> Iterator[str]:
+def _table(grid: PlanTable) -> Iterator[str]:
     yield f"| {' | '.join(grid.headings)} |\n"
     yield f"|{'|'.join('--:' if number in grid.numbers else '---' for number in range(len(grid.headings)))}|\n"
     for row in grid.rows:

@@ -10,13 +10,13 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from topicwarden.change import Consequence, PlanReport, TopicPlan, Weight
-from topicwarden.report import units
-from topicwarden.report.plan import grids
+from topicwarden.model.planned_change import Consequence, PlanReport, Severity, TopicPlan
+from topicwarden.report import display
+from topicwarden.report.plan import tables
 from topicwarden.report.plan.digest import SYMBOLS, allowance, digest
-from topicwarden.report.plan.grids import Grid
+from topicwarden.report.plan.tables import PlanTable
 
-_STYLES: Final = {Weight.REFUSED: "bold red", Weight.DANGER: "yellow", Weight.NOTE: "cyan", None: "green"}
+_STYLES: Final = {Severity.REFUSED: "bold red", Severity.DANGER: "yellow", Severity.NOTE: "cyan", None: "green"}
 _PIPED_WIDTH: Final = 120
 _INDENT: Final = 4
 _LABEL: Final = 10
@@ -64,7 +64,7 @@ class _Page:
         return f"{body}\n\n{summary.get()}" if body else summary.get()
 
     def _topic(self, topic: TopicPlan) -> None:
-        style, grid = _STYLES[topic.weight], grids.settings(topic)
+        style, grid = _STYLES[topic.weight], tables.settings(topic)
         head = Text(" ").join([self._text(SYMBOLS[topic.weight], style), Text(topic.action.value, style=style)])
         head = head + Text(" ") + self._text(topic.topic, "bold")
         if not topic.consequences and (grid is None or len(grid.headings) == 2):
@@ -93,11 +93,11 @@ class _Page:
             self._labelled("remedy", consequence.remedy)
         if consequence.place:
             self._place(str(consequence.place))
-        for grid in (grids.partitions(consequence), grids.groups(consequence)):
+        for grid in (tables.partitions(consequence), tables.groups(consequence)):
             if grid:
                 self._grid(grid)
 
-    def _grid(self, grid: Grid) -> None:
+    def _grid(self, grid: PlanTable) -> None:
         rows = [[self._text(cell) for cell in row] for row in grid.rows]
         heads = [Text(heading, style="dim") for heading in grid.headings]
         widths = _fitting([heads, *rows], self._width - _INDENT)
@@ -132,7 +132,7 @@ class _Page:
         self._out.print(line, soft_wrap=True, highlight=False)
 
     def _text(self, text: str, style: str = "") -> Text:
-        shown = units.one_line(text)
+        shown = display.one_line(text)
         return Text(shown.translate(_ASCII) if self._ascii else shown, style=style)
 
 

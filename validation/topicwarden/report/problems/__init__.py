@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Final, cast
 
-from topicwarden.report.problems.page import Page
+from topicwarden.report.problems.digest import ProblemDigest
 
 FORMATS: Final[Mapping[str, str]] = {
     "text": "the place, the message, and the line with a caret",
@@ -17,7 +17,7 @@ FORMATS: Final[Mapping[str, str]] = {
 }
 
 
-def render(page: Page, form: str) -> str:
+def render(page: ProblemDigest, form: str) -> str:
     """The page in one of ``FORMATS``, without colours; only what that format needs is imported."""
     module = import_module(f"topicwarden.report.problems.{form}")
-    return cast("Callable[[Page], str]", module.render)(page)
+    return cast("Callable[[ProblemDigest], str]", module.render)(page)

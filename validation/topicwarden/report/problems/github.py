@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from topicwarden.problem import Level, Problem
-from topicwarden.report.annotation import annotation
-from topicwarden.report.problems.page import Page
+from topicwarden.model.problem import Level, Problem
+from topicwarden.report.github_annotation import annotation
+from topicwarden.report.problems.digest import ProblemDigest
 
 
-def render(page: Page) -> str:
+def render(page: ProblemDigest) -> str:
     """A ``::error`` or ``::warning`` a problem; the log shows only the message, so the place stands in it again."""
     return "".join(_command(problem, page.prefix) for problem in page.problems)
 

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from topicwarden.problem import Level, Problem
-from topicwarden.report.problems.page import Page
+from topicwarden.model.problem import Level, Problem
+from topicwarden.report.problems.digest import ProblemDigest
 
 
 class _Part(BaseModel):
@@ -36,7 +36,7 @@ class CheckReport(_Part):
     problems: list[ProblemEntry] = Field(description="In the order of files, lines and columns.")
 
 
-def render(page: Page) -> str:
+def render(page: ProblemDigest) -> str:
     """Every problem, in order; ASCII alone, so that it survives any console."""
     report = CheckReport(
         topics=page.topics,

@@ -7,17 +7,17 @@ from pathlib import PurePosixPath
 
 from junitparser import Attr, Failure, JUnitXml, TestCase, TestSuite
 
-from topicwarden.problem import Level, Problem
+from topicwarden.model.problem import Level, Problem
+from topicwarden.report.display import printable
 from topicwarden.report.junit_xml import text_of
-from topicwarden.report.problems.page import Page, many
-from topicwarden.report.units import printable
+from topicwarden.report.problems.digest import ProblemDigest, many
 
 
 class _FileCase(TestCase):
     file = Attr("file")
 
 
-def render(page: Page) -> str:
+def render(page: ProblemDigest) -> str:
     """A file passes without errors; its warnings are what it said (``system-out``)."""
     problems = {file: list(found) for file, found in groupby(page.problems, lambda problem: problem.location.file)}
     suite = TestSuite("topicwarden check")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from topicwarden.problem import Problem
+from topicwarden.model.problem import Problem
 from topicwarden.report import sarif_log
-from topicwarden.report.problems.page import Page
-from topicwarden.report.problems.rules import describe
+from topicwarden.report.problems.digest import ProblemDigest
+from topicwarden.report.problems.rule_metadata import describe
 
 
-def render(page: Page) -> str:
+def render(page: ProblemDigest) -> str:
     """One run, with a description of every rule that has results; places are relative to the repository."""
     rules = sorted({problem.rule for problem in page.problems})
     numbers = {rule: number for number, rule in enumerate(rules)}
@@ -22,7 +22,7 @@ def _rule(rule: str) -> dict[str, Any]:
     return sarif_log.rule(rule, described.summary, described.text)
 
 
-def _result(problem: Problem, numbers: dict[str, int], page: Page) -> dict[str, Any]:
+def _result(problem: Problem, numbers: dict[str, int], page: ProblemDigest) -> dict[str, Any]:
     place = problem.location
     return {
         "ruleId": problem.rule,

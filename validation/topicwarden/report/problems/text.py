@@ -7,21 +7,21 @@ from typing import Final
 from rich.cells import cell_len
 from typer import style
 
-from topicwarden.problem import Level, Problem
-from topicwarden.report.problems.page import Page
-from topicwarden.report.units import printable
+from topicwarden.model.problem import Level, Problem
+from topicwarden.report.display import printable
+from topicwarden.report.problems.digest import ProblemDigest
 
 # Of a longer line, what stands around the place is shown.
 _BEFORE: Final = 60
 _AFTER: Final = 60
 
 
-def render(page: Page, coloured: bool = False) -> str:
+def render(page: ProblemDigest, coloured: bool = False) -> str:
     """``file:line:col: message [rule]`` on a line of its own, as tools read it, and below it the line it is about."""
     return "".join(_problem(problem, page, coloured) for problem in page.problems)
 
 
-def _problem(problem: Problem, page: Page, coloured: bool) -> str:
+def _problem(problem: Problem, page: ProblemDigest, coloured: bool) -> str:
     source = _source(problem, page.sources.line(problem.location), coloured)
     if not coloured:
         return f"{printable(str(problem))}\n{source}"

@@ -1,0 +1,73 @@
+"""One real broker and one Spark session for all tests of this room; a project of files, and real producers."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.broker.contents import placed, records, transactions
+from tests.conftest import REPOSITORY
+from tests.support.projects import own_cache
+from topicwarden.cli.audit import AuditFunction, auditing
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.toolchain import Toolchain
+
+_HERE = Path(__file__).parent
+
+
+@pytest.fixture(scope="package")
+def sandbox(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    sandbox = Sandbox(tmp_path_factory.mktemp("contents") / "sandbox", tools.java, tools.kafka_jars)
+    single = {"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1"}
+    try:
+        sandbox.up(brokers=1, overrides={**single, "offsets.topic.replication.factor": "1"})
+        yield sandbox
+    finally:
+        sandbox.down(remove=True)
+
+
+@pytest.fixture(scope="package")
+def servers(sandbox: Sandbox) -> list[str]:
+    return sandbox.bootstrap_servers
+
+
+@pytest.fixture(scope="package")
+def project(servers: list[str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    with own_cache(tmp_path_factory.mktemp("project")) as folder:
+        root = folder / "project"
+        shutil.copytree(_HERE / "project", root, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(REPOSITORY / "Pulumi.yaml", root)
+        (root / "stacks").mkdir()
+        (root / "stacks" / "Pulumi.dev.yaml").write_text(
+            f"config:\n  kafka:bootstrapServers: [{', '.join(servers)}]\n  kafka:tlsEnabled: false\n"
+            "  topicwarden:partitionFunctions: [letters:by_first_letter]\n",
+            encoding="utf-8",
+        )
+        yield Project(root)
+
+
+@pytest.fixture(scope="package")
+def look(project: Project) -> Iterator[AuditFunction]:
+    with auditing(project, "dev") as look:
+        yield look
+
+
+@pytest.fixture(scope="package")
+def written(servers: list[str], tools: Toolchain) -> Iterator[None]:
+    """Every topic of the project, filled by its producers."""
+    placed.fill(servers, tools)
+    records.fill(servers)
+    producers = transactions.fill(servers)
+    yield
+    for producer in producers:
+        producer.abort_transaction()
+
+
+@pytest.fixture(scope="package")
+def report(written: None, look: AuditFunction) -> AuditReport:
+    return look(())

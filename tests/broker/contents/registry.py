@@ -1,0 +1,101 @@
+"""A real Schema Registry, and records in Confluent's wire format that name its schemas, rightly and wrongly."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from kafka.admin import NewTopic
+
+from tests.broker.contents.records import writing
+from tests.support.apicurio import RUNNER
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+
+TOPICS = ("registry.avro", "registry.json", "registry.protobuf")
+_SCHEMAS = Path(__file__).parent / "project" / "topics" / "contents" / "schemas"
+_PATIENCE_S = 120
+
+
+@contextmanager
+def running(java: Path, folder: Path, log: Path) -> Iterator[str]:
+    """Apicurio, in memory, for as long as the block runs; gives the address of its Confluent interface."""
+    port = free_port()
+    command = [java, "-Xmx512m", f"-Dquarkus.http.port={port}", "-Dquarkus.http.host=127.0.0.1", "-jar", RUNNER]
+    with log.open("wb") as said:
+        server = subprocess.Popen([str(part) for part in command], cwd=folder, stdout=said, stderr=said)
+    try:
+        url = f"http://127.0.0.1:{port}/apis/ccompat/v7"
+        until = time.monotonic() + _PATIENCE_S
+        while not _answers(url):
+            assert server.poll() is None and time.monotonic() < until, log.read_text()[-2000:]
+            time.sleep(0.1)
+        yield url
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def fill(servers: Sequence[str], url: str) -> None:
+    """Of each topic: a good record, a tombstone, then one for each thing that may be wrong."""
+    with connected(servers) as admin:
+        admin.create_topics([NewTopic(name, 1, 1) for name in TOPICS])
+    avro = _register(url, "registry.avro-value", (_SCHEMAS / "payment.avsc").read_text(), "AVRO")
+    other = _register(url, "elsewhere-value", '{"type": "record", "name": "Other", "fields": []}', "AVRO")
+    shape = _register(url, "registry.json-value", (_SCHEMAS / "payment.json").read_text(), "JSON")
+    proto = _register(url, "registry.protobuf-value", (_SCHEMAS / "payment.proto").read_text(), "PROTOBUF")
+    payment = b"\x02" + struct.pack("<d", 1.5) + b"\x00"
+    message = b"\x08\x07\x11" + struct.pack("<d", 1.5)
+    with writing(servers) as producer:
+        for value in (
+            *(wire(avro, payment), None),
+            wire(avro, payment[:-3]),  # 2: cut off
+            wire(999_999, payment),  # 3: an id that nobody gave
+            wire(other, b""),  # 4: another subject's
+            wire(shape, payment),  # 5: another format's
+            b"{}",  # 6: no wire format
+        ):
+            producer.produce("registry.avro", value)
+        for value in (wire(shape, b'{"id": 1, "amount": 2}'), None, wire(shape, b'{"id": "1", "amount": 2}')):
+            producer.produce("registry.json", value)
+        for value in (
+            *(wire(proto, b"\x02\x02" + message), None),  # the path [1], zigzag
+            wire(proto, b"\x02\x02" + message[:-1]),  # 2: cut off
+            wire(proto, b"\x02\x0a" + message),  # 3: a sixth message
+        ):
+            producer.produce("registry.protobuf", value)
+
+
+def wire(schema_id: int, data: bytes) -> bytes:
+    return b"\0" + struct.pack(">I", schema_id) + data
+
+
+def _register(url: str, subject: str, schema: str, kind: str) -> int:
+    body = json.dumps({"schema": schema, "schemaType": kind}).encode()
+    headers = {"Content-Type": "application/vnd.schemaregistry.v1+json"}
+    request = urllib.request.Request(f"{url}/subjects/{subject}/versions", body, headers)
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        told: dict[str, Any] = json.load(answer)
+    return int(told["id"])
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/subjects", timeout=2):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False

@@ -1,0 +1,130 @@
+"""The counts of the Spark reader are those of a plain DataFrame implementation, on random topics."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from confluent_kafka import Producer
+from kafka import TopicPartition
+from kafka.admin import NewTopic
+from kafka.protocol.consumer import OffsetSpec
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from tests.broker.contents.dataframe_counts import dataframe_counts
+from topicwarden.audit.collect.horizon import Horizon
+from topicwarden.audit.contents.contracts import Contracts
+from topicwarden.audit.scan import offset_ranges
+from topicwarden.audit.scan.full_scan import scan
+from topicwarden.audit.scan.offset_ranges import OffsetRange
+from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead
+from topicwarden.cli.audit import AuditFunction
+from topicwarden.kafka.connection import Connection
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+
+NOW, DAY_MS = 1_700_000_000_000, 86_400_000
+TOPICS, PARTITIONS, RECORDS = ("random.by-key", "random.placed", "random.plain"), 3, 1_500
+AGES = (-DAY_MS, -1, 0, 1, 3_600_000, DAY_MS, 30 * DAY_MS, 400 * DAY_MS, 4_000 * DAY_MS)
+KEYS = (None, b"", *(f"key-{number}".encode() for number in range(60)), b"\xff\xfe")
+VALUES = (None, b"", b"x", b"x" * 100, b"x" * 1_000)
+
+
+@pytest.fixture(scope="module")
+def topics(servers: list[str]) -> Iterator[tuple[str, ...]]:
+    """Topics of random records. Every tenth transaction is aborted, so there are gaps between offsets."""
+    chance = random.Random(20261122)
+    config = {"message.timestamp.after.max.ms": str(2**63 - 1), "retention.ms": "-1"}
+    with connected(servers) as admin:
+        admin.create_topics([NewTopic(topic, PARTITIONS, 1, topic_configs=config) for topic in TOPICS])
+    producers = [
+        Producer({"bootstrap.servers": ",".join(servers), "transactional.id": codec, "compression.type": codec})
+        for codec in ("none", "gzip", "snappy", "lz4", "zstd")
+    ]
+    for producer in producers:
+        producer.init_transactions()
+    for number in range(30):
+        producer = producers[number % len(producers)]
+        producer.begin_transaction()
+        for _ in range(RECORDS // 10):
+            # A few keys have most records, as in real topics.
+            key = KEYS[min(chance.randrange(len(KEYS)), chance.randrange(len(KEYS)))]
+            stamp = NOW - chance.choice(AGES) - chance.randrange(1_000)
+            partition = chance.randrange(PARTITIONS)
+            producer.produce(chance.choice(TOPICS), chance.choice(VALUES), key, partition, timestamp=stamp)
+        producer.abort_transaction() if number % 10 == 3 else producer.commit_transaction()
+    yield TOPICS
+    with connected(servers) as admin:
+        admin.delete_topics(list(TOPICS))
+
+
+def random_reads(chance: random.Random, ends: dict[tuple[str, int], int]) -> list[PartitionRead]:
+    """Return reads of random offsets, with random borders to count by."""
+    reads = []
+    for number, ((topic, partition), end) in enumerate(ends.items()):
+        first, last = sorted(chance.sample(range(end + 1), 2))
+        rolled, cleanable = (chance.randint(first, last) for _ in range(2))
+        horizon = Horizon(
+            start=first,
+            rolled=rolled,
+            cleanable=cleanable,
+            blocked_by=None,
+            overdue=first,
+            unexpired=None,
+            expired_time=chance.choice([None, NOW - DAY_MS]),
+            future_offset=chance.choice([None, chance.randint(first, last)]),
+            future_timestamp=None,
+        )
+        reads.append(PartitionRead(OffsetRange(number, topic, partition, first, last), topic == TOPICS[0], horizon))
+    return reads
+
+
+def ends_of(servers: list[str], topics: tuple[str, ...]) -> dict[tuple[str, int], int]:
+    """Return the offset at the end of each partition."""
+    places = [TopicPartition(topic, partition) for topic in topics for partition in range(PARTITIONS)]
+    with connected(servers) as admin:
+        ends = admin.list_partition_offsets(dict.fromkeys(places, OffsetSpec.LATEST))
+    return {(place.topic, place.partition): int(found.offset) for place, found in ends.items()}
+
+
+def tombstones_of(chance: random.Random, spark: SparkSession, parts: list[PartitionRead]) -> list[DeletedKey]:
+    """Return known tombstones of random keys, at random offsets."""
+    keys = spark.createDataFrame([(key,) for key in KEYS if key], "key binary")
+    hashes = [row[0] for row in keys.select(F.xxhash64("key")).collect()]
+    return [
+        (part.range.topic, part.range.partition, key, chance.randint(part.range.start, part.range.end + 20))
+        for part in parts
+        for key in chance.sample(hashes, 5)
+    ]
+
+
+@pytest.mark.parametrize("cut", [False, True], ids=["one task for a partition", "several tasks for a partition"])
+@pytest.mark.parametrize("seed", range(3))
+def test_both_implementations_agree(
+    look: AuditFunction,
+    servers: list[str],
+    topics: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    seed: int,
+    cut: bool,
+) -> None:
+    spark = SparkSession.getActiveSession()
+    assert spark
+    chance, connection = random.Random(seed), Connection(tuple(servers), tls=False)
+    if cut:
+        monkeypatch.setattr(offset_ranges, "MOST_OFFSETS", 100)
+        monkeypatch.setattr(offset_ranges, "_MOST_SHARES", 0.1)
+    parts = random_reads(chance, ends_of(servers, topics))
+    # The second topic has partitions that none of its partitioners knew; the third has no rules for keys.
+    contracts = Contracts(
+        {TOPICS[0]: {"partitions": PARTITIONS}, TOPICS[1]: {"partitions": 2}}, None, frozenset(topics[:2])
+    )
+    tombstones = tombstones_of(chance, spark, parts)
+    counted = scan(spark, connection, parts, NOW, contracts, deleted_keys=tombstones)
+    expected = dataframe_counts(spark, connection, parts, now=NOW, contracts=contracts, tombstones=tombstones)
+    assert {place: replace(counts, faults=(), timestamp_types={}) for place, counts in counted.items()} == expected
+    assert any(counts.resurrected for counts in expected.values())
+    assert any(counts.deleted for counts in expected.values())

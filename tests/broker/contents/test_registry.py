@@ -1,0 +1,83 @@
+"""Confluent's wire format against a real Schema Registry, and against none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from tests.broker.contents import registry
+from tests.conftest import REPOSITORY
+from tests.support.apicurio import JAVA, fetch, find_java
+from tests.support.findings import finding
+from topicwarden.cli.audit import AuditFunction, auditing
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import Verdict
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    java = find_java()
+    if java is None:
+        pytest.skip(f"Apicurio needs Java {JAVA}, which this machine lacks: install one beside the one in use")
+    folder = fetch(REPOSITORY / ".cache", print)
+    with registry.running(java, folder, tmp_path_factory.mktemp("registry") / "registry.log") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def filled(servers: list[str], url: str) -> None:
+    registry.fill(servers, url)
+
+
+def look_with(project: Project, name: str, address: str) -> AuditReport:
+    """The audit of the registry's topics on a stack that names this registry."""
+    dev = yaml.safe_load((project.stacks / "Pulumi.dev.yaml").read_text(encoding="utf-8"))
+    dev["config"]["topicwarden:schemaRegistry"] = {"url": address, "username": "nobody", "password": "unused"}
+    (project.stacks / f"Pulumi.{name}.yaml").write_text(yaml.safe_dump(dev), encoding="utf-8")
+    with auditing(project, name) as look:
+        return look(("registry.*",))
+
+
+@pytest.fixture(scope="module")
+def judged(project: Project, look: AuditFunction, filled: None, url: str) -> AuditReport:
+    return look_with(project, "registered", url)
+
+
+@pytest.mark.parametrize(
+    ("topic", "offsets"),
+    [
+        (
+            "registry.avro",
+            {"2": "too early", "3": "does not know", "4": "another subject", "5": "of JSON", "6": "not in"},
+        ),
+        ("registry.json", {"2": "/id: expected integer, seen string"}),
+        ("registry.protobuf", {"2": "not a Payment", "3": "path"}),
+    ],
+)
+def test_each_record_that_breaks_its_schema_is_told_with_its_reason(
+    judged: AuditReport, topic: str, offsets: dict[str, str]
+) -> None:
+    found = finding(judged, topic, "value-schema")
+    assert found.verdict is Verdict.FAIL
+    assert found.evidence["records"] == len(offsets)
+    for offset, reason in offsets.items():
+        (line,) = (line for line in found.because if line.endswith(f"offset {offset}"))
+        assert reason in line
+
+
+def test_decoded_records_are_what_expressions_see(judged: AuditReport) -> None:
+    assert finding(judged, "registry.avro", "expression").verdict is Verdict.PASS
+    assert finding(judged, "registry.protobuf", "expression").verdict is Verdict.PASS
+
+
+def test_a_registry_that_does_not_answer_leaves_records_undecided(
+    project: Project, look: AuditFunction, filled: None
+) -> None:
+    report = look_with(project, "lost", f"http://127.0.0.1:{registry.free_port()}")
+    found = finding(report, "registry.json", "value-schema")
+    assert found.verdict is Verdict.UNDECIDABLE
+    assert "could not be asked" in found.because[0]
+    assert "unused" not in report.model_dump_json()

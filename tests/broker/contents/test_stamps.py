@@ -1,0 +1,102 @@
+"""A batch that the cleaner emptied keeps its timestamp, and hides records of later segments from the broker's answers.
+
+``ListOffsets`` by time looks into the first segment whose largest timestamp is late enough, and into no other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pytest
+from confluent_kafka import Producer
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import NewTopic
+
+from tests.support.findings import facts, finding
+from topicwarden.cli.audit import AuditFunction
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.verdict import Verdict
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios import log_cleaner
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+
+DAY_MS = 86_400_000
+YEAR_MS = 365 * DAY_MS
+TOPICS = {"stamps.below": -DAY_MS, "stamps.above": DAY_MS}
+"""By topic, by how much the emptied batch is stamped later than the record behind it, in milliseconds."""
+
+CONFIG = {
+    "cleanup.policy": "compact,delete",
+    "retention.ms": "3600000",
+    "segment.bytes": str(1 << 20),
+    "min.cleanable.dirty.ratio": "0.01",
+    "message.timestamp.after.max.ms": str(2**63 - 1),
+}
+FUTURE_OFFSET = 6
+EXPIRED_BEHIND = 5
+
+
+def fill(servers: Sequence[str], topic: str, future: int, later: int, past: int) -> None:
+    settings = {"bootstrap.servers": ",".join(servers), "enable.idempotence": True, "linger.ms": 0}
+    first, others = Producer(settings), Producer(settings)
+
+    def send(producer: Producer, key: str, stamp: int, size: int = 1) -> None:
+        producer.produce(topic, b"x" * size, key, timestamp=stamp)
+        assert producer.flush(30) == 0
+
+    send(first, "again", future + later)  # 0: the only batch of its producer, so that the cleaner keeps it, emptied
+    for number in range(4):  # 1 to 4, of which the third rolls
+        send(others, f"large-{number}", past, 400_000)
+    send(others, "again", past)  # 5
+    send(others, "future", future)  # 6
+    for number in range(2):  # 7 and 8: behind it
+        send(others, f"expired-{number}", past)
+    for number in range(3):  # 9 to 11, of which the first and the last roll
+        send(others, f"last-{number}", past, 600_000)
+
+
+@pytest.fixture(scope="module")
+def now() -> int:
+    return int(time.time() * 1000)
+
+
+@pytest.fixture(scope="module")
+def emptied(sandbox: Sandbox, servers: list[str], now: int) -> None:
+    with connected(servers) as admin:
+        admin.create_topics([NewTopic(name, 1, 1, topic_configs=CONFIG) for name in TOPICS])
+        for name, later in TOPICS.items():
+            fill(servers, name, now + YEAR_MS, later, now - 2 * DAY_MS)
+    log_cleaner.speed_up(servers)
+    for name in TOPICS:
+        log_cleaner.wait_until_clean(sandbox, name)
+
+
+@pytest.fixture(scope="module")
+def stamps(emptied: None, look: AuditFunction) -> AuditReport:
+    return look(("stamps.*",))
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_the_broker_tells_of_no_record_in_the_future(emptied: None, servers: list[str], now: int, topic: str) -> None:
+    with connected(servers) as admin:
+        assert first_at(admin, topic, now + DAY_MS) == -1, "what this test is about"
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_the_first_record_in_the_future_is_told_nevertheless(stamps: AuditReport, now: int, topic: str) -> None:
+    (partition,) = facts(stamps, topic).partitions
+    assert (partition.future_offset, partition.future_timestamp) == (FUTURE_OFFSET, now + YEAR_MS)
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_what_it_blocks_is_told(stamps: AuditReport, topic: str) -> None:
+    found = finding(stamps, topic, "retention-blocked")
+    assert found.verdict is Verdict.FAIL
+    assert (found.evidence["blocking_offset"], found.evidence["expired_behind"]) == (FUTURE_OFFSET, EXPIRED_BEHIND)
+    assert finding(stamps, topic, "retention-time").verdict is Verdict.PASS
+
+
+def first_at(admin: KafkaAdminClient, topic: str, timestamp: int) -> int:
+    place = TopicPartition(topic, 0)
+    return int(admin.list_partition_offsets({place: timestamp})[place].offset)

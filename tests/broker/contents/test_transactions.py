@@ -1,0 +1,172 @@
+"""Findings about contents count the records that a consumer reading committed sees: each once, and no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.broker.contents.transactions import (
+    ABORTED,
+    COMPACTED,
+    FUTURE_KIND,
+    KINDS,
+    MIXED,
+    PLACED,
+    PLACED_KEYS,
+    REMEMBERED,
+    SKEWED,
+    send,
+    transactional,
+    wrong,
+)
+from tests.support.findings import finding
+from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.scan import committed
+from topicwarden.cli.audit import AuditFunction, AuditOptions, auditing
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import ReadScope, Verdict
+
+OF_ANY_TOPIC = (
+    "header",
+    "key-schema",
+    "value-schema",
+    "record-size",
+    "timestamp-future",
+    "timestamp-late",
+    "timestamp-unit",
+    "expression",
+)
+
+
+@pytest.fixture(scope="module", params=[MIXED, COMPACTED])
+def topic(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def expected(topic: str, written: None, servers: list[str]) -> dict[str, list[int]]:
+    return wrong(servers, topic)
+
+
+@pytest.mark.parametrize("check", OF_ANY_TOPIC)
+def test_a_finding_counts_each_committed_record_once(
+    report: AuditReport, topic: str, expected: dict[str, list[int]], check: str
+) -> None:
+    found = finding(report, topic, check)
+    assert found.verdict is Verdict.FAIL
+    assert (found.evidence["records"], found.evidence["offset"]) == (len(expected[check]), expected[check][0])
+    assert "counted" not in found.evidence, "the number is exact"
+
+
+@pytest.mark.parametrize(("topic", "check"), [(MIXED, "null-key"), (COMPACTED, "empty-value")])
+def test_keyless_records_and_empty_values_are_counted_if_they_are_committed(
+    report: AuditReport, servers: list[str], topic: str, check: str
+) -> None:
+    expected = wrong(servers, topic)[check]
+    found = finding(report, topic, check)
+    assert (found.evidence["records"], found.evidence["offset"]) == (len(expected), expected[0])
+
+
+@pytest.mark.parametrize("check", [*OF_ANY_TOPIC, "null-key"])
+def test_what_was_aborted_breaks_no_rule(report: AuditReport, check: str) -> None:
+    assert finding(report, ABORTED, check).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("check", ["partition-skew", "hot-key"])
+def test_shares_are_of_committed_records(report: AuditReport, check: str) -> None:
+    assert finding(report, SKEWED, check).verdict is Verdict.PASS
+
+
+def test_the_largest_record_of_a_finding_is_committed(report: AuditReport) -> None:
+    assert (
+        finding(report, MIXED, "record-size").evidence["largest_record"] == 1_500 + len('{"n": 1, "filler": ""}') + 36
+    )
+
+
+@pytest.fixture(scope="module")
+def bounded(written: None, look: AuditFunction) -> AuditReport:
+    """The report of an audit that reads no partition again."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(committed, "MOST_RECORDS", 0)
+        return look(("transactions.*",))
+
+
+@pytest.mark.parametrize("check", [check for check in OF_ANY_TOPIC if check != "timestamp-late"])
+def test_a_number_that_may_be_too_high_says_so_and_why(
+    bounded: AuditReport, topic: str, expected: dict[str, list[int]], check: str
+) -> None:
+    found = finding(bounded, topic, check)
+    assert found.verdict is Verdict.FAIL, "the first ones are committed"
+    assert found.message.startswith("at most ")
+    assert int(found.evidence["records"] or 0) > len(expected[check])
+    assert "aborted and open transactions" in str(found.evidence["counted"])
+    assert found.evidence["offset"] == expected[check][0]
+
+
+def test_no_fail_rests_on_records_that_may_all_be_aborted(bounded: AuditReport) -> None:
+    contents = {one.check: one.verdict for one in bounded.of_topic(ABORTED) if one.check in (*OF_ANY_TOPIC, "null-key")}
+    assert set(contents.values()) == {Verdict.UNDECIDABLE}
+    assert finding(bounded, MIXED, "timestamp-late").verdict is Verdict.UNDECIDABLE, (
+        "late perhaps only for an aborted one"
+    )
+    for check in (name for name, check in CHECKS.items() if check.TRAITS.compares_partitions):
+        assert finding(bounded, SKEWED, check).verdict is Verdict.UNDECIDABLE
+
+
+def test_the_partitioner_is_told_from_committed_keys(report: AuditReport) -> None:
+    assert finding(report, PLACED, "key-partition").verdict is Verdict.PASS
+    told = finding(report, PLACED, "key-in-several-partitions")
+    assert (told.verdict, told.message) == (Verdict.PASS, "every key is where murmur2 puts it")
+    assert (told.evidence["keys"], told.evidence["score_murmur2"]) == (PLACED_KEYS, 1.0)
+
+
+def test_an_audit_of_what_is_new_counts_as_one_of_everything(
+    written: None, project: Project, servers: list[str], tmp_path: Path
+) -> None:
+    """A transaction that is open in one audit is aborted or committed in the next.
+
+    No record is stamped in the future, as a partition with such records is read in full.
+    """
+    history = str(tmp_path / "history")
+
+    def audited(since: ReadScope) -> AuditReport:
+        with auditing(project, "dev", options=AuditOptions(history, since)) as look:
+            return look((REMEMBERED,))
+
+    plain = Producer({"bootstrap.servers": ",".join(servers)})
+    aborting, committing = (transactional(servers, f"{REMEMBERED}-{number}") for number in range(2))
+    send(plain, REMEMBERED, _past(2 * KINDS), keyless=True)
+    audited(ReadScope.LAST)
+    send(aborting, REMEMBERED, _past(100), keyless=True)
+    send(committing, REMEMBERED, _past(60), keyless=True)
+    send(plain, REMEMBERED, _past(40), keyless=True)
+    for report in audited(ReadScope.LAST), audited(ReadScope.ALL):
+        assert counted(report) == expected_of(servers), "while both are open"
+    aborting.abort_transaction()
+    committing.commit_transaction()
+    send(plain, REMEMBERED, _past(3), keyless=True)
+    new = audited(ReadScope.LAST)
+    assert new.notes == []
+    assert new.remembered_records > 200
+    for report in new, audited(ReadScope.ALL):
+        assert counted(report) == expected_of(servers), "when both have ended"
+
+
+REMEMBERED_CHECKS = {*OF_ANY_TOPIC, "null-key"} - {"timestamp-future"}
+
+
+def _past(numbers: int) -> list[int]:
+    return [number for number in range(numbers) if number % KINDS != FUTURE_KIND]
+
+
+def counted(report: AuditReport) -> dict[str, object]:
+    """The number of records in each finding about contents."""
+    return {check: finding(report, REMEMBERED, check).evidence["records"] for check in REMEMBERED_CHECKS}
+
+
+def expected_of(servers: list[str]) -> dict[str, int]:
+    found = wrong(servers, REMEMBERED)
+    return {check: len(found[check]) for check in REMEMBERED_CHECKS}

@@ -1,0 +1,62 @@
+"""One broker, one Spark session, and audits that remember: a cleaner that is off, then on, seen from look to look."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.projects import own_cache, project_of
+from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.toolchain import Toolchain
+
+BROKEN = {
+    "log.cleaner.enable": "false",
+    "log.cleaner.backoff.ms": "300",
+    "log.retention.check.interval.ms": "1000",
+    "transaction.max.timeout.ms": "1000",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "3600000",
+}
+"""A broker whose cleaner is off and whose transaction coordinator does not look after its own."""
+
+MENDED = BROKEN | {"log.cleaner.enable": "true"}
+
+
+@pytest.fixture(scope="package")
+def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    with own_cache(tmp_path_factory.mktemp("history")) as folder:
+        yield project_of(folder / "project", {"h.declared.yaml": "{partitions: 1, replication_factor: 1}"})
+
+
+@pytest.fixture(scope="package")
+def sandbox(project: Project) -> Iterator[Sandbox]:
+    sandbox = sandbox_of(project)
+    try:
+        sandbox.up(brokers=1, overrides=BROKEN)
+        yield sandbox
+    finally:
+        sandbox.down(remove=True)
+
+
+@pytest.fixture(scope="package")
+def servers(sandbox: Sandbox) -> list[str]:
+    return sandbox.bootstrap_servers
+
+
+@pytest.fixture(scope="package", autouse=True)
+def session(project: Project) -> Iterator[None]:
+    """A session that every audit of this room uses."""
+    os.environ.pop("SPARK_ENV_LOADED", None)
+    with spark_session(project):
+        yield
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> str:
+    """A history of a test's own."""
+    return str(tmp_path / "history")

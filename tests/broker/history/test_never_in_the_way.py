@@ -1,0 +1,102 @@
+"""An audit that reads a part says so, keeps to a rate, and accounts for what retention took while it read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from kafka import TopicPartition
+from kafka.admin import NewTopic
+
+from tests.support.findings import facts, finding
+from topicwarden.audit.request import AuditRequest
+from topicwarden.audit.run import audit
+from topicwarden.audit.scan.partition_reads import PartitionRead
+from topicwarden.audit.scan.read_limits import ReadLimits
+from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.cli.audit import AuditOptions, auditing
+from topicwarden.kafka.connection import connect_to
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import Verdict
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
+
+TOPIC, RECORDS = "w.records", 10_000
+EMPTY_AT = 9_000
+
+
+@pytest.fixture(scope="module")
+def servers_filled(servers: list[str]) -> Iterator[list[str]]:
+    with connected(servers) as admin:
+        admin.create_topics([NewTopic(TOPIC, 2, 1, topic_configs={"cleanup.policy": "compact,delete"})])
+    with writing(servers) as writer:
+        for number in range(RECORDS):
+            value = "" if number == EMPTY_AT else "x" * 400
+            writer.send(TOPIC, f"key-{number // 2}", value, partition=number % 2)
+    yield servers
+    with connected(servers) as admin:
+        admin.delete_topics([TOPIC])
+
+
+def audited(project: Project, bounds: ReadLimits) -> AuditReport:
+    with auditing(project, "dev", options=AuditOptions("none", bounds=bounds)) as look:
+        return look((TOPIC,))
+
+
+@pytest.mark.parametrize(
+    "bounds", [ReadLimits(sample=0.25), ReadLimits(max_records=RECORDS // 4)], ids=["sample", "max"]
+)
+def test_a_part_is_the_newest_and_weakens_what_is_said(
+    project: Project, servers_filled: list[str], bounds: ReadLimits
+) -> None:
+    report = audited(project, bounds)
+    assert report.coverage == pytest.approx(0.25)
+    assert report.scanned_records == RECORDS // 4
+    assert {p.read_from for p in facts(report, TOPIC).partitions} == {RECORDS // 2 - RECORDS // 8}
+    assert finding(report, TOPIC, "empty-value").verdict is Verdict.FAIL  # what was seen is there
+    keyless = finding(report, TOPIC, "null-key")
+    assert (keyless.verdict, keyless.message) == (
+        Verdict.PASS,
+        "no fault in the records that were read: the newest 25% of the offsets",
+    )
+    ratio = finding(report, TOPIC, "compaction-ratio")
+    assert ratio.verdict is Verdict.UNDECIDABLE
+    assert "without --sample" in ratio.remedy
+
+
+def test_a_rate_is_kept_to_and_progress_told_meanwhile(project: Project, servers_filled: list[str]) -> None:
+    shares: list[float] = []
+    request = AuditRequest("dev", connect_to(project, "dev"), (), (TOPIC,), bounds=ReadLimits(rate=RECORDS * 405 // 4))
+    with spark_session(project) as spark:
+        audit(spark, request, shares.append)
+    assert shares == sorted(shares)
+    assert len({share for share in shares if 0 < share < 1}) > 1  # there are but two tasks
+    assert shares[-1] == 1
+
+
+@dataclass(frozen=True)
+class Meanwhile(ReadLimits):
+    """Deletes records when the snapshot has been taken and nothing has been read yet."""
+
+    servers: tuple[str, ...] = ()
+
+    def apply(self, parts: Iterable[PartitionRead]) -> list[PartitionRead]:
+        with connected(self.servers) as admin:
+            admin.delete_records({TopicPartition(TOPIC, 0): 1_234, TopicPartition(TOPIC, 1): 7})
+        return super().apply(parts)
+
+
+def test_what_retention_takes_while_it_reads_is_accounted_for_to_the_offset(
+    project: Project, servers_filled: list[str]
+) -> None:
+    report = audited(project, Meanwhile(servers=tuple(servers_filled)))
+    first, second = facts(report, TOPIC).partitions
+    assert (first.lost_to_retention, second.lost_to_retention) == (1_234, 7)
+    for partition in (first, second):
+        assert partition.log_end is not None
+        assert partition.log_start == 0
+        assert partition.records is not None
+        assert partition.records + partition.lost_to_retention + partition.gaps == partition.log_end
+    assert report.scanned_records == RECORDS - 1_234 - 7

@@ -1,0 +1,194 @@
+"""What one look suspects, and the next one proves or settles; on a real broker with its cleaner off, then on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+from confluent_kafka import Producer
+from kafka import TopicPartition
+from kafka.admin import NewTopic
+from kafka.errors import TopicAlreadyExistsError
+
+from tests.broker.history.conftest import MENDED
+from tests.support.findings import finding
+from topicwarden.cli.audit import AuditOptions, auditing
+from topicwarden.model.finding import AuditReport, SettledFinding
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import Verdict
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.log_cleaner import wait_until_clean
+from topicwarden.sandbox.scenarios.writer import writing
+
+QUICK = {"segment.ms": "100", "min.cleanable.dirty.ratio": "0.01"}
+LAGGING = {"segment.ms": "100", "max.compaction.lag.ms": "500", "min.cleanable.dirty.ratio": "0.99"}
+TOPICS = {
+    "h.ratio": {"cleanup.policy": "compact", **QUICK},
+    "h.lag": {"cleanup.policy": "compact", **LAGGING},
+    "h.cut": {"cleanup.policy": "compact,delete", "retention.ms": "-1", **LAGGING},
+    "h.time": {"cleanup.policy": "compact,delete", "retention.ms": "1000", **QUICK},
+    "h.size": {
+        "cleanup.policy": "compact,delete",
+        "retention.bytes": "1000",
+        "segment.bytes": "1048576",
+        "compression.type": "uncompressed",
+    },
+    "h.open": {"cleanup.policy": "delete"},
+    "h.again": {"cleanup.policy": "delete"},
+}
+GRACE_S = 22.0
+"""More than a cleaner that is well takes here, and than ``transaction.max.timeout.ms`` and a coordinator's look."""
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Four audits: of empty topics, of full ones, some time later, and after the cleaner came back."""
+
+    empty: AuditReport
+    full: AuditReport
+    later: AuditReport
+    mended: AuditReport
+
+
+def create(servers: list[str], name: str) -> None:
+    with connected(servers) as admin:
+        admin.create_topics([NewTopic(name, 1, 1, topic_configs=TOPICS[name])])
+
+
+def repeat(servers: list[str], topic: str, times: int) -> None:
+    """Records of one key, each in a segment of its own, and another key that rolls the last of them."""
+    with writing(servers) as writer:
+        for number in range(times):
+            writer.send(topic, "key", f"{number} {'x' * 200}")
+            writer.flush()
+            time.sleep(0.13)
+        time.sleep(1.0)
+        writer.send(topic, "other", "rolls")
+
+
+@contextmanager
+def transaction(servers: list[str], topic: str) -> Iterator[None]:
+    """A transaction that stays open for as long as the block runs."""
+    producer = Producer(
+        {
+            "bootstrap.servers": ",".join(servers),
+            "transactional.id": "history",
+            "transaction.timeout.ms": 1000,
+            "message.timeout.ms": 1000,
+        }
+    )
+    producer.init_transactions(20)
+    producer.begin_transaction()
+    producer.produce(topic, b"value", b"key")
+    producer.flush(10)
+    yield
+
+
+@pytest.fixture(scope="module")
+def looks(
+    project: Project, sandbox: Sandbox, servers: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Looks]:
+    for name in TOPICS:
+        create(servers, name)
+    options = AuditOptions(history=str(tmp_path_factory.mktemp("looks")))
+    with auditing(project, "dev", options=options) as look:
+        empty = look(("h.*",))
+        for topic in ("h.ratio", "h.lag", "h.cut", "h.time"):
+            repeat(servers, topic, 12)
+        with writing(servers) as writer:
+            for number in range(3_000):
+                writer.send("h.size", f"key-{number}", "x" * 1_000)
+            writer.send("h.again", "a", "1")
+        with transaction(servers, "h.open"):
+            time.sleep(8)  # and the time has come for what is to be cleaned or deleted
+            full, since = look(("h.*",)), time.monotonic()
+            with connected(servers) as admin:
+                admin.delete_topics(["h.again"])
+                admin.delete_records({TopicPartition("h.cut", 0): 12})
+            create_again(servers)
+            time.sleep(max(0.0, GRACE_S - (time.monotonic() - since)))
+            later = look(("h.*",))
+    sandbox.stop(1)
+    sandbox.up(brokers=1, overrides=MENDED)
+    for topic in ("h.ratio", "h.lag"):
+        wait_until_clean(sandbox, topic)
+    with auditing(project, "dev", options=options) as look:
+        yield Looks(empty, full, later, look(("h.*",)))
+
+
+def create_again(servers: list[str]) -> None:
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            create(servers, "h.again")
+            return
+        except TopicAlreadyExistsError:  # it is being deleted still
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.3)
+
+
+def verdict(report: AuditReport, topic: str, check: str) -> Verdict:
+    return finding(report, topic, check).verdict
+
+
+def settled(report: AuditReport, topic: str, check: str) -> SettledFinding:
+    (found,) = (one for one in report.settled if (one.topic, one.check) == (topic, check))
+    return found
+
+
+STUCK = [
+    ("h.ratio", "compaction-ratio"),
+    ("h.lag", "compaction-lag"),
+    ("h.time", "retention-time"),
+    ("h.size", "retention-size"),
+]
+
+
+@pytest.mark.parametrize(("topic", "check"), STUCK, ids=[check for _, check in STUCK])
+def test_a_suspect_that_still_stands_at_the_second_look_is_proven_and_settled_when_the_cleaner_is_back(
+    looks: Looks, topic: str, check: str
+) -> None:
+    assert [verdict(one, topic, check) for one in (looks.empty, looks.full, looks.later, looks.mended)] == [
+        Verdict.PASS,
+        Verdict.SUSPECT,
+        Verdict.FAIL,
+        Verdict.PASS,
+    ]
+    later, mended = settled(looks.later, topic, check), settled(looks.mended, topic, check)
+    assert (later.was, later.now, later.why) == (Verdict.SUSPECT, Verdict.FAIL, "still present")
+    assert (mended.was, mended.now) == (Verdict.FAIL, Verdict.PASS)
+    assert mended.why.startswith(("the pair at offsets 0 and 1 was cleaned", "the log now starts at offset "))
+
+
+def test_nothing_is_suspected_of_an_empty_topic(looks: Looks) -> None:
+    unsettled = (Verdict.SUSPECT, Verdict.UNDECIDABLE)
+    assert [one for one in looks.empty.findings if one.verdict in unsettled] == []
+    assert looks.empty.settled == looks.full.settled == []
+
+
+def test_a_suspect_whose_records_were_deleted_is_settled_with_where_the_log_starts_now(looks: Looks) -> None:
+    assert verdict(looks.full, "h.cut", "compaction-lag") is Verdict.SUSPECT
+    assert verdict(looks.later, "h.cut", "compaction-lag") is Verdict.PASS
+    assert settled(looks.later, "h.cut", "compaction-lag").why.startswith("the log now starts at offset 12")
+    assert verdict(looks.later, "h.cut", "log-truncated") is Verdict.PASS
+
+
+def test_a_transaction_that_nobody_ends_is_hung_after_the_longest_time_that_any_may_take(looks: Looks) -> None:
+    assert verdict(looks.full, "h.open", "hung-transaction") is Verdict.PASS
+    hung = finding(looks.later, "h.open", "hung-transaction")
+    assert hung.verdict is Verdict.FAIL
+    assert hung.evidence["last_stable"] == 0
+    assert hung.evidence["transaction.max.timeout.ms"] == 1000
+
+
+def test_a_topic_that_was_created_again_has_no_past(looks: Looks) -> None:
+    again = finding(looks.later, "h.again", "topic-recreated")
+    assert again.verdict is Verdict.FAIL
+    assert again.evidence["id"] != again.evidence["id_before"]
+    assert not [one for one in looks.later.findings if (one.topic, one.check) == ("h.again", "log-truncated")]
+    assert verdict(looks.mended, "h.again", "topic-recreated") is Verdict.PASS

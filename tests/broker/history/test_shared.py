@@ -1,0 +1,105 @@
+"""A history on disks that Spark's executors do not share: refused before a scan, and never marked as complete."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from tests.conftest import REPOSITORY
+from topicwarden.audit import run
+from topicwarden.audit.history.store import HistoryPart, HistoryStore, Unreadable
+from topicwarden.cli.audit import AuditOptions, auditing
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+
+OWN = "file:///proc/self/cwd/history"
+"""A folder of each process: Spark starts each executor in a working directory of its own."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a driver with two executors, each a process of its own, keeps, by address; and the driver's folder."""
+
+    folder: Path
+    shared: str
+    answers: dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def found(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Found:
+    home, folder = tmp_path_factory.mktemp("spark"), tmp_path_factory.mktemp("driver")
+    for entry in Path(pyspark.__file__).parent.iterdir():  # executors start in SPARK_HOME/work
+        (home / entry.name).symlink_to(entry)
+    shared = (folder / "shared").as_uri()
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.broker.history.two_executors", str(project.root), OWN, shared],
+        cwd=folder,
+        env={**os.environ, "SPARK_HOME": str(home), "PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'validation'}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stderr
+    return Found(folder, shared, json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_disks_of_their_own_are_refused_and_nothing_is_marked_complete(found: Found) -> None:
+    own = found.answers[OWN]
+    assert "do not write to the disk that the driver reads" in own["refused"]
+    assert "--history none" in own["refused"]
+    (note,) = own["notes"]
+    assert "cannot be written: 1 rows were written to" in note
+    assert "0 can be read back" in note
+    assert (own["looks"], own["parts"]) == ([], 0)
+    assert "1,000 rows were written" in own["keys"]
+    assert list((found.folder / "history").rglob("_complete")) == []
+
+
+def test_a_disk_that_all_share_is_used(found: Found) -> None:
+    assert found.answers[found.shared] == {"refused": "", "notes": [], "looks": ["t"], "keys": "", "parts": 1}
+    assert list((found.folder / "shared").glob("v3/probe/*")) == []
+
+
+class _Cut(HistoryStore):
+    """A store whose files go between the write and the read-back, as on a disk that is cleared meanwhile."""
+
+    def read(self, folder: str, parts: Iterable[HistoryPart], schema: str | StructType, within: str = "") -> DataFrame:
+        parts = list(parts)
+        for part in parts:
+            for file in Path(self.path(folder, part.name).removeprefix("file:")).glob("*.parquet"):
+                file.unlink()
+        return super().read(folder, parts, schema, within)
+
+
+def test_a_part_that_cannot_be_read_back_is_not_complete(project: Project, tmp_path: Path) -> None:
+    spark = SparkSession.getActiveSession()
+    assert spark
+    store = _Cut(spark, str(tmp_path / "history"))
+    with pytest.raises(Unreadable, match=r"10 rows were written to .*, and 0 can be read back"):
+        store.write("looks", "0000000000001-a", spark.range(10))
+    assert store.parts("looks") == []
+
+
+def test_an_audit_refuses_before_it_scans(
+    project: Project, servers: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(HistoryStore, "is_shared", lambda _: False)
+    monkeypatch.setattr(run, "gather", lambda *_: pytest.fail("it was scanned"))
+    with (
+        auditing(project, "dev", options=AuditOptions(str(tmp_path / "history"))) as look,
+        pytest.raises(Refusal) as refused,
+    ):
+        look(())
+    assert "--history none" in str(refused.value)

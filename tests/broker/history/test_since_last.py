@@ -1,0 +1,107 @@
+"""``--since last`` says of a topic what an audit of everything says, and reads what is new."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from kafka import TopicPartition
+from kafka.admin import NewTopic
+
+from tests.support.findings import facts
+from topicwarden.audit.history import key_store, stored_partitions
+from topicwarden.audit.scan import offset_ranges
+from topicwarden.cli.audit import AuditOptions, auditing
+from topicwarden.model.finding import AuditReport, TopicFacts
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import ReadScope
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import Writer, writing
+
+Audit = Callable[[ReadScope], AuditReport]
+COMPACTED, EVENTS = "l.compacted", "l.events"
+RECORDS, MORE = 30_000, 300
+KEYS = 12_000
+
+
+@pytest.fixture
+def audit(project: Project, servers: list[str], history: str) -> Audit:
+    """Audits ``l.*`` on two new topics, of which the compacted one is too young to be cleaned."""
+    with connected(servers) as admin:
+        admin.delete_topics([name for name in (COMPACTED, EVENTS) if name in admin.list_topics()])
+        time.sleep(1)
+        admin.create_topics(
+            [
+                NewTopic(COMPACTED, 2, 1, topic_configs={"cleanup.policy": "compact"}),
+                NewTopic(EVENTS, 2, 1, topic_configs={"cleanup.policy": "delete"}),
+            ]
+        )
+    with writing(servers) as writer:
+        fill(writer, 0, RECORDS)
+
+    def look(since: ReadScope) -> AuditReport:
+        with auditing(project, "dev", options=AuditOptions(history, since)) as audited:
+            return audited(("l.*",))
+
+    return look
+
+
+def fill(writer: Writer, first: int, records: int) -> None:
+    """The same keys again and again, some of them deleted; events without a key, some of them."""
+    for number in range(first, first + records):
+        writer.send(COMPACTED, f"key-{number % KEYS}", None if number % 97 == 0 else f"value {number}")
+        writer.send(EVENTS, None if number % 7 == 0 else f"key-{number}", f"value {number}")
+
+
+def told(report: AuditReport) -> list[tuple[object, ...]]:
+    """What a report says, without what depends on the moment."""
+    return sorted((one.topic, one.check, one.verdict, str(one.partitions), one.message) for one in report.findings)
+
+
+def counted(found: TopicFacts) -> list[dict[str, object]]:
+    """But for what is a matter of chance: when logs are flushed."""
+    return [partition.model_dump(exclude={"log_bytes"}) for partition in found.partitions]
+
+
+@pytest.mark.parametrize("small", [False, True], ids=["at-once", "in-pieces"])
+def test_it_reads_what_is_new_and_says_what_a_full_audit_says(
+    audit: Audit, servers: list[str], monkeypatch: pytest.MonkeyPatch, small: bool
+) -> None:
+    if small:  # several tasks read of each partition, and keys are looked for in several lots
+        monkeypatch.setattr(offset_ranges, "MOST_OFFSETS", 2_000)
+        monkeypatch.setattr(offset_ranges, "_FAIR", 0.3)
+        monkeypatch.setattr(key_store, "MOST_LOOKED_UP", 10_000)
+    monkeypatch.setattr(
+        stored_partitions, "MOST_PARTS", 2
+    )  # so that the second round brings parts together, and the last one all
+    first = audit(ReadScope.LAST)
+    assert first.scanned_records == 2 * RECORDS
+    assert any("read in full" in note for note in first.notes)
+    written = RECORDS
+    for more in (MORE, MORE, RECORDS, MORE):
+        with writing(servers) as writer:
+            fill(writer, written, more)
+        written += more
+        new, every = audit(ReadScope.LAST), audit(ReadScope.ALL)
+        assert new.notes == []
+        assert new.scanned_records == 2 * more
+        assert new.scanned_records + new.remembered_records == every.scanned_records
+        assert told(new) == told(every)
+        for topic in (COMPACTED, EVENTS):
+            assert counted(facts(new, topic)) == counted(facts(every, topic))
+            assert facts(new, topic).ages == facts(every, topic).ages
+
+
+def test_what_retention_took_since_is_no_longer_counted(audit: Audit, servers: list[str]) -> None:
+    audit(ReadScope.LAST)
+    with connected(servers) as admin:
+        admin.delete_records({TopicPartition(EVENTS, 0): 9_000, TopicPartition(EVENTS, 1): 3})
+    for _ in range(2):  # the second one knows a log that begins in the middle of a block
+        with writing(servers) as writer:
+            fill(writer, RECORDS, MORE)
+        new, every = audit(ReadScope.LAST), audit(ReadScope.ALL)
+        assert new.notes == []
+        assert new.scanned_records < 3 * 8_192
+        assert counted(facts(new, EVENTS)) == counted(facts(every, EVENTS))
+        assert told(new) == told(every)

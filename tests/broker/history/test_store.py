@@ -1,0 +1,122 @@
+"""The history on disk: what audits add, what a killed one leaves, and what nobody can read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from topicwarden.audit.history.audit_history import AuditHistory
+from topicwarden.audit.history.store import KEPT_PARTS, VERSION
+from topicwarden.audit.history.topic_state import (
+    Checkpoint,
+    KnownPartition,
+    KnownTombstone,
+    OpenFinding,
+    PartitionState,
+    RememberedRecord,
+    TopicState,
+)
+
+DAY = 86_400_000
+NOW = 1_800_000_000_000
+
+
+@pytest.fixture
+def spark() -> SparkSession:
+    active = SparkSession.getActiveSession()
+    assert active
+    return active
+
+
+def look(topic: str = "t", at: int = NOW) -> TopicState:
+    """A look with something of everything, and null where a broker may not say."""
+    known = KnownPartition(
+        ("p-1", "p-2"), (9, 9), "digest", 3, False, 0, (Checkpoint(10, 9, 90, 5), Checkpoint(20, 18, 180, 6)), "{}"
+    )
+    return TopicState(
+        cluster_id="c",
+        topic=topic,
+        topic_id=f"id of {topic}",
+        taken_at=at,
+        settings={"segment.ms": "1", "cleanup.policy": "compact"},
+        since={"segment.ms": at - 5, "cleanup.policy": at},
+        partitions=(
+            PartitionState(0, 1, 20, 15, None, None, None, 7),
+            PartitionState(1, 3, 20, 20, 1_000, 2, 5, 0, known),
+        ),
+        open_findings=(OpenFinding("compaction-lag", 1, "suspect", at - 9, {"offset": 4}, {"segment.ms": "1"}),),
+        remembered_records=(RememberedRecord(1, 4, -(2**63), 9), RememberedRecord(1, 5, 2**63 - 1, None)),
+        tombstones=(KnownTombstone(1, 5, -1),),
+    )
+
+
+def test_what_was_remembered_is_known_again_of_each_topic_the_last_look(spark: SparkSession, history: str) -> None:
+    AuditHistory(spark, history).save([look(at=NOW), look("other")], NOW)
+    AuditHistory(spark, history).save([look(at=NOW + 1)], NOW + 1)
+    later = AuditHistory(spark, history)
+    assert later.last_states("c") == {"t": look(at=NOW + 1), "other": look("other")}
+    assert later.last_states("another cluster") == {}
+    assert later.notes == []
+
+
+def test_two_audits_that_start_in_the_same_moment_both_remember(spark: SparkSession, history: str) -> None:
+    for topic in ("a", "b"):
+        AuditHistory(spark, history).save([look(topic)], NOW)
+    assert set(AuditHistory(spark, history).last_states("c")) == {"a", "b"}
+
+
+def test_what_a_killed_audit_left_is_not_believed(spark: SparkSession, history: str) -> None:
+    AuditHistory(spark, history).save([look()], NOW)
+    (part,) = Path(history).glob(f"{VERSION}/looks/*")
+    (part / "_complete").unlink()
+    after = AuditHistory(spark, history)
+    assert after.last_states("c") == {}
+    assert after.notes == []
+
+
+def test_a_history_that_cannot_be_read_is_said_and_the_audit_goes_on(spark: SparkSession, history: str) -> None:
+    AuditHistory(spark, history).save([look()], NOW)
+    (file,) = Path(history).glob(f"{VERSION}/looks/*/*.parquet")
+    file.write_bytes(b"no parquet")
+    for checksum in file.parent.glob(".*.crc"):
+        checksum.unlink()
+    broken = AuditHistory(spark, history)
+    assert broken.last_states("c") == {}
+    assert "cannot be read, and is ignored" in broken.notes[0]
+
+
+def test_a_history_of_another_version_is_said_and_left_alone(spark: SparkSession, history: str) -> None:
+    newer = Path(history) / "v9" / "looks"
+    newer.mkdir(parents=True)
+    first = AuditHistory(spark, history)
+    assert first.last_states("c") == {}
+    assert "another version (v9)" in first.notes[0]
+    first.save([look()], NOW)
+    assert newer.is_dir()
+    assert AuditHistory(spark, history).last_states("c") == {"t": look()}
+
+
+def test_a_place_that_cannot_be_written_is_said(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    blocked = AuditHistory(spark, str(tmp_path / "file"))
+    blocked.save([look()], NOW)
+    assert "cannot be written" in blocked.notes[0]
+
+
+def test_without_a_history_nothing_is_read_or_written(spark: SparkSession) -> None:
+    none = AuditHistory(spark, None)
+    none.save([look()], NOW)
+    assert none.last_states("c") == {}
+    assert none.notes == []
+
+
+def test_it_stays_bounded_and_keeps_the_last_look_at_every_topic(spark: SparkSession, history: str) -> None:
+    AuditHistory(spark, history).save([look("rare")], NOW)
+    for number in range(1, KEPT_PARTS + 4):
+        AuditHistory(spark, history).save([look(at=NOW + number)], NOW + number)
+    assert len(list(Path(history).glob(f"{VERSION}/looks/*"))) == KEPT_PARTS + 1
+    assert set(AuditHistory(spark, history).last_states("c")) == {"t", "rare"}
+    AuditHistory(spark, history).save([look(at=NOW + 100 * DAY)], NOW + 100 * DAY)
+    assert set(AuditHistory(spark, history).last_states("c")) == {"t"}

@@ -1,0 +1,116 @@
+"""What is found of the topics that Kafka, Connect and Streams make, and of the groups, on a real broker."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.broker.internal_topics.conftest import LAG, NAME_ALONE, NOT_CONNECTS, Looks
+from tests.support.applications import connect, streams
+from tests.support.findings import finding
+from topicwarden.model.finding import Finding
+from topicwarden.model.verdict import Verdict
+
+CONNECTS = (connect.CONFIGS, connect.OFFSETS, connect.STATUS)
+STREAMS = (streams.CHANGELOG, streams.REPARTITION, streams.WINDOWED)
+KAFKAS = ("__consumer_offsets", "__transaction_state")
+FAIL, SUSPECT, PASS, UNDECIDABLE = Verdict.FAIL, Verdict.SUSPECT, Verdict.PASS, Verdict.UNDECIDABLE
+
+
+def test_everything_is_in_order_as_connect_and_streams_make_it(looks: Looks) -> None:
+    names = [topic.name for topic in looks.healthy.topics]
+    assert set(names) == {*CONNECTS, *STREAMS, *KAFKAS, streams.WORDS, connect.LINES}
+    assert [one for one in looks.healthy.findings if one.verdict is not PASS] == []
+    for topic in (*CONNECTS, *STREAMS, *KAFKAS):
+        assert finding(looks.healthy, topic, "internal-policy").verdict is PASS
+
+
+@pytest.mark.parametrize(
+    ("topic", "how"),
+    [
+        *((topic, "the keys of its newest records") for topic in CONNECTS),
+        *((topic, "group word-count, which commits as Kafka Streams does") for topic in STREAMS),
+    ],
+)
+def test_they_need_no_declaration_and_it_is_said_how_they_are_known(looks: Looks, topic: str, how: str) -> None:
+    undeclared = finding(looks.healthy, topic, "topic-undeclared")
+    assert undeclared.verdict is PASS
+    assert how in undeclared.message
+
+
+@pytest.mark.parametrize(
+    ("topic", "message"),
+    [
+        (connect.OFFSETS, "cleanup.policy is delete"),
+        (connect.CONFIGS, "has 2 partitions"),
+        (streams.CHANGELOG, "cleanup.policy is delete"),
+        (streams.REPARTITION, "retention.ms is 1,000"),
+        ("__transaction_state", "cleanup.policy is delete"),
+    ],
+)
+def test_what_loses_state_fails_also_when_its_application_has_stopped(looks: Looks, topic: str, message: str) -> None:
+    for report in (looks.broken, looks.later):
+        policy = finding(report, topic, "internal-policy")
+        assert policy.verdict is FAIL
+        assert policy.message.startswith(message)
+
+
+def test_offsets_of_groups_that_are_deleted_by_time_fail(looks: Looks) -> None:
+    assert finding(looks.offsets, "__consumer_offsets", "internal-policy").verdict is FAIL
+
+
+def test_what_may_be_lawful_or_is_known_by_its_name_alone_is_undecidable(looks: Looks) -> None:
+    for topic in (streams.WINDOWED, NAME_ALONE):
+        assert finding(looks.broken, topic, "internal-policy").verdict is UNDECIDABLE
+    assert "its name alone" in finding(looks.broken, NAME_ALONE, "topic-undeclared").message
+
+
+def test_a_topic_that_is_only_named_like_connects_is_nobodys(looks: Looks) -> None:
+    assert finding(looks.broken, NOT_CONNECTS, "topic-undeclared").verdict is FAIL
+    assert not [one for one in looks.broken.of_topic(NOT_CONNECTS) if one.check == "internal-policy"]
+
+
+def test_committed_offsets_that_nobody_cleans_are_suspect_and_then_proven(looks: Looks) -> None:
+    verdicts = [
+        {one.verdict for one in report.of_topic("__consumer_offsets") if one.check == "compaction-ratio"}
+        for report in (looks.healthy, looks.broken, looks.later)
+    ]
+    assert SUSPECT in verdicts[1] - verdicts[0]
+    assert FAIL in verdicts[2] - verdicts[1]
+
+
+def lag(looks: Looks, topic: str) -> list[Finding]:
+    return [one for one in looks.broken.of_topic(topic) if one.check == "group-lag"]
+
+
+def test_what_a_group_has_lost_is_found_to_the_record(looks: Looks) -> None:
+    reader, asleep = lag(looks, "lag.lost")
+    assert (reader.verdict, reader.partitions) == (FAIL, [0])
+    assert reader.evidence == {"group": "reader", "members": 1, "lost_offsets": 30}
+    assert (asleep.verdict, asleep.evidence) == (UNDECIDABLE, {"groups": 1, "group": "asleep", "offsets": 20})
+    assert "group asleep: 20 offsets in 1 partition" in asleep.because
+
+
+def test_a_group_whose_members_are_gone_is_undecidable(looks: Looks) -> None:
+    found = [one for one in looks.later.of_topic("lag.lost") if one.check == "group-lag"]
+    assert [(one.verdict, one.evidence["offsets"]) for one in found] == [(UNDECIDABLE, 50)]
+
+
+@pytest.mark.parametrize(
+    ("topic", "verdict", "offsets", "said"),
+    [
+        ("lag.soon", SUSPECT, 40, "deleted soon"),
+        ("lag.ahead", UNDECIDABLE, 25, "after the log end"),
+        ("lag.deletions", UNDECIDABLE, 12, "may miss deletions among them"),
+    ],
+)
+def test_what_a_group_is_about_to_lose_is_reported(
+    looks: Looks, topic: str, verdict: Verdict, offsets: int, said: str
+) -> None:
+    (found,) = lag(looks, topic)
+    assert (found.verdict, found.evidence["offsets"]) == (verdict, offsets)
+    assert said in found.message
+
+
+def test_a_slow_group_loses_nothing_where_nothing_was_taken_out(looks: Looks) -> None:
+    assert [one.verdict for one in lag(looks, "lag.whole")] == [PASS]
+    assert set(LAG) <= {topic.name for topic in looks.broken.topics}

@@ -1,0 +1,181 @@
+"""`topicwarden import` with the real engine, on a real cluster that nobody declared."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.engine.importing.conftest import UNDECLARED, create
+from tests.support.projects import Shell
+from topicwarden.kafka.cluster import Cluster
+from topicwarden.sandbox.local_cluster import Sandbox
+
+Made = Callable[..., Shell]
+
+EMPTY = ("preview --expect-no-changes", "refresh --yes --expect-no-changes", "preview --refresh --expect-no-changes")
+
+
+def settings(cluster: Cluster) -> dict[str, Any]:
+    """Every setting of every topic with its source, and every replica."""
+    held = cluster.snapshot().topics
+    return {
+        name: (one.id, one.topic, dict(one.sources), [each.replicas for each in one.replicas])
+        for name, one in held.items()
+    }
+
+
+def adopted(shell: Shell) -> set[str]:
+    resources = json.loads(shell.run("pulumi", "stack", "export").stdout)["deployment"].get("resources") or []
+    return {one["inputs"]["name"] for one in resources if one["type"] == "kafka:index/topic:Topic"}
+
+
+def assert_nothing_to_do(shell: Shell) -> None:
+    for command in EMPTY:
+        done = shell.run("pulumi", *command.split(), "--non-interactive")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def written(shell: Shell) -> dict[str, str]:
+    topics = shell.folder / "topics"
+    return {path.relative_to(topics).as_posix(): path.read_text() for path in topics.rglob("*.yaml")}
+
+
+def test_a_cluster_that_nobody_declared(shell: Made, cluster: Cluster) -> None:
+    project, before = shell(), settings(cluster)
+    done = project.topicwarden("import", "--stack", "dev")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{len(UNDECLARED)} topics adopted into stack dev; compared before and after" in done.stderr
+    assert settings(cluster) == before
+    assert adopted(project) == set(UNDECLARED)
+    assert_nothing_to_do(project)
+    files = written(project)
+    assert files["_defaults.yaml"] == "replication_factor: 2\n"
+    assert files["orders/_defaults.yaml"].splitlines()[1:] == ["partitions: 12", "config:", "  min.insync.replicas: 1"]
+    assert files["orders/orders.paid.v1.yaml"] == "config:\n  retention.ms: 7d\n"
+    assert files["orders/orders.lost.v1.yaml"].startswith("config:\n  min.insync.replicas: null")
+    assert files["customers/customers.yaml"] == "config:\n  delete.retention.ms: 100ms\n  segment.ms: 100ms\n"
+    assert files["schemas.yaml"] == "topic: _schemas\npartitions: 1\nconfig:\n  cleanup.policy: compact\n"
+    assert files["kept.yaml"] == "partitions: 1\nconfig:\n  cleanup.policy: []  # nothing is ever deleted\n"
+    again = project.topicwarden("import", "--stack", "dev")
+    assert again.returncode == 0
+    assert "nothing to adopt" in again.stderr
+    assert written(project) == files
+    fixed = project.topicwarden("check", "--diff")
+    assert fixed.returncode == 0, fixed.stdout
+
+
+def test_only_what_is_asked_for_and_nothing_else_that_is_pending(
+    shell: Made, cluster: Cluster, sandbox: Sandbox
+) -> None:
+    project = shell()
+    assert project.topicwarden("import", "orders.*", "!orders.lost.*").returncode == 0
+    assert adopted(project) == {name for name in UNDECLARED if name.startswith("orders.")} - {"orders.lost.v1"}
+    file = project.folder / "topics" / "orders" / "orders.paid.v1.yaml"
+    file.write_text("config: {retention.ms: 8d}\n")
+    (project.folder / "topics" / "orders" / "orders.new.v1.yaml").write_text("topic: orders.new.v1\n")
+    before = settings(cluster)
+    done = project.topicwarden("import", "payments.*", "orders.lost.*")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 topics adopted" in done.stderr
+    assert "2 other changes pending, not touched" in done.stderr
+    assert settings(cluster) == before
+    assert {"payments.fees.v2", "orders.lost.v1"} < adopted(project)
+    assert "orders.new.v1" not in adopted(project)
+
+
+def test_rules_are_told_and_stop_nothing(shell: Made, cluster: Cluster) -> None:
+    project = shell()
+    (project.folder / "policies").mkdir()
+    (project.folder / "policies" / "rules.yaml").write_text("rules: {owner: {level: error}}\n")
+    shown = project.topicwarden("import", "--dry-run", "payments.*")
+    assert shown.returncode == 1, "a dry run ends as the real run"
+    assert "payments.fees.v2 has no owner" in shown.stdout
+    assert written(project) == {}
+    done = project.topicwarden("import", "payments.*")
+    assert done.returncode == 1
+    assert "payments.fees.v2 has no owner" in done.stdout
+    assert "3 topics adopted" in done.stderr
+    assert project.run("pulumi", "preview", "--non-interactive").returncode != 0, "the rules hold from here on"
+
+
+def test_what_is_declared_otherwise_is_told_and_never_touched(shell: Made, cluster: Cluster) -> None:
+    declared = "partitions: 13\nreplication_factor: 2\nconfig: {retention.ms: 7d, min.insync.replicas: 1}\n"
+    project, before = shell({"orders/orders.paid.v1.yaml": declared}), settings(cluster)
+    done = project.topicwarden("import", "orders.paid.*")
+    assert done.returncode == 1
+    assert "topics/orders/orders.paid.v1.yaml:1:13: orders.paid.v1: partitions is declared 13, and 12 on" in done.stdout
+    assert "nothing to adopt" in done.stderr
+    assert written(project) == {"orders/orders.paid.v1.yaml": declared}
+    assert adopted(project) == set()
+    assert settings(cluster) == before
+
+
+def test_a_dry_run_and_files_only_need_no_pulumi(shell: Made) -> None:
+    project = shell()
+    without = shutil.which("topicwarden", path=project.variables["PATH"])
+    assert without
+    bare = Shell(project.folder, {"PATH": os.defpath, "TOPICWARDEN_CACHE": os.environ["TOPICWARDEN_CACHE"]})
+    shown = bare.run(without, "import", "--dry-run", "payments.*")
+    assert shown.returncode == 0, shown.stderr
+    assert "+++ b/topics/payments/payments.fees.v2.yaml" in shown.stdout
+    assert written(project) == {}
+    done = bare.run(without, "import", "--files-only", "payments.*")
+    assert done.returncode == 0, done.stderr
+    assert len(written(project)) == 4
+    assert adopted(project) == set()
+
+
+def test_what_yaml_cannot_say_is_left_with_a_reason(shell: Made, sandbox: Sandbox) -> None:
+    create(sandbox.bootstrap_servers, {"moving.topic": (1, 2, {"leader.replication.throttled.replicas": "*"})})
+    project = shell()
+    done = project.topicwarden("import", "moving.*")
+    assert done.returncode == 1
+    assert "not imported: moving.topic: it has a replication throttle" in done.stderr
+    assert written(project) == {}
+
+
+def test_a_file_that_is_in_the_way_is_never_overwritten(shell: Made) -> None:
+    held = {"payments/payments.fees.v2.yaml": "topic: other\npartitions: 1\nreplication_factor: 1\n"}
+    project = shell(held)
+    assert project.topicwarden("import", "--files-only", "payments.*").returncode == 0
+    files = written(project)
+    assert files.items() >= held.items()
+    assert files["payments/payments.fees.v2-2.yaml"].startswith("topic: payments.fees.v2\n")
+
+
+def test_without_the_stack_nothing_is_written(shell: Made) -> None:
+    project = shell()
+    (project.folder / "stacks" / "Pulumi.prod.yaml").write_text("config: {'topicwarden:cluster': sandbox}\n")
+    done = project.topicwarden("import", "--stack", "prod")
+    assert done.returncode == 2
+    assert "`pulumi stack init prod` creates it" in done.stderr
+    assert written(project) == {}
+
+
+def test_topics_from_another_tool_are_adopted_when_they_are_so(shell: Made, tmp_path: Path) -> None:
+    project = shell()
+    strimzi = tmp_path / "topics.yaml"
+    strimzi.write_text(
+        "apiVersion: kafka.strimzi.io/v1beta2\nkind: KafkaTopic\nmetadata: {name: plain}\n"
+        "spec: {partitions: 1, replicas: 2}\n"
+    )
+    assert project.topicwarden("import", "--from", strimzi).returncode == 0
+    assert adopted(project) == set()
+    done = project.topicwarden("import", "plain")
+    assert done.returncode == 0
+    assert "1 topic adopted" in done.stderr
+    assert_nothing_to_do(project)
+
+
+def test_wrong_entries_of_another_tool_write_nothing(shell: Made, tmp_path: Path) -> None:
+    project, file = shell(), tmp_path / "topics.env"
+    file.write_text("KAFKA_CREATE_TOPICS=one:1:1,two:1,three:x:1\n")
+    done = project.topicwarden("import", "--from", file)
+    assert done.returncode == 1
+    assert f"{file}:1:29: " in done.stdout
+    assert f"{file}:1:35: " in done.stdout
+    assert written(project) == {}

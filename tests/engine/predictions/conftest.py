@@ -1,0 +1,106 @@
+"""One real cluster of three brokers, and one project whose topics are changed on it, by the real engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.projects import Shell, own_cache, project_of
+from topicwarden.cli.find_pulumi import engine_of
+from topicwarden.cli.plan import planned
+from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.kafka.cluster import Cluster, open_cluster
+from topicwarden.kafka.connection import connect_to
+from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios import log_cleaner
+from topicwarden.toolchain import Toolchain, environment
+
+
+@pytest.fixture(scope="package")
+def cache(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The cache of every project in this room."""
+    with own_cache(tmp_path_factory.mktemp("predictions"), warm=True) as folder:
+        yield folder
+
+
+@pytest.fixture(scope="package")
+def sandbox(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    sandbox = sandbox_of(project_of(tmp_path_factory.mktemp("sandbox"), {}))
+    try:
+        sandbox.up(brokers=3)
+        log_cleaner.speed_up(sandbox.bootstrap_servers)
+        yield sandbox
+    finally:
+        sandbox.down(remove=True)
+
+
+@pytest.fixture(scope="package")
+def servers(sandbox: Sandbox) -> list[str]:
+    return sandbox.bootstrap_servers
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A project on the cluster, with a state of its own."""
+
+    project: Project
+    shell: Shell
+
+    def write(self, files: dict[str, str]) -> None:
+        project_of(self.project.root, files)
+
+    def remove(self, file: str) -> None:
+        (self.project.topics / file).unlink()
+
+    def pulumi(self, command: str) -> str:
+        """What a command that must succeed says."""
+        done = self.shell.run("pulumi", *command.split(), "--non-interactive")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def refused(self, command: str) -> str:
+        """What a command says that must not succeed."""
+        done = self.shell.run("pulumi", *command.split(), "--non-interactive")
+        assert done.returncode != 0, done.stdout
+        assert "Traceback" not in done.stdout + done.stderr
+        return done.stdout
+
+    def plan(self) -> PlanReport:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in self.shell.variables.items():
+                patch.setenv(name, value)
+            return planned(self.project, "dev", engine_of(self.project, "dev"))
+
+
+def deployment(folder: Path, files: dict[str, str]) -> Deployment:
+    """A project of ``files``, deployed."""
+    project = project_of(folder, files)
+    state = folder / "state"
+    state.mkdir()
+    deployed = Deployment(project, Shell(project.root, {**environment(project), "PULUMI_BACKEND_URL": state.as_uri()}))
+    deployed.pulumi("stack init dev")
+    if files:
+        deployed.pulumi("up --yes --skip-preview --suppress-outputs")
+    return deployed
+
+
+@pytest.fixture
+def cluster(sandbox: Sandbox, tmp_path: Path) -> Iterator[Cluster]:
+    with open_cluster(connect_to(project_of(tmp_path / "looking", {}), "dev")) as cluster:
+        yield cluster
+
+
+def of(report: PlanReport, topic: str) -> TopicPlan:
+    return next(plan for plan in report.topics if plan.topic == topic)
+
+
+def one(report: PlanReport, topic: str, kind: str) -> Consequence:
+    """The one consequence of a kind."""
+    found = [consequence for consequence in of(report, topic).consequences if consequence.kind == kind]
+    assert len(found) == 1, of(report, topic)
+    return found[0]

@@ -1,0 +1,300 @@
+"""Each right is denied in turn: nothing that is then not seen becomes a `fail`, a `pass`, a zero, or a permission."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pytest
+from kafka import KafkaAdminClient, OffsetAndMetadata, TopicPartition
+from kafka.admin import (
+    ACL,
+    ACLFilter,
+    ACLOperation,
+    ACLPermissionType,
+    NewTopic,
+    ResourcePattern,
+    ResourceType,
+)
+
+from tests.support.authorizer import AUTHORIZER
+from tests.support.clients import until
+from tests.support.projects import own_cache, project_of
+from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.cli.audit import AuditFunction, AuditOptions, auditing
+from topicwarden.kafka.cluster import open_cluster
+from topicwarden.kafka.connection import connect_to
+from topicwarden.kafka.retry import retry_transient
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.planned_change import Severity, TopicPlan
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
+from topicwarden.plan.predict import predict
+from topicwarden.policies.check_specs import check
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
+
+HOUR, DAY = 3_600_000, 86_400_000
+_WHOLE = (ResourceType.CLUSTER, "kafka-cluster")
+_BROKER = {
+    "log.retention.check.interval.ms": str(30 * DAY),
+    "log.initial.task.delay.ms": str(30 * DAY),
+    "log.cleaner.enable": "false",
+    "log.retention.hours": "1",
+    "offsets.topic.num.partitions": "2",
+    "transaction.state.log.num.partitions": "2",
+}
+"""Not Kafka's defaults, so that a default that is taken for the broker's value is wrong."""
+
+LIVE = {
+    "expired.v1": {"retention.ms": str(HOUR)},
+    "compacted.v1": {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.ms": "1000"},
+    "large.v1": {"retention.bytes": "1000", "segment.bytes": "1048576", "retention.ms": "-1"},
+    "read.v1": {"retention.ms": "-1"},
+    "broken.v1": {"retention.ms": "-1"},
+    "undeclared.v1": {},
+    "my-offsets": {"cleanup.policy": "compact"},
+}
+_CONNECT_KEY = '["source",{"file":"a"}]'
+
+_YAML = "{{owner: team, partitions: {partitions}, replication_factor: 1, config: {{{config}}}{more}}}\n"
+
+
+def _yaml(config: str, more: str = "", partitions: int = 1) -> str:
+    return _YAML.format(config=config, more=more, partitions=partitions)
+
+
+DECLARED = {
+    "expired.v1": _yaml("retention.ms: 1h"),
+    "compacted.v1": _yaml("cleanup.policy: compact, min.cleanable.dirty.ratio: 0.01, segment.ms: 1s"),
+    "large.v1": _yaml("retention.bytes: 1000, segment.bytes: 1MiB, retention.ms: -1"),
+    "read.v1": _yaml("retention.ms: -1"),
+    "broken.v1": _yaml("retention.ms: 7d", ", contents: {key: {required: true}, value: {format: json}}"),
+}
+CHANGED = {
+    "expired.v1": _yaml("retention.ms: 1m"),
+    "compacted.v1": _yaml("cleanup.policy: 'compact,delete', retention.ms: 1m, segment.ms: 1s", partitions=2),
+    "large.v1": _yaml("retention.bytes: 500, segment.bytes: 1MiB, retention.ms: -1, max.message.bytes: 1000"),
+    "read.v1": _yaml("cleanup.policy: compact, retention.ms: 1d"),
+    "broken.v1": _yaml("min.insync.replicas: 1"),
+}
+"""What the plans of this module compare the cluster with; every other topic's YAML is gone."""
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A broker that asks who may do what, and permits everything but what is denied at the moment."""
+
+    project: Project
+    servers: list[str]
+
+    @contextmanager
+    def denied(self, *rights: tuple[ResourceType, str, ACLOperation]) -> Iterator[None]:
+        acls = [
+            ACL("User:ANONYMOUS", "*", operation, ACLPermissionType.DENY, ResourcePattern(kind, name))
+            for kind, name, operation in rights
+        ]
+        with KafkaAdminClient(bootstrap_servers=self.servers) as admin:
+            filters = [
+                ACLFilter("User:ANONYMOUS", "*", one.operation, one.permission_type, one.resource_pattern)
+                for one in acls
+            ]
+
+            def listed() -> int:
+                return sum(len(admin.describe_acls(one)[0]) for one in filters)
+
+            # The broker takes ACLs from the metadata log, after the controller has answered.
+            admin.create_acls(acls)
+            try:
+                until(lambda: listed() == len(acls), "the rights are denied")
+                yield
+            finally:
+                admin.delete_acls(filters)
+                until(lambda: listed() == 0, "nothing is denied")
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory, java: Path, jars: Path) -> Iterator[Guarded]:
+    with own_cache(tmp_path_factory.mktemp("denied")) as folder:
+        sandbox = Sandbox(folder / "guarded", java, jars)
+        try:
+            sandbox.up(brokers=1, heap="384m", overrides=AUTHORIZER | _BROKER)
+            servers = sandbox.bootstrap_servers
+            _fill(servers)
+            settings = f"config: {{'kafka:bootstrapServers': [{', '.join(servers)}], 'kafka:tlsEnabled': false}}\n"
+            files = {f"rights/{name}.yaml": text for name, text in DECLARED.items()}
+            yield Guarded(project_of(folder / "project", files, settings), servers)
+        finally:
+            sandbox.down(remove=True)
+
+
+def _fill(servers: list[str]) -> None:
+    everything = [
+        ResourcePattern(kind, name)
+        for kind, name in (
+            (ResourceType.TOPIC, "*"),
+            (ResourceType.GROUP, "*"),
+            (ResourceType.TRANSACTIONAL_ID, "*"),
+            _WHOLE,
+        )
+    ]
+    old = int(time.time() * 1000) - 2 * DAY
+    with KafkaAdminClient(bootstrap_servers=servers) as admin:
+        admin.create_acls(
+            [ACL("User:ANONYMOUS", "*", ACLOperation.ALL, ACLPermissionType.ALLOW, one) for one in everything]
+        )
+        admin.create_topics([NewTopic(name, 1, 1, topic_configs=config) for name, config in LIVE.items()])
+        with writing(servers) as writer:
+            for number in range(20):
+                writer.send("expired.v1", f"k{number}", "v", old + number)
+                writer.send("compacted.v1", f"k{number % 3}", None if number % 5 == 0 else "v", old + number * 10_000)
+                writer.send("read.v1", f"k{number % 4}", "v")
+                writer.send("broken.v1", None if number % 2 else "k", "{no json")
+                writer.send("undeclared.v1", "k", "v")
+                writer.send("my-offsets", _CONNECT_KEY, '{"position":1}')
+            for _ in range(6):
+                writer.send("large.v1", "k", os.urandom(500_000))
+        for group, topic, offset in (("reader", "read.v1", 2), ("slow", "expired.v1", 3)):
+            committed = {TopicPartition(topic, 0): OffsetAndMetadata(offset, "", -1)}
+            retry_transient(partial(admin.alter_group_offsets, group, committed))
+        admin.delete_records({TopicPartition("read.v1", 0): 5})
+
+
+@pytest.fixture(scope="module")
+def look(guarded: Guarded) -> Iterator[AuditFunction]:
+    with (
+        spark_session(guarded.project, "local[2]"),
+        auditing(guarded.project, "dev", options=AuditOptions("none")) as look,
+    ):
+        yield look
+
+
+@pytest.fixture(scope="module")
+def whole(look: AuditFunction) -> AuditReport:
+    return look(())
+
+
+def verdicts(report: AuditReport) -> dict[tuple[str, str], Verdict]:
+    """The weightiest verdict of each check on each topic."""
+    found: dict[tuple[str, str], Verdict] = {}
+    for one in report.findings:
+        place = one.topic, one.check
+        found[place] = min(one.verdict, found.get(place, one.verdict), key=BY_WEIGHT.index)
+    return found
+
+
+TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
+DENIALS = {
+    "Describe on a topic": ((TOPIC, "expired.v1", ACLOperation.DESCRIBE),),
+    "Describe on __consumer_offsets": ((TOPIC, "__consumer_offsets", ACLOperation.DESCRIBE),),
+    "DescribeConfigs on a topic": ((TOPIC, "compacted.v1", ACLOperation.DESCRIBE_CONFIGS),),
+    "DescribeConfigs on all topics": ((TOPIC, "*", ACLOperation.DESCRIBE_CONFIGS),),
+    "Read on a topic": ((TOPIC, "read.v1", ACLOperation.READ),),
+    "Read on all topics": ((TOPIC, "*", ACLOperation.READ),),
+    "Describe on the cluster": ((*_WHOLE, ACLOperation.DESCRIBE),),
+    "DescribeConfigs on the cluster": ((*_WHOLE, ACLOperation.DESCRIBE_CONFIGS),),
+    "Describe on a group": ((GROUP, "reader", ACLOperation.DESCRIBE),),
+    "Describe on all groups and the cluster": (
+        (GROUP, "*", ACLOperation.DESCRIBE),
+        (*_WHOLE, ACLOperation.DESCRIBE),
+    ),
+    "Describe on transactional ids": ((ResourceType.TRANSACTIONAL_ID, "*", ACLOperation.DESCRIBE),),
+}
+
+
+def test_with_every_right_there_is_something_to_lose(whole: AuditReport) -> None:
+    found = verdicts(whole)
+    print(sorted((*place, verdict.value) for place, verdict in found.items() if verdict is not Verdict.PASS))
+    assert found["undeclared.v1", "topic-undeclared"] is Verdict.FAIL
+    assert found["my-offsets", "topic-undeclared"] is Verdict.PASS
+    assert found["broken.v1", "value-schema"] is Verdict.FAIL
+    assert found["broken.v1", "config-drift"] is Verdict.FAIL
+    assert found["read.v1", "group-lag"] is Verdict.UNDECIDABLE
+    assert found["large.v1", "retention-size"] is Verdict.SUSPECT
+    assert found["expired.v1", "retention-time"] is Verdict.PASS, "the brokers look every 30 days"
+
+
+@pytest.mark.parametrize("denial", DENIALS)
+def test_no_verdict_comes_from_what_is_not_seen(
+    guarded: Guarded, look: AuditFunction, whole: AuditReport, denial: str
+) -> None:
+    with guarded.denied(*DENIALS[denial]):
+        report = look(())
+    known, found = verdicts(whole), verdicts(report)
+    wrong = [
+        f"{topic} {check}: {verdict.value}, with every right {known.get((topic, check))}"
+        for (topic, check), verdict in found.items()
+        if verdict in (Verdict.FAIL, Verdict.PASS) and known.get((topic, check)) is not verdict
+    ]
+    hidden = {name for kind, name, operation in DENIALS[denial] if operation is ACLOperation.DESCRIBE}
+    left_out = [
+        f"{topic} {check}: left out, with every right {verdict.value}"
+        for (topic, check), verdict in known.items()
+        if (topic, check) not in found and topic not in hidden and not topic.startswith("__")
+    ]
+    zeros = [
+        f"{topic.name}: {name} is 0, with every right {value}"
+        for topic in report.topics
+        for before in whole.topics
+        if before.name == topic.name
+        for partition, was in zip(topic.partitions, before.partitions, strict=False)
+        for name, value in was.model_dump().items()
+        if value and getattr(partition, name) == 0 and name not in ("gaps", "lost_to_retention")
+    ]
+    assert wrong + left_out + zeros == []
+
+
+@pytest.mark.parametrize("denial", ["DescribeConfigs on a topic", "Read on a topic"])
+def test_the_other_topics_are_judged_as_before(
+    guarded: Guarded, look: AuditFunction, whole: AuditReport, denial: str
+) -> None:
+    with guarded.denied(*DENIALS[denial]):
+        found = verdicts(look(()))
+    (denied,) = (name for _, name, _ in DENIALS[denial])
+    other = {place: verdict for place, verdict in verdicts(whole).items() if place[0] != denied}
+    assert {place: verdict for place, verdict in found.items() if place[0] != denied} == other
+
+
+def plans(guarded: Guarded) -> dict[str, TopicPlan]:
+    """The plans of the changed YAML, of a stack that deployed the live topics; two of them are declared no more."""
+    project = project_of(
+        guarded.project.root.with_name("changed"), {f"{name}.yaml": text for name, text in CHANGED.items()}
+    )
+    connection = connect_to(guarded.project, "dev")
+    declared = check(project, ["dev"]).declarations["dev"]
+    deployed = DeployedStack({name: DeployedTopic(name, 1, 1, config) for name, config in LIVE.items()})
+    with open_cluster(connection) as cluster:
+        snapshot = cluster.snapshot(expected=LIVE)
+        return {plan.topic: plan for plan in predict(cluster, snapshot, declared, deployed)}
+
+
+@pytest.fixture(scope="module")
+def foreseen(guarded: Guarded) -> dict[str, TopicPlan]:
+    return plans(guarded)
+
+
+@pytest.mark.parametrize("denial", DENIALS)
+def test_no_plan_gets_milder(guarded: Guarded, foreseen: dict[str, TopicPlan], denial: str) -> None:
+    with guarded.denied(*DENIALS[denial]):
+        found = plans(guarded)
+    milder = [
+        f"{name}: {found[name].weight if name in found else 'no plan'}, with every right {plan.weight}"
+        for name, plan in foreseen.items()
+        if plan.weight is Severity.REFUSED and (name not in found or found[name].weight is not Severity.REFUSED)
+    ]
+    zeros = [
+        f"{name} {one.kind}: {key} is 0, with every right {value}: {one.message}"
+        for name, plan in foreseen.items()
+        for before in plan.consequences
+        for one in (found[name].consequences if name in found else ())
+        if one.kind == before.kind
+        for key, value in before.evidence.items()
+        if value and one.evidence.get(key) == 0 and not isinstance(one.evidence.get(key), str)
+    ]
+    assert milder + zeros == []

@@ -1,0 +1,104 @@
+"""What goes wrong while it works: the next run ends what was begun, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.engine.predictions.conftest import Deployment, deployment
+from tests.support.clients import until
+from topicwarden.kafka.cluster import Cluster
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
+
+KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))
+SEED = int(os.environ.get("TOPICWARDEN_SEED", "20261122"))
+_TOPICS = 6
+
+
+def declared(round_of: int, prefix: str = "fault") -> dict[str, str]:
+    """Some topics more each round, and another retention for all of them: never a shorter one."""
+    return {
+        f"fault/{prefix}.t{number}.yaml": "{owner: team, partitions: 1, replication_factor: 2, "
+        f"config: {{retention.ms: {round_of + 7}d}}}}\n"
+        for number in range(_TOPICS + 2 * round_of)
+    }
+
+
+def converged(project: Deployment, cluster: Cluster, files: dict[str, str]) -> None:
+    """Everything is as declared, and Pulumi has nothing more to do."""
+    done = project.shell.run("pulumi", "cancel", "--yes", "--non-interactive")
+    project.pulumi("up --yes --suppress-outputs")
+    live = cluster.snapshot().topics
+    for file in files:
+        assert Path(file).stem in live, done.stdout
+    project.pulumi("preview --expect-no-changes")
+    assert project.plan().topics == []
+    assert list((project.project.root / "state" / ".pulumi" / "locks").rglob("*.json")) == []
+
+
+def test_a_killed_deploy_is_ended_by_the_next(sandbox: Sandbox, cluster: Cluster, tmp_path: Path) -> None:
+    print(f"TOPICWARDEN_KILLS={KILLS} TOPICWARDEN_SEED={SEED}")
+    chance = random.Random(SEED)
+    project = deployment(tmp_path / "killed", declared(0, "killed"))
+    with writing(sandbox.bootstrap_servers) as writer:
+        writer.send("killed.t0", "k", "v")
+    for number in range(1, KILLS + 1):
+        files = declared(number, "killed")
+        project.write(files)
+        alive_s = chance.uniform(0.3, 6.0)
+        process = subprocess.Popen(
+            ["pulumi", "up", "--yes", "--skip-preview", "--non-interactive", "--stack", "dev"],
+            cwd=project.shell.folder,
+            env={**os.environ, **project.shell.variables},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(alive_s)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        print(f"kill {number} after {alive_s:.1f} s")
+        converged(project, cluster, files)
+    held = cluster.snapshot({"killed.t0"}).topics["killed.t0"].extents[0]
+    assert (held.start, held.end) == (0, 1)
+
+
+def test_a_lost_broker_stops_no_snapshot(sandbox: Sandbox, cluster: Cluster) -> None:
+    names = set(cluster.snapshot().topics)
+    assert names
+    loss = threading.Timer(0.1, sandbox.kill, [3])
+    try:
+        loss.start()
+        seen = [set(cluster.snapshot().topics) for _ in range(10)]
+    finally:
+        loss.join()
+        sandbox.start(3)
+    assert all(names <= topics for topics in seen)
+
+
+@pytest.mark.parametrize("after_s", [1.5, 3.0])
+def test_a_deploy_outlives_its_controller(sandbox: Sandbox, cluster: Cluster, tmp_path: Path, after_s: float) -> None:
+    name = f"ruled{after_s:g}".replace(".", "-")
+    project = deployment(tmp_path / "ruled", declared(0, name))
+    files = declared(4, name)
+    project.write(files)
+    with connected(sandbox.bootstrap_servers) as admin:
+        quorum = admin.describe_metadata_quorum()
+    controller = int(quorum["topics"][0]["partitions"][0]["leader_id"])
+    loss = threading.Timer(after_s, sandbox.kill, [controller])
+    loss.start()
+    try:
+        project.shell.run("pulumi", "up", "--yes", "--skip-preview", "--non-interactive", timeout=300)
+    finally:
+        loss.join()
+        sandbox.start(controller)
+    until(lambda: len(cluster.snapshot().racks) == 3, "the broker is back")
+    converged(project, cluster, files)

@@ -1,0 +1,123 @@
+"""What may not be done is refused in plan, preview and deploy alike, and nothing is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.engine.predictions.conftest import Deployment, deployment, of, one
+from topicwarden.kafka.cluster import Cluster
+from topicwarden.model.planned_change import Action, Severity
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
+
+_ONE = "{owner: team, partitions: 2, replication_factor: 2, config: {retention.ms: 7d}}\n"
+
+
+def topics(cluster: Cluster) -> set[str]:
+    return {name for name, live in cluster.snapshot().topics.items() if not live.topic.internal}
+
+
+@pytest.fixture
+def door(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
+    """One topic with two records; it is taken away afterwards."""
+    door = deployment(tmp_path / "door", {"door/door.v1.yaml": _ONE})
+    with writing(servers) as writer:
+        for key in ("a", "b"):
+            writer.send("door.v1", key, "v")
+    yield door
+    with connected(servers) as admin:
+        admin.delete_topics([name for name in ("door.v1", "kept.v1") if name in admin.list_topics()])
+
+
+def test_a_deletion_takes_two_merges(door: Deployment, cluster: Cluster) -> None:
+    door.write({"door/kept.v1.yaml": _ONE})
+    door.remove("door/door.v1.yaml")
+    destroyed = one(door.plan(), "door.v1", "destroyed")
+    assert destroyed.weight is Severity.REFUSED
+    assert destroyed.evidence["records"] == 2
+    assert any("creates kept.v1" in reason for reason in destroyed.because)
+    for command in ("preview", "up --yes", "up --yes --skip-preview"):
+        said = door.refused(command)
+        assert "topics/door/door.v1.yaml:1:1: door.v1: no YAML declares it any more, so the topic would be" in said
+        assert "at most 2 records in " in said
+        assert "first deploy it with `allow: [delete]`" in said
+    annotations = door.shell.topicwarden("plan", "--stack", "dev", "--format", "github").stdout
+    assert "::error file=topics/door/door.v1.yaml,line=1,col=1,title=topicwarden plan%3A destroyed::" in annotations
+    assert "kept.v1" not in topics(cluster)
+
+    door.write({"door/door.v1.yaml": _ONE.replace("owner", "allow: [delete], owner")})
+    door.pulumi("up --yes --suppress-outputs")
+    door.remove("door/door.v1.yaml")
+    destroyed = one(door.plan(), "door.v1", "destroyed")
+    assert destroyed.weight is Severity.DANGER
+    door.pulumi("up --yes --suppress-outputs")
+    assert "door.v1" not in topics(cluster)
+    assert "kept.v1" in topics(cluster)
+
+
+def test_a_new_name_is_a_deletion_too(door: Deployment, cluster: Cluster) -> None:
+    file = door.project.topics / "door" / "door.v1.yaml"
+    file.rename(file.with_name("door.v2.yaml"))
+    report = door.plan()
+    assert {plan.topic: plan.action for plan in report.topics} == {"door.v1": Action.DELETE, "door.v2": Action.CREATE}
+    assert "would be deleted" in door.refused("preview")
+    assert "door.v2" not in topics(cluster)
+
+
+def test_a_topic_that_is_there_is_adopted_or_refused(
+    sandbox: Sandbox, servers: list[str], cluster: Cluster, tmp_path: Path
+) -> None:
+    with connected(servers) as admin:
+        settings = {"retention.ms": "604800000"}
+        admin.create_topics({"there.v1": {"num_partitions": 2, "replication_factor": 2, "configs": settings}})
+    there = deployment(tmp_path / "there", {})
+    there.write({"there/there.v1.yaml": _ONE.replace("7d", "6d")})
+    foreign = one(there.plan(), "there.v1", "foreign")
+    assert foreign.weight is Severity.REFUSED
+    assert "retention.ms is 604800000, declared 518400000" in there.refused("up --yes --skip-preview")
+
+    before = cluster.snapshot({"there.v1"}).topics
+    there.write({"there/there.v1.yaml": _ONE})
+    assert of(there.plan(), "there.v1").action is Action.ADOPT
+    there.pulumi("up --yes --suppress-outputs")
+    assert cluster.snapshot({"there.v1"}).topics == before
+    assert there.plan().topics == []
+    there.pulumi("preview --expect-no-changes")
+
+
+def test_replicas_are_left_to_rebalance_and_land_where_foretold(door: Deployment, cluster: Cluster) -> None:
+    door.write({"door/door.v1.yaml": _ONE.replace("factor: 2", "factor: 3").replace("7d", "8d")})
+    before = cluster.snapshot({"door.v1"}).topics["door.v1"].replicas
+    foretold = one(door.plan(), "door.v1", "replication-factor")
+    assert "copies" in foretold.message
+    said = door.pulumi("up --yes --suppress-outputs")
+    assert "`pulumi up` leaves the replicas where they are" in said
+    live = cluster.snapshot({"door.v1"}).topics["door.v1"]
+    assert (live.replicas, live.topic.config["retention.ms"]) == (before, "691200000")
+    assert of(door.plan(), "door.v1").action is Action.MOVE
+
+    done = door.shell.topicwarden("rebalance", "--stack", "dev", "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    moved = cluster.snapshot({"door.v1"}).topics["door.v1"].replicas
+    assert {state.partition: list(state.replicas) for state in moved} == {
+        effect.partition: effect.replicas_after for effect in foretold.partitions
+    }
+    assert door.plan().topics == []
+    door.pulumi("preview --expect-no-changes")
+
+
+def test_more_replicas_than_brokers_are_refused_at_their_line(door: Deployment) -> None:
+    door.write({"door/door.v1.yaml": _ONE.replace("factor: 2", "factor: 4")})
+    assert one(door.plan(), "door.v1", "too-few-brokers").weight is Severity.REFUSED
+    assert "topics/door/door.v1.yaml:1:50: door.v1: too few brokers" in door.refused("preview")
+
+
+def test_other_stacks_can_refer_to_the_topics_as_deployed(door: Deployment) -> None:
+    said = door.shell.run("pulumi", "stack", "output", "topics", "--json", "--non-interactive").stdout
+    assert '"door.v1"' in said
+    assert '"partitions":2' in said.replace(" ", "")
+    assert '"retention.ms":"604800000"' in said.replace(" ", "")

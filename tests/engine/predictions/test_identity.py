@@ -1,0 +1,96 @@
+"""A stack stays with its cluster; and what a deploy puts at risk is said by Pulumi and by the policy pack."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import REPOSITORY
+from tests.engine.predictions.conftest import Deployment, deployment, of
+from tests.engine.predictions.test_state import edited
+from tests.support.projects import Shell
+from topicwarden.deploy.stack_state import SET_TYPE
+from topicwarden.kafka.cluster import Cluster
+from topicwarden.model.planned_change import Severity
+from topicwarden.model.problem import Refusal
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
+
+FILE = "home/home.v1.yaml"
+TOPIC = "{owner: team, partitions: 2, replication_factor: 2}\n"
+
+
+@pytest.fixture
+def home(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
+    """One topic with records."""
+    home = deployment(tmp_path / "home", {FILE: TOPIC})
+    with writing(servers) as writer:
+        for number in range(100):
+            writer.send("home.v1", f"k{number}", "v")
+    yield home
+    with connected(servers) as admin:
+        admin.delete_topics([name for name in ("home.v1",) if name in admin.list_topics()])
+
+
+def test_another_cluster_is_refused_until_the_stack_says_that_it_moved(home: Deployment, cluster: Cluster) -> None:
+    def elsewhere(resources: list[dict[str, Any]]) -> None:
+        next(each for each in resources if each["type"] == SET_TYPE)["outputs"]["clusterId"] = "elsewhere"
+
+    edited(home, elsewhere)
+    home.write({FILE: TOPIC.replace("2", "3", 1)})
+    snapshot = cluster.snapshot({"home.v1"})
+    reason = "was deployed to cluster elsewhere, but topicwarden:cluster: sandbox leads to cluster"
+    with pytest.raises(Refusal, match=reason):
+        home.plan()
+    for command in ("preview", "up --yes --skip-preview"):
+        assert reason in home.refused(command)
+    for arguments in (["rebalance", "--yes"], ["rebalance", "--dry-run", "--no-refresh"], ["import"]):
+        done = home.shell.topicwarden(*arguments, "--stack", "dev")
+        assert (done.returncode, reason in done.stderr) == (2, True), done.stdout + done.stderr
+    assert cluster.snapshot({"home.v1"}).topics == snapshot.topics
+
+    settings = home.project.root / "stacks" / "Pulumi.dev.yaml"
+    settings.write_text(f"config: {{topicwarden:cluster: sandbox, topicwarden:movedTo: {snapshot.cluster_id}}}\n")
+    assert "moves from cluster elsewhere" in home.plan().remarks[0]
+    home.pulumi("up --yes --skip-preview --suppress-outputs")
+    assert "is no longer needed" in home.plan().remarks[0]
+    settings.write_text("config: {topicwarden:cluster: sandbox}\n")
+    assert home.plan().remarks == []
+
+
+def test_every_danger_is_said_by_pulumi_and_by_the_policy_pack(home: Deployment) -> None:
+    folder = home.project.root / "policies"
+    folder.mkdir()
+    for name in ("__main__.py", "PulumiPolicy.yaml"):
+        shutil.copy(REPOSITORY / "policies" / name, folder)
+    home.write({FILE: TOPIC.replace("2", "3", 1)})
+    plan = of(home.plan(), "home.v1")
+    dangers = [each.message for each in plan.consequences if each.weight is Severity.DANGER]
+    assert len(dangers) == 1
+    for command in (
+        "preview --policy-pack policies",
+        "up --yes --skip-preview --suppress-outputs --policy-pack policies",
+    ):
+        output = " ".join(home.pulumi(command).split())
+        assert f"warning: home.v1: {dangers[0]} [more-partitions]" in output
+        assert output.count(f"home.v1: {dangers[0]}") >= 2, output
+        assert "[advisory]" in output
+    home.pulumi("preview --expect-no-changes")
+
+
+def test_no_variable_turns_a_guard_off(home: Deployment, tmp_path: Path) -> None:
+    stale = tmp_path / "caller"
+    stale.write_text("")
+    folder = home.project.root / "policies"
+    folder.mkdir()
+    (folder / "rules.yaml").write_text("rules: {partitions: {max: 1}}\n")
+    before = home.shell
+    for value in ("", "1", str(stale)):
+        names = ("TOPICWARDEN_ADOPTING", "TOPICWARDEN_PLANNING", "TOPICWARDEN_CALLER")
+        shell = Shell(before.folder, {**before.variables, **dict.fromkeys(names, value)})
+        assert "expected at most 1, seen 2" in Deployment(home.project, shell).refused("up --yes --skip-preview")

@@ -1,0 +1,116 @@
+"""What somebody changed by hand stays as it is where putting it back would lose data, on every later deploy as well."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
+
+from tests.engine.predictions.conftest import Deployment, deployment, of
+from topicwarden.kafka.cluster import Cluster
+from topicwarden.model.planned_change import Action, Severity
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected, set_topic
+from topicwarden.sandbox.scenarios.writer import writing
+
+DAY = 86_400_000
+RAISED, WIDER = "hand/raised.v1.yaml", "hand/wider.v1.yaml"
+
+
+def topic(retention: str = "7d", partitions: int = 1) -> str:
+    return f"{{owner: team, partitions: {partitions}, replication_factor: 2, config: {{retention.ms: {retention}}}}}\n"
+
+
+@pytest.fixture
+def hand(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
+    """A topic whose retention, and one whose partitions somebody raised; both hold what the YAML would not keep."""
+    hand = deployment(tmp_path / "hand", {RAISED: topic(), WIDER: topic()})
+    set_topic(servers, "raised.v1", {"retention.ms": str(30 * DAY)})
+    admin = AdminClient({"bootstrap.servers": ",".join(servers)})
+    admin.create_partitions([NewPartitions("wider.v1", 3)])["wider.v1"].result(30)
+    with writing(servers) as writer:
+        for number in range(10):
+            writer.send("raised.v1", f"k{number}", "v", int(time.time() * 1000) - 10 * DAY)
+            writer.send("wider.v1", f"k{number}", "v")
+    yield hand
+    with connected(servers) as client:
+        client.delete_topics([name for name in ("raised.v1", "wider.v1") if name in client.list_topics()])
+
+
+def test_it_is_left_until_it_is_declared(hand: Deployment, cluster: Cluster) -> None:
+    before = cluster.snapshot({"raised.v1", "wider.v1"}).topics
+    for command in ("up", "up --refresh", "up"):
+        report = hand.plan()
+        for name in ("raised.v1", "wider.v1"):
+            plan = of(report, name)
+            assert (plan.held, plan.action, plan.weight) == (True, Action.DRIFT, Severity.DANGER)
+        assert not report.refused
+        assert not report.pending
+        assert report.engine.ran
+        output = hand.pulumi(f"{command} --yes --skip-preview --suppress-outputs")
+        assert "raised.v1: it was changed by hand and stays as it is" in " ".join(output.split())
+        assert cluster.snapshot({"raised.v1", "wider.v1"}).topics == before, command
+    assert hand.shell.topicwarden("plan", "--stack", "dev").returncode == 0
+
+    hand.write({RAISED: topic("30d"), WIDER: topic(partitions=3)})
+    assert hand.plan().topics == []
+    hand.pulumi("preview --expect-no-changes")
+    hand.pulumi("up --yes --skip-preview --suppress-outputs --expect-no-changes")
+    assert cluster.snapshot({"raised.v1", "wider.v1"}).topics == before
+
+
+def test_partitions_that_pulumis_state_does_not_know_are_not_taken_away_by_permission(
+    hand: Deployment, cluster: Cluster
+) -> None:
+    """Pulumi compares with its state: it would leave the partitions, and fail in the middle of another change."""
+    before = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
+    text = topic("8d").replace("}}\n", "}, allow: [recreate]}\n")
+    hand.write({WIDER: text})
+    report = hand.plan()
+    assert of(report, "wider.v1").weight is Severity.REFUSED
+    for command in ("preview", "up --yes --skip-preview"):
+        assert "pulumi refresh" in hand.refused(command)
+    assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before
+
+    hand.pulumi("refresh --yes --skip-preview --suppress-outputs")
+    assert of(hand.plan(), "wider.v1").action is Action.RECREATE
+    hand.pulumi("up --yes --skip-preview --suppress-outputs")
+    after = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
+    assert (after.topic.partitions, after.id != before.id) == (1, True)
+
+
+def test_partitions_that_were_added_by_hand_may_be_declared_without_a_refresh(
+    hand: Deployment, cluster: Cluster
+) -> None:
+    before = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
+    hand.write({WIDER: topic(partitions=3)})
+    for command in ("up", "up"):
+        assert {one.topic for one in hand.plan().topics} == {"raised.v1"}
+        hand.pulumi(f"{command} --yes --skip-preview --suppress-outputs")
+        assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before
+    hand.write({WIDER: topic(partitions=4)})
+    hand.pulumi("up --yes --skip-preview --suppress-outputs")
+    assert cluster.snapshot({"wider.v1"}).topics["wider.v1"].topic.partitions == 4
+
+
+@pytest.mark.parametrize("partitions", [2, 3])
+def test_a_change_that_would_fail_on_partitions_added_by_hand_is_refused_until_a_refresh(
+    hand: Deployment, cluster: Cluster, partitions: int
+) -> None:
+    before = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
+    hand.write({WIDER: topic("8d", partitions)})
+    assert of(hand.plan(), "wider.v1").weight is Severity.REFUSED
+    for command in ("preview", "up --yes --skip-preview"):
+        assert "pulumi refresh" in hand.refused(command)
+    assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before
+
+    hand.pulumi("refresh --yes --skip-preview --suppress-outputs")
+    hand.write({WIDER: topic("8d", partitions=3)})
+    hand.pulumi("up --yes --skip-preview --suppress-outputs")
+    topics = cluster.snapshot({"wider.v1"}).topics
+    assert (topics["wider.v1"].topic.partitions, topics["wider.v1"].own_config["retention.ms"]) == (3, str(8 * DAY))
+    assert {one.topic for one in hand.plan().topics} <= {"raised.v1"}

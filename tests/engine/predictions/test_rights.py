@@ -1,0 +1,101 @@
+"""What this user may not see is said, and not guessed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import ACLOperation, NewTopic, ResourceType
+
+from tests.support.authorizer import AUTHORIZER, permit
+from tests.support.projects import BIN, Shell, borrowing_cache, project_of
+from topicwarden.kafka.cluster import Cluster, open_cluster
+from topicwarden.kafka.connection import connect_to
+from topicwarden.model.planned_change import Severity
+from topicwarden.model.project import Project
+from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
+from topicwarden.plan.predict import predict
+from topicwarden.policies.check_specs import check
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
+
+_DECLARED = "{owner: team, partitions: 1, replication_factor: 1, config: {retention.ms: 1d, cleanup.policy: compact}}"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, java: Path, jars: Path) -> Iterator[Project]:
+    """Topics whose configuration, whose records and whose very existence are hidden; sizes of logs are, too."""
+    folder = tmp_path_factory.mktemp("rights")
+    sandbox = Sandbox(folder / "guarded", java, jars)
+    try:
+        sandbox.up(brokers=1, heap="256m", overrides=AUTHORIZER)
+        servers = sandbox.bootstrap_servers
+        names = ("mute.v1", "sealed.v1", "hidden.v1")
+        with KafkaAdminClient(bootstrap_servers=servers) as admin:
+            admin.create_topics([NewTopic(name, num_partitions=1, replication_factor=1) for name in names])
+            with writing(servers) as writer:
+                for name in names:
+                    writer.send(name, "k", "v")
+            seen = [ACLOperation.DESCRIBE, ACLOperation.DESCRIBE_CONFIGS]
+            permit(admin, ResourceType.TOPIC, "mute.v1", [ACLOperation.READ])
+            permit(admin, ResourceType.TOPIC, "sealed.v1", seen)
+            permit(admin, ResourceType.TOPIC, "hidden.v1", [ACLOperation.CREATE])
+            permit(admin, ResourceType.CLUSTER, "kafka-cluster", [ACLOperation.CREATE])
+        settings = f"config: {{'kafka:bootstrapServers': [{', '.join(servers)}], 'kafka:tlsEnabled': false}}\n"
+        yield project_of(folder / "project", {f"rights/{name}.yaml": _DECLARED for name in names}, settings)
+    finally:
+        sandbox.down(remove=True)
+
+
+@pytest.fixture
+def cluster(project: Project) -> Iterator[Cluster]:
+    with open_cluster(connect_to(project, "dev")) as cluster:
+        yield cluster
+
+
+def test_what_is_hidden_is_named(project: Project, cluster: Cluster) -> None:
+    snapshot = cluster.snapshot()
+    assert set(snapshot.topics) == {"mute.v1", "sealed.v1"}
+    assert snapshot.unseen == (
+        "the configuration of 1 topic (DescribeConfigs on it): mute.v1",
+        "the brokers' own settings (DescribeConfigs on the Cluster resource)",
+        "the sizes of the logs (Describe on the Cluster resource)",
+    )
+
+
+def test_nothing_is_foretold_of_what_was_not_seen(project: Project, cluster: Cluster) -> None:
+    before = DeployedTopic("", 1, 1, {"retention.ms": str(7 * 86_400_000), "cleanup.policy": "delete"})
+    declared = check(project, ["dev"]).declarations["dev"]
+    deployed = {held.topic.name: replace(before, name=held.topic.name) for held in declared}
+    plans = {
+        plan.topic: plan
+        for plan in predict(cluster, cluster.snapshot(expected=deployed), declared, DeployedStack(deployed))
+    }
+    assert [one.kind for one in plans["mute.v1"].consequences] == ["unseen"]
+    assert {setting.live for setting in plans["mute.v1"].settings} == {None}
+    (compaction,) = [one for one in plans["sealed.v1"].consequences if one.kind == "compaction"]
+    assert compaction.weight is Severity.REFUSED
+    assert compaction.measured.startswith("the records could not be read (Read on the topic)")
+    (hidden,) = [one for one in plans["hidden.v1"].consequences if one.kind == "unseen"]
+    assert hidden.weight is Severity.REFUSED
+    assert "do not report whether the topic exists" in hidden.message
+
+
+def test_a_topic_that_may_not_be_read_stops_no_audit(project: Project, cluster: Cluster) -> None:
+    snapshot = cluster.snapshot()
+    assert cluster.unreadable(snapshot, snapshot.topics) == {"sealed.v1"}
+    shell = Shell(project.root, {"TOPICWARDEN_CACHE": str(borrowing_cache(project.root / ".cache"))})
+    done = shell.run(
+        BIN / "topicwarden", "audit", "--stack", "dev", "--history", "none", "--format", "json", timeout=400
+    )
+    assert done.returncode == 1, done.stderr
+    findings = {(each["topic"], each["check"]): each for each in json.loads(done.stdout)["findings"]}
+    sealed, mute = findings["sealed.v1", "retention-time"], findings["mute.v1", "config-drift"]
+    assert (sealed["verdict"], sealed["remedy"]) == ("undecidable", "grant Read on the topic")
+    assert mute["verdict"] == "undecidable"
+    assert findings["hidden.v1", "topic-missing"]["verdict"] == "undecidable"
+    assert "fail" not in {each["verdict"] for name, each in findings.items() if name[0] == "hidden.v1"}

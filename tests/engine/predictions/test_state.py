@@ -1,0 +1,142 @@
+"""What Pulumi's state holds besides the declared topics is judged: every resource whose deletion deletes a topic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.predictions.conftest import Deployment, deployment, one
+from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
+from topicwarden.kafka.cluster import Cluster
+from topicwarden.model.planned_change import Severity
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
+
+TOPIC = "kafka:index/topic:Topic"
+STACK = "urn:pulumi:dev::topicwarden"
+PROVIDER = f"{STACK}::pulumi:providers:kafka::sandbox"
+REGISTERED = f"{STACK}::{SET_TYPE}${DOMAIN_TYPE}${TOPIC}::held.v1"
+DECLARED = "{owner: team, partitions: 1, replication_factor: 2, config: {retention.ms: 7d}}\n"
+
+
+@pytest.fixture
+def held(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
+    """A declared topic and one that nobody declares, each with a record."""
+    held = deployment(tmp_path / "held", {"state/held.v1.yaml": DECLARED})
+    with connected(servers) as admin:
+        admin.create_topics({"stray.v1": {"num_partitions": 1, "replication_factor": 2}})
+    with writing(servers) as writer:
+        for topic in ("held.v1", "stray.v1"):
+            writer.send(topic, "k", "v")
+    yield held
+    with connected(servers) as admin:
+        admin.delete_topics([name for name in ("held.v1", "stray.v1") if name in admin.list_topics()])
+
+
+def imported(held: Deployment, resource: str, topic: str) -> str:
+    """Import ``topic`` as a second resource, unprotected; return its URN."""
+    options = f"--protect=false --yes --generate-code=false --provider sandbox={PROVIDER}"
+    held.pulumi(f"import {TOPIC} {resource} {topic} {options}")
+    return f"{STACK}::{TOPIC}::{resource}"
+
+
+def state(held: Deployment) -> dict[str, Any]:
+    exported: dict[str, Any] = json.loads(held.pulumi("stack export"))
+    return exported
+
+
+def edited(held: Deployment, edit: Callable[[list[dict[str, Any]]], None]) -> None:
+    """Change the resources of the state by hand."""
+    exported = state(held)
+    edit(exported["deployment"]["resources"])
+    file = held.project.root / "edited.json"
+    file.write_text(json.dumps(exported))
+    held.pulumi(f"stack import --file {file}")
+
+
+def registered(resources: list[dict[str, Any]]) -> dict[str, Any]:
+    return next(resource for resource in resources if resource["urn"] == REGISTERED)
+
+
+def assert_refused_until_forgotten(held: Deployment, cluster: Cluster, topic: str, urn: str) -> None:
+    """Everything refuses, nothing is touched, and the remedy in the message works."""
+    before = cluster.snapshot({"held.v1", "stray.v1"}).topics
+    duplicate = one(held.plan(), topic, "duplicate")
+    assert duplicate.weight is Severity.REFUSED
+    assert held.shell.topicwarden("plan", "--stack", "dev").returncode == 1
+    for command in ("preview", "up --yes", "up --yes --skip-preview", "up --yes --skip-preview --refresh"):
+        output = " ".join(held.refused(command).split())
+        assert f"{topic}: Pulumi's state has" in output
+        assert urn in output
+    assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
+    remedy = duplicate.remedy.partition("`")[2].partition("`")[0].replace("'", "")
+    held.pulumi(remedy.removeprefix("pulumi ") + " --yes")
+    assert held.plan().topics == []
+    held.pulumi("up --yes --suppress-outputs --expect-no-changes")
+    assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
+
+
+@pytest.mark.parametrize("resource", ["alias", "held.v1"])
+def test_a_second_resource_of_a_declared_topic(held: Deployment, cluster: Cluster, resource: str) -> None:
+    urn = imported(held, resource, "held.v1")
+    assert_refused_until_forgotten(held, cluster, "held.v1", urn)
+
+
+def test_a_resource_of_a_topic_that_nobody_declares(held: Deployment, cluster: Cluster) -> None:
+    urn = imported(held, "stray", "stray.v1")
+    assert_refused_until_forgotten(held, cluster, "stray.v1", urn)
+
+
+def test_a_resource_below_a_component_of_former_times(held: Deployment, cluster: Cluster) -> None:
+    old = REGISTERED.replace(SET_TYPE, "house:index:Topics")
+
+    def edit(resources: list[dict[str, Any]]) -> None:
+        own = registered(resources)
+        resources.append({**own, "urn": old, "protect": False})
+
+    edited(held, edit)
+    assert_refused_until_forgotten(held, cluster, "held.v1", old)
+
+
+def test_a_registered_resource_that_holds_another_topic(held: Deployment, cluster: Cluster) -> None:
+    def edit(resources: list[dict[str, Any]]) -> None:
+        own = registered(resources)
+        own["protect"] = False
+        own["id"] = own["inputs"]["name"] = own["outputs"]["name"] = "stray.v1"
+
+    edited(held, edit)
+    before = cluster.snapshot({"held.v1", "stray.v1"}).topics
+    assert one(held.plan(), "stray.v1", "duplicate").weight is Severity.REFUSED
+    for command in ("preview", "up --yes --skip-preview"):
+        assert "stray.v1: Pulumi's state has the topic under another URN" in held.refused(command)
+    assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
+
+
+@pytest.mark.parametrize("urn", [REGISTERED, f"{STACK}::{TOPIC}::alias"])
+def test_a_resource_that_is_pending_deletion(held: Deployment, cluster: Cluster, urn: str) -> None:
+    """The engine deletes its topic even if it is protected, and hides it from the program's own look at the state."""
+
+    def edit(resources: list[dict[str, Any]]) -> None:
+        resources.append({**registered(resources), "urn": urn, "delete": True})
+
+    edited(held, edit)
+    before = cluster.snapshot({"held.v1", "stray.v1"}).topics
+    assert one(held.plan(), "held.v1", "duplicate").weight is Severity.REFUSED
+    for command in ("preview", "up --yes --skip-preview"):
+        assert "held.v1: Pulumi's state has a resource of the topic that is pending" in held.refused(command)
+    assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
+
+    exported = state(held)
+    resources = exported["deployment"]["resources"]
+    exported["deployment"]["resources"] = [each for each in resources if not each.get("delete")]
+    file = held.project.root / "state.json"
+    file.write_text(json.dumps(exported))
+    held.pulumi(f"stack import --file {file}")
+    assert held.plan().topics == []
+    held.pulumi("up --yes --suppress-outputs --expect-no-changes")
+    assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before

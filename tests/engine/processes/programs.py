@@ -1,0 +1,61 @@
+"""Programs that a test starts and ends: ``python -m tests.engine.processes.programs PROGRAM PATH``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from topicwarden.child_processes import ending_children, run
+from topicwarden.model.project import Project
+
+# Each program imports what it needs: nothing else may start a process or delay it.
+
+
+def child(folder: Path) -> None:
+    """Wait in a thread for a child process that sleeps."""
+    sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
+    with ending_children():
+        ThreadPoolExecutor(max_workers=1).submit(run, sleeper, folder, {}).result()
+
+
+def engine(root: Path) -> None:
+    """Wait in a thread for a preview."""
+    from topicwarden.deploy.pulumi_engine import PulumiEngine  # noqa: PLC0415
+
+    with ending_children():
+        ThreadPoolExecutor(max_workers=1).submit(PulumiEngine(Project(root), "dev").preview).result()
+
+
+def spark(root: Path) -> None:
+    """Start a Spark session."""
+    from topicwarden.audit.scan.spark_session import spark_session  # noqa: PLC0415
+
+    with ending_children(), spark_session(Project(root), "local[1]"):
+        pass
+
+
+def dying_spark(root: Path) -> None:
+    """Run an audit whose JVM is killed while Spark computes."""
+    from topicwarden.audit.scan.spark_session import spark_session  # noqa: PLC0415
+    from topicwarden.cli import main  # noqa: PLC0415
+
+    def audit() -> None:
+        with spark_session(Project(root), "local[1]") as session:
+            jvm = session.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
+            threading.Timer(2, os.kill, (jvm, signal.SIGKILL)).start()
+            session.range(10**12).selectExpr("sum(id * id)").collect()
+            session.range(10).count()
+            print("a report")
+
+    main.app = audit  # type: ignore[assignment]
+    main.run()
+
+
+PROGRAMS = {program.__name__: program for program in (child, engine, spark, dying_spark)}
+
+if __name__ == "__main__":
+    PROGRAMS[sys.argv[1]](Path(sys.argv[2]))

@@ -1,0 +1,49 @@
+"""A shell in which Pulumi lacks a backend or a passphrase gets one line that says what to set."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.projects import project_of
+from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.model.problem import Refusal
+from topicwarden.toolchain import Toolchain
+
+
+@pytest.fixture
+def engine(tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PulumiEngine:
+    """Of a user who has Pulumi on the PATH, and has set up nothing else."""
+    for name in [name for name in os.environ if name.startswith("PULUMI_")]:
+        monkeypatch.delenv(name)
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", f"{tools.pulumi.parent}{os.pathsep}{os.environ['PATH']}")
+    return PulumiEngine(project_of(tmp_path / "project", {}), "dev")
+
+
+def test_without_a_backend(engine: PulumiEngine) -> None:
+    with pytest.raises(Refusal) as refused:
+        engine.resources()
+    said = str(refused.value)
+    assert said.startswith("Pulumi is not logged in to a backend")
+    assert '`eval "$(topicwarden sandbox env --stack dev)"`' in said
+    assert "\n" not in said
+
+
+def test_without_a_passphrase(engine: PulumiEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "state").mkdir()
+    monkeypatch.setenv("PULUMI_BACKEND_URL", (tmp_path / "state").as_uri())
+    with monkeypatch.context() as patch:
+        patch.setenv("PULUMI_CONFIG_PASSPHRASE", "mine")
+        assert engine.run("stack", "init").returncode == 0
+    with pytest.raises(Refusal, match=r"stack dev is encrypted with a passphrase: set PULUMI_CONFIG_PASSPHRASE"):
+        engine.preview()
+
+
+def test_without_pulumi(engine: PulumiEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", os.defpath)
+    with pytest.raises(Refusal, match=r"pulumi is not on the PATH: `topicwarden sandbox install` installs it"):
+        engine.resources()

@@ -1,0 +1,134 @@
+"""A command that is ended, in whatever way, leaves no child process and no temporary folder."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPOSITORY
+from tests.support.projects import borrowing_cache, project_of
+from topicwarden.model.project import Project
+from topicwarden.toolchain import Toolchain, environment
+
+SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGKILL]
+_PATIENCE_S = 120
+PROGRAMS = [sys.executable, "-m", "tests.engine.processes.programs"]
+
+
+def _until(holds: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + _PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def _below(pid: int) -> dict[int, str]:
+    """The processes below ``pid``, with their command lines."""
+    listed = subprocess.run(["ps", "-ww", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()]
+    found: dict[int, str] = {}
+    level = {pid}
+    while level:
+        level = {int(row[0]) for row in rows if int(row[1]) in level}
+        found |= {int(row[0]): row[2] for row in rows if int(row[0]) in level}
+    return found
+
+
+def _gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] == "Z"
+    except OSError:
+        return True
+
+
+def _ended(program: str, argument: Path, number: signal.Signals, at: str, variables: Mapping[str, str]) -> int:
+    """Starts the program, ends it once a process below it has ``at`` in its command line, and waits for all of them."""
+    command = [*PROGRAMS, program, str(argument)]
+    quiet = subprocess.DEVNULL
+    # A group of its own, as a signal to a terminal's group would reach the children by another way.
+    process = subprocess.Popen(
+        command, cwd=REPOSITORY, env={**os.environ, **variables}, stderr=quiet, start_new_session=True
+    )
+    found: dict[int, str] = {}
+
+    def there() -> bool:
+        assert process.poll() is None, "it ended by itself"
+        found.update(_below(process.pid))
+        return any(at in line for line in found.values())
+
+    _until(there, f"nothing with {at} was started")
+    process.send_signal(number)
+    code = process.wait(_PATIENCE_S)
+    _until(lambda: all(map(_gone, found)), f"left over: {[line for pid, line in found.items() if not _gone(pid)]}")
+    return code
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_child_that_a_thread_waits_for_ends_too(number: signal.Signals, tmp_path: Path) -> None:
+    code = _ended("child", tmp_path, number, "import time; time.sleep(600)", {})
+    assert code == (128 + number if number is signal.SIGTERM else -number)
+
+
+@pytest.fixture
+def slow(tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Project, dict[str, str]]:
+    """A project whose program takes ten minutes, and the variables for ``pulumi``."""
+    monkeypatch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(tmp_path / "cache")))
+    project = project_of(tmp_path / "project", {})
+    (tmp_path / "state").mkdir()
+    variables = {**environment(project, "dev"), "PULUMI_BACKEND_URL": (tmp_path / "state").as_uri()}
+    made = subprocess.run(
+        ["pulumi", "stack", "init", "dev", "--non-interactive"],
+        cwd=project.root,
+        env={**os.environ, **variables},
+        capture_output=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stderr
+    (project.stacks / "__main__.py").write_text("import time\ntime.sleep(600)\n", encoding="utf-8")
+    return project, variables
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_the_preview_and_its_language_host_end_too(
+    slow: tuple[Project, dict[str, str]], number: signal.Signals, tmp_path: Path
+) -> None:
+    project, variables = slow
+    (tmp_path / "tmp").mkdir()
+    _ended("engine", project.root, number, "language_exec.py", {**variables, "TMPDIR": str(tmp_path / "tmp")})
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_jvm_that_is_about_to_start_ends_too(
+    tools: Toolchain, number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(tmp_path / "cache")))
+    (tmp_path / "tmp").mkdir()
+    places = {"TMPDIR": str(tmp_path / "tmp"), "JAVA_TOOL_OPTIONS": f"-Djava.io.tmpdir={tmp_path / 'tmp'}"}
+    _ended("spark", project_of(tmp_path / "project", {}).root, number, "org.apache.spark.deploy.SparkSubmit", places)
+    assert [path.name for path in (tmp_path / "tmp").iterdir() if "hsperfdata" not in path.name] == []
+
+
+def test_an_audit_without_its_jvm_is_one_line_and_no_report(
+    tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(tmp_path / "cache")))
+    project = project_of(tmp_path / "project", {})
+    done = subprocess.run(
+        [*PROGRAMS, "dying_spark", str(project.root)],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_PATIENCE_S,
+    )
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert done.stderr.splitlines()[-1].startswith("topicwarden: Spark's JVM ended before the audit did")
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,105 @@
+"""The language host as the CLI sees it: a process that prints a port and answers over gRPC."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+from google.protobuf.empty_pb2 import Empty
+from pulumi.runtime.proto import language_pb2 as rpc
+from pulumi.runtime.proto.language_pb2_grpc import LanguageRuntimeStub
+
+from tests.conftest import REPOSITORY
+from topicwarden.deploy.pulumi_engine import error_text
+from topicwarden.model.project import Project
+from topicwarden.toolchain import Toolchain, environment
+
+_FAILED = "Program failed with an unhandled exception:"
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "topicwarden.deploy.language_host", "127.0.0.1:1"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as host:
+        yield host
+        host.kill()
+
+
+@pytest.fixture(scope="module")
+def host(process: subprocess.Popen[str]) -> LanguageRuntimeStub:
+    assert process.stdout
+    channel = grpc.insecure_channel(f"127.0.0.1:{int(process.stdout.readline())}")
+    return LanguageRuntimeStub(channel)
+
+
+def _info(folder: Path, **options: str) -> rpc.ProgramInfo:
+    info = rpc.ProgramInfo(root_directory=str(folder), program_directory=str(folder), entry_point=".")
+    info.options.update(options)
+    return info
+
+
+def test_it_asks_for_the_plugin_of_the_installed_kafka_sdk(host: LanguageRuntimeStub, tmp_path: Path) -> None:
+    answer = host.GetRequiredPackages(rpc.GetRequiredPackagesRequest(info=_info(tmp_path)))
+    assert ("kafka", "resource", "3.13.3") in [(one.name, one.kind, one.version) for one in answer.packages]
+    assert host.GetPluginInfo(Empty()).version == "3.250.0"
+
+
+def test_a_virtualenv_that_is_not_there_is_named(host: LanguageRuntimeStub, tmp_path: Path) -> None:
+    with pytest.raises(grpc.RpcError) as caught:
+        host.Run(rpc.RunRequest(info=_info(tmp_path, virtualenv=".gone")))
+    assert str(tmp_path / ".gone" / "bin" / "python") in caught.value.details()
+
+
+@pytest.fixture
+def pulumi(tools: Toolchain, tmp_path: Path) -> dict[str, str]:
+    """The variables for a real ``pulumi`` with a state of its own, and a project in ``tmp_path``."""
+    variables = environment(Project(REPOSITORY))
+    tmp_path.joinpath("Pulumi.yaml").write_text(
+        "{name: scratch, main: stacks/, stackConfigDir: stacks, "
+        f"runtime: {{name: python, options: {{virtualenv: '{sys.prefix}'}}}}}}"
+    )
+    tmp_path.joinpath("stacks").mkdir()
+    tmp_path.joinpath("state").mkdir()
+    return {**os.environ, **variables, "PULUMI_BACKEND_URL": tmp_path.joinpath("state").as_uri()}
+
+
+@pytest.mark.parametrize(
+    ("program", "expected", "short"),
+    [
+        ("import pulumi\npulumi.export('n', pulumi.Config('a').get('b'))", 'n: "seven"', None),
+        ("import pulumi\nraise pulumi.RunError('five are\\ntoo few')", "error: five are\n    too few", "five are"),
+        ("def f():\n    return {}['gone']\nf()", "line 2, in f", f"{_FAILED} KeyError: 'gone'"),
+        (
+            "import os\nos._exit(7)",
+            "error: an unhandled error occurred: Program exited with non-zero exit code: 7",
+            "an unhandled error occurred: Program exited with non-zero exit code: 7",
+        ),
+        ("x = = 1", "SyntaxError: invalid syntax", _FAILED),
+    ],
+)
+def test_what_a_program_says_reaches_the_engine(
+    pulumi: dict[str, str], tmp_path: Path, program: str, expected: str, short: str | None
+) -> None:
+    """And ``short`` is what our own commands say of it."""
+    tmp_path.joinpath("stacks", "__main__.py").write_text(program)
+    tmp_path.joinpath("stacks", "Pulumi.dev.yaml").write_text("config: {'a:b': seven}")
+    for command in (["stack", "init", "dev"], ["preview", "--non-interactive", "--stack", "dev"]):
+        done = subprocess.run(
+            ["pulumi", *command], cwd=tmp_path, env=pulumi, capture_output=True, text=True, check=False
+        )
+    assert expected in done.stdout
+    assert (done.returncode != 0) == ("error" in done.stdout)
+    assert short is None or error_text(done).startswith(short)
+    assert "Traceback" not in error_text(done)
+
+
+def test_it_goes_when_the_engine_sends_it_away(process: subprocess.Popen[str], host: LanguageRuntimeStub) -> None:
+    host.Handshake(rpc.LanguageHandshakeRequest())
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=5) == 0

@@ -1,0 +1,190 @@
+"""A Pulumi program, language host, provider or engine dies at any point: there is no plan, and nothing is deleted."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.projects import Shell, borrowing_cache, project_of
+from topicwarden.deploy.adoption import adopt
+from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.stack_state import read_stack_state
+from topicwarden.kafka.cluster import open_cluster
+from topicwarden.kafka.connection import connect_to
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.toolchain import Toolchain, environment
+
+_TOPIC = "{owner: team, partitions: 1, replication_factor: 1, allow: [delete]}\n"
+_NAMES = ("a.v1", "b.v1", "c.v1", "d.v1")
+_PROGRAM = "from topicwarden.deploy.program import deploy\n\ndeploy()\n"
+
+_AT_IMPORT = "import os, signal, sys\n{death}\n" + _PROGRAM
+_AFTER_ONE = (
+    """
+import os, signal, sys, time
+from pathlib import Path
+import pulumi_kafka
+from pulumi.runtime.sync_await import _sync_await
+
+made, registered = pulumi_kafka.Topic, []
+
+def parent(pid):
+    return int(Path(f"/proc/{{pid}}/stat").read_text().rpartition(") ")[2].split()[1])
+
+def provider():
+    engine = str(parent(os.getppid()))
+    for found in Path(f"/proc/{{engine}}/task").glob("*/children"):
+        for child in found.read_text().split():
+            if "pulumi-resource" in Path(f"/proc/{{child}}/cmdline").read_text():
+                return int(child)
+
+def registering(*arguments, **options):
+    if len(registered) == 2:
+        {death}
+    topic = made(*arguments, **options)
+    _sync_await(topic.urn.future())
+    registered.append(topic)
+    return topic
+
+pulumi_kafka.Topic = registering
+"""
+    + _PROGRAM
+)
+_AFTER_ALL = """
+import os, signal, sys
+import pulumi
+from topicwarden.deploy.program import deploy
+deploy()
+{death}
+"""
+_KILLED = "os.kill(os.getpid(), signal.SIGKILL)"
+_RAISED = "raise MemoryError('no more')"
+DEATHS = {
+    "killed at import": _AT_IMPORT.format(death=_KILLED),
+    "import fails": _AT_IMPORT.format(death="import not_installed"),
+    "exit 1 at import": _AT_IMPORT.format(death="sys.exit(1)"),
+    "killed after some": _AFTER_ONE.format(death=_KILLED),
+    "raises after some": _AFTER_ONE.format(death=_RAISED),
+    "exit 1 after some": _AFTER_ONE.format(death="sys.exit(1)"),
+    "_exit 1 after some": _AFTER_ONE.format(death="os._exit(1)"),
+    "exit 0 after some": _AFTER_ONE.format(death="sys.exit(0)"),
+    "_exit 0 after some": _AFTER_ONE.format(death="os._exit(0)"),
+    "language host killed": _AFTER_ONE.format(death="os.kill(os.getppid(), signal.SIGKILL); time.sleep(9)"),
+    "provider killed": _AFTER_ONE.format(death="os.kill(provider(), signal.SIGKILL)"),
+    "engine killed": _AFTER_ONE.format(death="os.kill(parent(os.getppid()), signal.SIGKILL); time.sleep(9)"),
+    "killed after all": _AFTER_ALL.format(death=_KILLED),
+    "exit 0 after all": _AFTER_ALL.format(death="sys.exit(0)"),
+    "exit 1 after all": _AFTER_ALL.format(death="sys.exit(1)"),
+    "not run": "",
+}
+_NOT_OURS = frozenset({"_exit 0 after some", "not run"})
+"""A program that says that it succeeded, without a word to Python or to us: the engine believes it."""
+
+
+@pytest.fixture(scope="module")
+def shell(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    """A project whose topics are deployed on one broker, each of which the YAML allows to delete."""
+    folder = tmp_path_factory.mktemp("dies")
+    sandbox = Sandbox(folder / "sandbox", tools.java, tools.kafka_jars)
+    cache = borrowing_cache(folder / "cache")
+    try:
+        sandbox.up(brokers=1, heap="256m")
+        servers = ", ".join(sandbox.bootstrap_servers)
+        settings = f"config: {{'kafka:bootstrapServers': [{servers}], 'kafka:tlsEnabled': false}}\n"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TOPICWARDEN_CACHE", str(cache))
+            project = project_of(folder / "project", {f"dies/{name}.yaml": _TOPIC for name in _NAMES}, settings)
+            (folder / "state").mkdir()
+            variables = {
+                **environment(project, "dev"),
+                "PULUMI_BACKEND_URL": (folder / "state").as_uri(),
+                "PULUMI_CONFIG_PASSPHRASE": "test",
+                "TOPICWARDEN_CACHE": str(cache),
+            }
+        shell = Shell(project.root, variables)
+        for command in ("stack init dev", "up --yes --skip-preview"):
+            done = shell.run("pulumi", *command.split(), "--non-interactive")
+            assert done.returncode == 0, done.stdout + done.stderr
+        yield shell
+    finally:
+        sandbox.down(remove=True)
+
+
+@pytest.fixture(params=DEATHS)
+def dead(request: pytest.FixtureRequest) -> str:
+    """How the program dies."""
+    return str(request.param)
+
+
+@pytest.fixture
+def dying(shell: Shell, dead: str) -> Iterator[Shell]:
+    """The project with a program that dies."""
+    program = shell.folder / "stacks" / "__main__.py"
+    program.write_text(DEATHS[dead], encoding="utf-8")
+    yield shell
+    program.write_text(_PROGRAM, encoding="utf-8")
+    # A killed engine leaves its lock.
+    shell.run("pulumi", "cancel", "--yes", "--non-interactive")
+
+
+def _live(shell: Shell) -> dict[str, str]:
+    with open_cluster(connect_to(Project(shell.folder), "dev")) as cluster:
+        return {name: live.id for name, live in cluster.snapshot(_NAMES).topics.items()}
+
+
+def test_no_plan_and_no_deletion(dying: Shell, dead: str) -> None:
+    before = _live(dying)
+    assert set(before) == set(_NAMES)
+    done = dying.topicwarden("plan", "--stack", "dev", "--format", "json")
+    assert done.returncode == 2, done.stdout
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert "Traceback" not in line
+    log = Path(line.rpartition("; the log is ")[2])
+    assert log.stat().st_mode & 0o077 == 0
+    assert "exit code" in log.read_text()
+    if dead in _NOT_OURS:
+        return
+    done = dying.run("pulumi", "up", "--yes", "--skip-preview", "--non-interactive")
+    assert done.returncode != 0, done.stdout
+    assert _live(dying) == before
+
+
+@pytest.mark.parametrize("dead", ["killed after some", "exit 0 after some", "_exit 0 after some", "exit 0 after all"])
+def test_nothing_is_adopted(dying: Shell, dead: str) -> None:
+    with pytest.raises(Refusal) as refused:
+        adopt(PulumiEngine(Project(dying.folder), "dev", dying.variables))
+    expected = {
+        "killed after some": "Program exited with non-zero exit code: -9",
+        "_exit 0 after some": "nothing was adopted, because the program ended early",
+    }
+    assert expected.get(dead, "the program ended before every topic was registered") in str(refused.value)
+    assert "bootstrapServers" not in str(refused.value)
+
+
+def test_a_state_that_is_cut_off_is_refused(shell: Shell, tmp_path: Path) -> None:
+    """And so is a `pulumi` that is killed while it exports the state."""
+    pulumi, path = tmp_path / "pulumi", shell.variables["PATH"]
+    for script, expected in (
+        ('pulumi_real "$@" | head -c 300', "`pulumi stack export` ended early"),
+        ("kill -9 $$", "`pulumi stack export` was killed by signal 9"),
+    ):
+        real = shutil.which("pulumi", path=path)
+        pulumi.write_text(f"#!/bin/sh\n{script.replace('pulumi_real', str(real))}\n")
+        pulumi.chmod(0o755)
+        engine = PulumiEngine(Project(shell.folder), "dev", {**shell.variables, "PATH": f"{tmp_path}:{path}"})
+        with pytest.raises(Refusal, match=expected):
+            read_stack_state(engine)
+
+
+def test_a_whole_program_is_planned(shell: Shell) -> None:
+    """After all the others: nothing that died has left a trace."""
+    done = shell.topicwarden("plan", "--stack", "dev", "--format", "json", "--detailed-exitcode")
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = shell.run("pulumi", "preview", "--expect-no-changes", "--non-interactive")
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,164 @@
+"""A real cluster of four brokers in four racks for all tests of this room, and projects deployed on it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
+
+from tests.support.projects import BIN, Shell, own_cache, project_of
+from tests.support.reading import records
+from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_reassignment_session
+from topicwarden.model.project import Project
+from topicwarden.plan.placement.replica_placement import ReplicaPlacement, place_replicas
+from topicwarden.policies.check_specs import check
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.toolchain import Toolchain, environment
+
+BROKERS = 4
+
+
+@pytest.fixture(scope="package")
+def cache(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with own_cache(tmp_path_factory.mktemp("rebalance"), warm=True) as folder:
+        yield folder
+
+
+@pytest.fixture(scope="package")
+def sandbox(cache: Path) -> Iterator[Sandbox]:
+    sandbox = sandbox_of(Project(cache))
+    try:
+        # A throttle bounds the mean of eleven seconds: only small fetches let a move last as long as a test needs.
+        overrides = {"broker.session.timeout.ms": "6000", "replica.fetch.max.bytes": "65536"}
+        sandbox.up(brokers=BROKERS, heap="384m", overrides=overrides)
+        yield sandbox
+    finally:
+        sandbox.down(remove=True)
+
+
+@pytest.fixture(scope="package")
+def movable(sandbox: Sandbox) -> Iterator[ReassignmentSession]:
+    with open_reassignment_session(Connection(tuple(sandbox.bootstrap_servers), tls=False)) as movable:
+        yield movable
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A project of one topic, deployed, and the cluster that it is on."""
+
+    topic: str
+    project: Project
+    shell: Shell
+    servers: list[str]
+    movable: ReassignmentSession
+
+    def declare(self, factor: int, partitions: int = 6, more: str = "", topic: str = "") -> None:
+        """Write the YAML of ``topic``, by default the stack's; ``more`` are further entries, such as ``allow: [x]``."""
+        text = f"{{partitions: {partitions}, replication_factor: {factor}, owner: team{more and f', {more}'}}}\n"
+        (self.project.topics / "moved" / f"{topic or self.topic}.yaml").write_text(text)
+
+    def up(self, *arguments: str) -> None:
+        done = self.pulumi("up", "--yes", "--skip-preview", *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def placement(self) -> ReplicaPlacement:
+        """What is foretold at this moment."""
+        return place_replicas(check(self.project, ["dev"]).declarations["dev"], self.movable.cluster.snapshot())
+
+    def fill(self, mebibytes: int) -> None:
+        with writing(self.servers) as writer:
+            for number in range(mebibytes * 64):
+                value = hashlib.shake_128(str(number).encode()).digest(16 * 1024)
+                writer.send(self.topic, f"k{number}", value)
+
+    def contents(self) -> dict[int, tuple[int, str]]:
+        """By partition: how many records there are, and a hash of all keys and values in their order."""
+        hashes: dict[int, tuple[int, hashlib._Hash]] = {}
+        for record in records(self.servers, self.topic):
+            count, digest = hashes.setdefault(record.partition() or 0, (0, hashlib.sha256()))
+            digest.update(record.key() or b"")
+            digest.update(record.value() or b"")
+            hashes[record.partition() or 0] = count + 1, digest
+        return {partition: (count, digest.hexdigest()) for partition, (count, digest) in sorted(hashes.items())}
+
+    def replicas(self, topic: str = "") -> dict[int, tuple[int, ...]]:
+        name = topic or self.topic
+        live = self.movable.cluster.snapshot([name]).topics[name]
+        return {state.partition: state.replicas for state in live.replicas}
+
+    def settings(self) -> Mapping[str, str]:
+        return self.movable.cluster.snapshot([self.topic]).topics[self.topic].topic.config
+
+    def throttles(self) -> dict[str, list[str]]:
+        """Every throttle on any broker or topic of the cluster."""
+        throttle = self.movable.throttle
+        brokers = [broker for broker, alive in self.movable.reassignment.brokers().items() if alive]
+        rated = [f"broker {broker}" for broker in sorted(throttle.rates(brokers))]
+        found = {"rates": rated, "lists": sorted(throttle.lists()[0])}
+        return {kind: held for kind, held in found.items() if held}
+
+    def rebalance(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self.shell.topicwarden("rebalance", "--stack", "dev", *arguments)
+
+    def rebalancing(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [BIN / "topicwarden", "rebalance", "--stack", "dev", "--yes", *arguments],
+            cwd=self.shell.folder,
+            env={**os.environ, **self.shell.variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def pulumi(self, *command: str) -> subprocess.CompletedProcess[str]:
+        return self.shell.run("pulumi", *command, "--non-interactive")
+
+    def configure(self, kind: ConfigResourceType, name: str | int, settings: Mapping[str, str | None]) -> None:
+        """Set what somebody else sets by hand; None removes."""
+        changed = {
+            setting: (AlterConfigOp.DELETE, None) if value is None else value for setting, value in settings.items()
+        }
+        with KafkaAdminClient(bootstrap_servers=self.servers) as admin:
+            admin.alter_configs([ConfigResource(kind, str(name), changed)], raise_on_unknown=False, incremental=True)
+
+    def clean(self) -> bool:
+        """Whether nothing moves and nothing is throttled, anywhere."""
+        return not self.movable.reassignment.ongoing() and not self.throttles()
+
+
+@pytest.fixture
+def stack_of(sandbox: Sandbox, movable: ReassignmentSession, tmp_path: Path) -> Callable[[str, int], Stack]:
+    """Deploys a project of one topic, six partitions and a replication factor."""
+
+    def deploy(topic: str, factor: int) -> Stack:
+        project = project_of(tmp_path, {f"moved/{topic}.yaml": ""})
+        state = tmp_path / "state"
+        state.mkdir()
+        shell = Shell(project.root, {**environment(project), "PULUMI_BACKEND_URL": state.as_uri()})
+        stack = Stack(topic, project, shell, sandbox.bootstrap_servers, movable)
+        stack.declare(factor)
+        for command in (["stack", "init", "dev"], ["up", "--yes", "--skip-preview"]):
+            done = stack.pulumi(*command)
+            assert done.returncode == 0, done.stdout + done.stderr
+        return stack
+
+    return deploy
+
+
+def until(holds: Callable[[], object], seconds: float = 30) -> None:
+    """Waits; fails where it does not come."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come to be"
+        time.sleep(0.1)

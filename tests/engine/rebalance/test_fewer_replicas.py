@@ -1,0 +1,108 @@
+"""`topicwarden rebalance` drops replicas only where the YAML allows `reduce-replicas`, and says what is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.engine.rebalance.conftest import BROKERS, Stack, until
+from topicwarden.kafka.throttle_admin import ReplicaCopy
+from topicwarden.sandbox.local_cluster import Sandbox
+
+Deploy = Callable[[str, int], Stack]
+BEFORE = "now reading survives 2 lost brokers, writing 2 lost brokers, on 3 racks"
+AFTER = "then reading survives 1 lost broker, writing 1 lost broker, on 2 racks"
+
+
+def test_replicas_are_dropped_only_where_the_yaml_allows_it(stack_of: Deploy) -> None:
+    stack = stack_of("reduced.v1", 3)
+    stack.declare(1, topic="other.v1")
+    stack.up()
+    before = stack.replicas()
+    stack.declare(2)
+    stack.declare(2, topic="other.v1")
+    expired = "allow: [{change: reduce-replicas, until: 2020-01-01}]"
+    for more in ("", "allow: [delete, recreate, shrink-retention]", expired):
+        stack.declare(2, more=more)
+        for arguments in (["--dry-run"], ["--yes"]):
+            done = stack.rebalance(*arguments)
+            assert done.returncode == 1, done.stdout + done.stderr
+            assert done.stdout.startswith(
+                "topics/moved/reduced.v1.yaml:1:37: reduced.v1: replication factor 3 to 2 drops replicas of "
+                f"6 partitions; {BEFORE}; {AFTER}. Keep the replicas; if the loss is intended, write "
+                "`allow: [reduce-replicas]` into the topic's YAML [replication-factor]\n"
+            )
+            assert stack.replicas() == before
+            assert "nothing to move" not in done.stdout
+    assert {len(brokers) for brokers in stack.replicas("other.v1").values()} == {2}, "the other topic's moves go on"
+
+    stack.declare(2, more="allow: [reduce-replicas]")
+    done = stack.rebalance("--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = f"reduced.v1: replication factor 3 to 2 drops replicas of 6 partitions; {BEFORE}; {AFTER}\n"
+    assert done.stdout.startswith(said)
+    assert {len(brokers) for brokers in stack.replicas().values()} == {2}
+    assert stack.clean()
+
+
+def test_a_reduction_under_way_is_reported_and_can_be_cancelled(stack_of: Deploy) -> None:
+    """Somebody else's reassignment lowers the replicas; the YAML, edited to agree, does not allow it."""
+    stack = stack_of("lowering.v1", 2)
+    stack.fill(12)
+    before = stack.replicas()
+    spare = {number: min({*range(1, BROKERS + 1)} - {*brokers}) for number, brokers in before.items()}
+    copies = [ReplicaCopy(number, brokers, (spare[number],)) for number, brokers in before.items()]
+    stack.movable.throttle.apply({stack.topic: copies}, range(1, BROKERS + 1), 1000)
+    assert stack.movable.reassignment.start({(stack.topic, n): (broker,) for n, broker in spare.items()}) == {}
+    try:
+        stack.declare(1)
+        done = stack.rebalance("--dry-run")
+        assert done.returncode == 1
+        assert "lowering.v1: replication factor 2 to 1 drops replicas of 6 partitions; now reading" in done.stdout
+        assert "a reassignment in progress already drops them, `topicwarden rebalance --cancel`" in done.stdout
+        done = stack.rebalance("--cancel")
+        assert (done.returncode, "cancelled: 6 partitions" in done.stdout) == (0, True), done.stdout + done.stderr
+        assert {n: {*brokers} for n, brokers in stack.replicas().items()} == {n: {*b} for n, b in before.items()}
+        assert stack.clean()
+    finally:
+        stack.movable.throttle.remove([stack.topic], range(1, BROKERS + 1))
+
+
+def test_the_last_in_sync_replica_stays(stack_of: Deploy, sandbox: Sandbox) -> None:
+    """Of two replicas one is lost and out of sync: that one is dropped, and no record is gone."""
+    stack = stack_of("lagging.v1", 2)
+    victim = stack.replicas()[0][0]
+    sandbox.kill(victim)
+    try:
+        until(lambda: not stack.movable.reassignment.brokers().get(victim))
+        stack.fill(4)
+        contents = stack.contents()
+        stack.declare(1, more="allow: [reduce-replicas]")
+        done = stack.rebalance("--yes")
+        assert done.returncode in (0, 1), done.stdout + done.stderr
+        assert victim not in {broker for brokers in stack.replicas().values() for broker in brokers}
+        assert stack.contents() == contents
+    finally:
+        sandbox.start(victim)
+    assert stack.contents() == contents
+
+
+def test_a_swap_under_way_is_no_reduction(stack_of: Deploy) -> None:
+    """While replicas move, the metadata lists the brokers before and after: four of them, where two are declared."""
+    stack = stack_of("swapped.v1", 2)
+    stack.fill(12)
+    after = {n: tuple({*range(1, BROKERS + 1)} - {*brokers}) for n, brokers in stack.replicas().items()}
+    copies = [ReplicaCopy(number, brokers, after[number]) for number, brokers in stack.replicas().items()]
+    stack.movable.throttle.apply({stack.topic: copies}, range(1, BROKERS + 1), 1000)
+    assert stack.movable.reassignment.start({(stack.topic, n): brokers for n, brokers in after.items()}) == {}
+    until(lambda: {len(brokers) for brokers in stack.replicas().values()} == {4})
+    try:
+        planned = stack.shell.topicwarden("plan", "--stack", "dev")
+        assert planned.returncode == 0, planned.stdout + planned.stderr
+        assert "reduce-replicas" not in planned.stdout
+        stack.up("--refresh")
+        shown = stack.rebalance("--dry-run")
+        assert (shown.returncode, shown.stdout) == (0, "already in progress: 6 partitions\n")
+    finally:
+        done = stack.rebalance("--cancel")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert stack.clean()

@@ -1,0 +1,149 @@
+"""Whose a throttle is: ours is removed wherever it was left, that of others is never touched, and is named."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.admin import ConfigResourceType
+from kafka.structs import OffsetAndMetadata
+
+from tests.engine.rebalance.conftest import BROKERS, Stack, until
+from topicwarden.kafka.throttle_admin import MARK, RATES, REPLICAS, ReplicaCopy
+
+Deploy = Callable[[str, int], Stack]
+BROKER, TOPIC = ConfigResourceType.BROKER, ConfigResourceType.TOPIC
+ALL = [f"broker {number}" for number in range(1, BROKERS + 1)]
+
+
+@contextmanager
+def set_by_hand(stack: Stack, kind: ConfigResourceType, name: str | int, **settings: str) -> Iterator[None]:
+    named = {key.replace("_", "."): value for key, value in settings.items()}
+    stack.configure(kind, name, named)
+    try:
+        yield
+    finally:
+        stack.configure(kind, name, dict.fromkeys(named))
+
+
+def test_what_a_killed_run_left_is_removed(stack_of: Deploy) -> None:
+    stack = stack_of("left.v1", 1)
+    stack.movable.throttle.apply({"left.v1": [ReplicaCopy(0, (1,), (2,))]}, [1, 2], 1000)
+    assert stack.settings()[REPLICAS[0]] == f"0:1,{MARK}"
+    done = stack.rebalance()
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "nothing to move: 1 topic as declared",
+        "removed the replication throttle of an earlier run: brokers 1, 2; topics left.v1",
+    ]
+    assert stack.clean()
+
+
+def test_a_rate_that_nothing_uses_is_removed_and_hinders_no_move(stack_of: Deploy) -> None:
+    stack = stack_of("rates.v1", 1)
+    for arguments in ([], ["--cancel"]):
+        stack.configure(BROKER, 3, {RATES[0]: "1000", RATES[1]: "2000"})
+        done = stack.rebalance(*arguments)
+        assert done.returncode == 0, done.stderr
+        assert f"broker 3: removed an unused replication throttle ({RATES[1]}=2000, {RATES[0]}=1000)\n" in done.stdout
+        assert stack.clean()
+    for broker in range(1, BROKERS + 1):
+        stack.configure(BROKER, broker, {RATES[0]: "1", RATES[1]: "1"})
+    stack.declare(2)
+    done = stack.rebalance("--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert stack.clean()
+
+
+def test_a_list_of_somebody_else_stays_and_is_named(stack_of: Deploy) -> None:
+    stack = stack_of("foreign.v1", 1)
+    command = "kafka-configs --bootstrap-server <server> --alter --entity-type topics --entity-name foreign.v1"
+    for value in ("*", "0:1,1:2", f"0:1,{MARK}"):
+        with set_by_hand(stack, TOPIC, "foreign.v1", **{REPLICAS[0]: value, REPLICAS[1]: "0:2"}):
+            for arguments in ([], ["--cancel"]):
+                done = stack.rebalance(*arguments)
+                assert done.returncode == 0, done.stderr
+                assert "foreign.v1 keeps a throttle list that topicwarden did not write" in done.stdout
+                assert command in done.stdout
+            stack.declare(2)
+            done = stack.rebalance("--yes")
+            assert done.returncode == 2
+            assert "foreign.v1 has a throttle list that topicwarden did not write" in done.stderr
+            assert command in done.stderr
+            assert (stack.settings()[REPLICAS[0]], stack.settings()[REPLICAS[1]]) == (value, "0:2")
+            assert not stack.movable.reassignment.ongoing()
+            stack.declare(1)
+    assert stack.clean()
+
+
+def test_a_rate_that_somebody_else_uses_stays_and_is_named(stack_of: Deploy) -> None:
+    stack = stack_of("shared.v1", 1)
+    stack.declare(2)
+    stack.configure(BROKER, 3, {RATES[0]: "1000"})
+    for topic, value in (("shared.v1", "0:3"), ("__consumer_offsets", "0:3")):
+        if topic == "__consumer_offsets":
+            create_offsets_topic(stack)
+        with set_by_hand(stack, TOPIC, topic, **{REPLICAS[0]: value}):
+            done = stack.rebalance("--cancel")
+            assert done.returncode == 0, done.stderr
+            assert (
+                f"broker 3 keeps a replication throttle that topicwarden did not set, {RATES[0]}=1000: "
+                f"the throttle list of {topic} names it" in done.stdout
+            )
+            done = stack.rebalance("--yes")
+            assert done.returncode == 2, done.stdout
+            assert stack.throttles() == {"rates": ["broker 3"], "lists": [topic]}
+    done = stack.rebalance("--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert stack.clean()
+
+
+def create_offsets_topic(stack: Stack) -> None:
+    """A group's first commit makes brokers create it."""
+    partition = TopicPartition(stack.topic, 0)
+    with KafkaConsumer(bootstrap_servers=stack.servers, group_id="throttles") as consumer:
+        consumer.assign([partition])
+        consumer.commit({partition: OffsetAndMetadata(0, "", -1)})
+
+
+def test_a_deploy_during_a_move_leaves_it_throttled(stack_of: Deploy) -> None:
+    stack = stack_of("deployed.v1", 1)
+    stack.fill(12)
+    contents = stack.contents()
+    stack.declare(3)
+    moving = stack.rebalancing("--throttle", "10kB")
+    until(stack.movable.reassignment.ongoing)
+    moving.send_signal(signal.SIGTERM)
+    moving.communicate(timeout=30)
+    lists = {name: stack.settings()[name] for name in REPLICAS}
+    assert all(value.endswith(MARK) for value in lists.values())
+
+    def throttled() -> bool:
+        assert stack.movable.reassignment.ongoing(), "it is over too soon"
+        return ({name: stack.settings().get(name) for name in REPLICAS}, stack.throttles()["rates"]) == (lists, ALL)
+
+    stack.up()
+    assert throttled(), "up"
+    stack.up("--refresh")
+    assert throttled(), "up --refresh, as the CI templates deploy"
+    stack.declare(3, more="config: {retention.ms: 30d}")
+    stack.up()
+    assert throttled(), "up with a change"
+    preview = stack.pulumi("preview", "--expect-no-changes", "--refresh")
+    assert preview.returncode == 0, preview.stdout
+    stack.configure(TOPIC, stack.topic, {"retention.ms": str(20 * 86_400_000)})
+    stack.up("--refresh")
+    assert throttled(), "up --refresh with a change made by hand"
+    stack.up()
+    assert throttled(), "up that puts a change made by hand back"
+    assert stack.settings()["retention.ms"] == str(30 * 86_400_000)
+
+    done = stack.rebalance("--yes", "--throttle", "50MiB")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {len(brokers) for brokers in stack.replicas().values()} == {3}
+    assert stack.clean()
+    assert stack.contents() == contents
+    preview = stack.pulumi("preview", "--expect-no-changes", "--refresh")
+    assert preview.returncode == 0, preview.stdout

@@ -1,0 +1,269 @@
+"""A random history: one topic, its settings, and the actions on it between audits."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from kafka.admin import ACLOperation
+from kafka.partitioner.default import murmur2
+
+from topicwarden.model.contents import (
+    Contents,
+    HeaderContents,
+    KeyContents,
+    PartitionContents,
+    RecordContents,
+    TimestampContents,
+    ValueContents,
+)
+from topicwarden.model.topic import Topic
+from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.validated_document import SettingLocations
+from topicwarden.specs.yaml_nodes import YamlFile
+
+DAY_MS: Final = 86_400_000
+STRETCHES: Final = 3
+"""Before the first look, between it and the second, and between that and the third."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """``ahead`` is by how much (ms) it is stamped later than it is written, ``stamp`` what it is stamped whatever."""
+
+    partition: int
+    key: bytes | None
+    value: bytes | None
+    ahead: int = 0
+    headers: tuple[str, ...] = ()
+    stamp: int | None = None
+
+
+@dataclass(frozen=True)
+class Write:
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True)
+class Transact:
+    """``ends``: ``commit``, ``abort``, or ``leave`` for a producer that is never heard of again."""
+
+    records: tuple[Record, ...]
+    ends: str
+    holds: float
+
+
+@dataclass(frozen=True)
+class Configure:
+    settings: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Grow:
+    by: int
+
+
+@dataclass(frozen=True)
+class Trim:
+    """DeleteRecords: everything before this share of the partition's offsets."""
+
+    partition: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Recreate:
+    pass
+
+
+@dataclass(frozen=True)
+class Drop:
+    pass
+
+
+@dataclass(frozen=True)
+class Deny:
+    """From now on the user may do only these operations with the topic."""
+
+    kept: tuple[ACLOperation, ...]
+
+
+Action = Write | Transact | Configure | Grow | Trim | Recreate | Drop | Deny
+
+
+@dataclass(frozen=True)
+class Step:
+    """An action in a stretch, ``at`` this share of it."""
+
+    stretch: int
+    at: float
+    action: Action
+
+
+@dataclass(frozen=True)
+class History:
+    topic: Topic
+    """As it is created."""
+    declared: Topic | None
+    steps: tuple[Step, ...]
+    seed: str = ""
+    wrong: frozenset[bytes] | None = None
+    """The values that are not as declared, where the oracle cannot tell by itself."""
+
+
+def declaration(topic: Topic) -> Declaration:
+    """As if a file said so; where, is of no concern here."""
+    document = YamlFile(f"topics/{topic.name}.yaml")
+    return Declaration(topic, SettingLocations(document, [(document, ())], {}))
+
+
+@dataclass
+class Chance:
+    """Draws everything about one history from its seed."""
+
+    name: str
+    seed: str
+    random: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+
+    def history(self) -> History:
+        draw = self.random
+        config = self.settings()
+        topic = Topic(self.name, draw.choice((1, 1, 2, 3)), 1, config)
+        declared = replace(topic, contents=self.contents()) if draw.random() < 0.95 else None
+        if declared and draw.random() < 0.1:
+            declared = replace(declared, partitions=declared.partitions + 1)
+        steps = sorted(self.steps(topic), key=lambda step: (step.stretch, step.at))
+        return History(topic, declared, tuple(steps), self.seed)
+
+    def of(self, topic: Topic) -> History:
+        """One to which nothing happens by itself."""
+        return History(topic, topic, (), self.seed)
+
+    def settings(self) -> dict[str, str]:
+        draw = self.random
+        policy = draw.choice((*["delete"] * 2, *["compact"] * 3, *["compact,delete"] * 2, ""))
+        config = {
+            "cleanup.policy": policy,
+            "segment.ms": str(draw.choice((100, 100, 300, 1_000, 5_000, 600_000))),
+            "compression.type": draw.choice(("producer", "producer", "gzip")),
+        }
+        chances = {
+            "segment.bytes": (0.25, (1 << 20,)),
+            "segment.jitter.ms": (0.1, (50, 1_000)),
+            "retention.ms": (0.7, (500, 2_000, 4_000, 8_000, 60_000, -1)),
+            "retention.bytes": (0.25, (1, 100_000, 1 << 20)),
+            "min.compaction.lag.ms": (0.2, (300, 2_000, 10_000)),
+            "max.compaction.lag.ms": (0.35, (500, 1_000, 3_000, 10_000)),
+            "delete.retention.ms": (0.4, (0, 100, 1_000, 5_000)),
+            "min.cleanable.dirty.ratio": (0.7, (0.0, 0.01, 0.1, 0.3, 0.8, 1.0)),
+            "message.timestamp.type": (0.15, ("LogAppendTime",)),
+        }
+        for name, (chance, values) in chances.items():
+            if draw.random() < chance:
+                config[name] = str(draw.choice(values))
+        least, most = (int(config.get(f"{bound}.compaction.lag.ms", "-1")) for bound in ("min", "max"))
+        if 0 <= most < least:
+            del config["min.compaction.lag.ms"]
+        return config
+
+    def contents(self) -> Contents:
+        draw = self.random
+
+        def maybe(chance: float) -> bool:
+            return draw.random() < chance
+
+        return Contents(
+            key=KeyContents(
+                required=maybe(0.4),
+                max_share=0.3 if maybe(0.2) else None,
+                partitioner="murmur2" if maybe(0.3) else None,
+            ),
+            value=ValueContents(format="json" if maybe(0.4) else None),
+            headers=HeaderContents(required=("trace-id",) if maybe(0.3) else ()),
+            timestamps=TimestampContents(
+                type="CreateTime" if maybe(0.2) else None,
+                max_ahead=draw.choice((1_000, 3_600_000)) if maybe(0.3) else None,
+                max_late=draw.choice((1_000, 3_600_000)) if maybe(0.3) else None,
+            ),
+            records=RecordContents(max_bytes=draw.choice((100, 1_000)) if maybe(0.3) else None),
+            partitions=PartitionContents(max_skew=1.5 if maybe(0.2) else None),
+        )
+
+    def steps(self, topic: Topic) -> Iterator[Step]:
+        draw = self.random
+        compacted, large = topic.compacted, topic.config.get("segment.bytes") is not None
+        keys = draw.choice((1, 3, 20))
+        habits = Habits(topic, keys, keyless=0.0 if compacted else draw.choice((0.0, 0.3)), murmur2=draw.random() < 0.7)
+        for stretch, most in zip(range(STRETCHES), (14, 12, 5), strict=True):
+            for _ in range(draw.randint(0, most)):
+                yield Step(stretch, draw.random(), Write(tuple(self.batch(habits, draw.choice((1, 2, 5, 20))))))
+        if large:
+            for _ in range(draw.randint(1, 4)):
+                stretch = draw.choice((0, 0, 1))
+                yield Step(stretch, draw.random(), Write(tuple(self.batch(habits, 18, size=60_000))))
+        if draw.random() < 0.3:
+            for _ in range(draw.choice((1, 3, 30))):
+                ends = draw.choice(("commit", "commit", "abort", "leave") if keys > 1 else ("commit",))
+                held = tuple(self.batch(habits, draw.choice((1, 1, 3))))
+                yield Step(draw.randrange(2), draw.random(), Transact(held, ends, draw.choice((0.0, 0.0, 1.0))))
+        yield from self.turns(topic)
+
+    def turns(self, topic: Topic) -> Iterator[Step]:
+        """What is done to the topic, rather than written to it."""
+        draw = self.random
+        if draw.random() < 0.35:
+            # Never back to what it was: looks that see the same settings are to be taken at their word.
+            drawn = Chance(self.name, f"{self.seed}/other").settings()
+            other = {name: value for name, value in drawn.items() if topic.config.get(name) != value}
+            for name in draw.sample(sorted(other), min(len(other), draw.choice((1, 2, 9)))):
+                yield Step(draw.randrange(STRETCHES), draw.random(), Configure(((name, other[name]),)))
+        if draw.random() < 0.1:
+            yield Step(draw.randrange(1, STRETCHES), draw.random(), Grow(draw.choice((1, 2))))
+        if draw.random() < 0.15:
+            yield Step(draw.randrange(STRETCHES), draw.random(), Trim(draw.randrange(topic.partitions), draw.random()))
+        if draw.random() < 0.07:
+            yield Step(draw.randrange(1, STRETCHES), draw.random(), Recreate())
+        elif draw.random() < 0.03:
+            yield Step(draw.randrange(1, STRETCHES), draw.random(), Drop())
+
+    def batch(self, habits: Habits, records: int, size: int | None = None) -> Iterator[Record]:
+        draw = self.random
+        ahead = draw.choice((0,) * 8 + (-DAY_MS, -3_000, 5_000, 15_000, DAY_MS))
+        for _ in range(records):
+            key = None if draw.random() < habits.keyless else f"key-{draw.randrange(habits.keys)}".encode()
+            partition = habits.place(key) if habits.murmur2 else draw.randrange(habits.topic.partitions)
+            yield Record(partition, key, self.value(habits, size), ahead + draw.choice((0, 0, -50)), self.headers())
+
+    def value(self, habits: Habits, size: int | None) -> bytes | None:
+        draw = self.random
+        if size is not None:
+            return json.dumps({"n": draw.random(), "x": draw.randbytes(size // 2).hex()}).encode()
+        if draw.random() < 0.15:
+            return None
+        if draw.random() < 0.02:
+            return b""
+        if draw.random() < 0.03:
+            return b"no { json"
+        return json.dumps({"n": draw.random(), "x": "x" * draw.choice((0, 50, 400))}).encode()
+
+    def headers(self) -> tuple[str, ...]:
+        return ("trace-id",) if self.random.random() < 0.9 else ()
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How a topic's producers write."""
+
+    topic: Topic
+    keys: int
+    keyless: float
+    murmur2: bool
+
+    def place(self, key: bytes | None) -> int:
+        return 0 if key is None else (murmur2(key) & 0x7FFFFFFF) % self.topic.partitions

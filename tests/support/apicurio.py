@@ -1,0 +1,75 @@
+"""A Schema Registry for trials: Apicurio, which speaks Confluent's REST interface; fetched with Maven when asked for.
+
+Nothing but the tests of an audit's contents asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from topicwarden.model.problem import Refusal
+
+VERSION = "3.3.3"
+JAVA = 21
+"""That it needs at least."""
+RUNNER = "quarkus-run.jar"
+
+_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
+_ARTIFACT = f"io.apicurio:apicurio-registry-app:{VERSION}:tar.gz:all"
+
+
+def fetch(cache: Path, say: Callable[[str], None]) -> Path:
+    """The folder that holds ``RUNNER``, fetched where it is not there yet: 158 MB.
+
+    Raises Refusal with Maven's own first error.
+    """
+    target = cache / "jars" / "registry" / VERSION
+    if (target / RUNNER).is_file():
+        return target
+    partial = target.with_name(f".{VERSION}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    say(f"Apicurio Registry {VERSION}: fetching with Maven")
+    command = ["mvn", "-B", "-q", _GOAL, f"-Dartifact={_ARTIFACT}", f"-DoutputDirectory={partial}"]
+    done = subprocess.run(command, cwd=partial, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Refusal(
+            f"Maven could not fetch {_ARTIFACT}: {(done.stdout + done.stderr).strip()[:300]}; check the network"
+        )
+    (archive,) = partial.glob("*.tar.gz")
+    with tarfile.open(archive) as held:
+        held.extractall(partial, filter="data")
+    (runner,) = partial.rglob(RUNNER)
+    shutil.rmtree(target, ignore_errors=True)
+    runner.parent.rename(target)
+    shutil.rmtree(partial, ignore_errors=True)
+    return target
+
+
+def find_java() -> Path | None:
+    """A Java that is new enough: JAVA_HOME's, the PATH's, or one beside the one on the PATH; None where none is."""
+    return next((java for java in _candidates() if (_release(java) or 0) >= JAVA), None)
+
+
+def _candidates() -> Iterator[Path]:
+    if home := os.environ.get("JAVA_HOME"):
+        yield Path(home) / "bin" / "java"
+    if found := shutil.which("java"):
+        yield Path(found)
+        # Distributions keep the Javas of a machine side by side: …/jvm/<name>/bin/java.
+        yield from sorted(Path(found).resolve().parents[2].glob("*/bin/java"))
+
+
+def _release(java: Path) -> int | None:
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, timeout=30)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    said = re.search(r'version "(\d+)', done.stderr + done.stdout)
+    return int(said[1]) if said else None

@@ -1,0 +1,93 @@
+"""A Kafka Connect worker that makes its three topics, and a connector that reads a file."""
+
+from __future__ import annotations
+
+import json
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from kafka import TopicPartition
+from kafka.protocol.consumer import OffsetSpec
+
+from tests.support.applications.java_application import JavaApplication
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+
+GROUP = "connect-cluster"
+CONFIGS, OFFSETS, STATUS = "connect-configs", "connect-offsets", "connect-status"
+LINES = "file.lines"
+"""Where the connector writes what it reads."""
+
+_MAIN = "org.apache.kafka.connect.cli.ConnectDistributed"
+_ANSWER_S = 30
+
+
+@contextmanager
+def reading_a_file(servers: Sequence[str], application: JavaApplication) -> Iterator[None]:
+    """Runs a worker for as long as the block does; it begins when the connector has written ten lines."""
+    application.folder.mkdir(parents=True, exist_ok=True)
+    lines, properties = application.folder / "lines.txt", application.folder / "worker.properties"
+    lines.write_text("".join(f"line {number}\n" for number in range(10)), encoding="utf-8")
+    url = f"http://127.0.0.1:{_free_port()}"
+    converter = "org.apache.kafka.connect.storage.StringConverter"
+    settings = {
+        "bootstrap.servers": ",".join(servers),
+        "group.id": GROUP,
+        "listeners": url,
+        "config.storage.topic": CONFIGS,
+        "offset.storage.topic": OFFSETS,
+        "status.storage.topic": STATUS,
+        "config.storage.replication.factor": "-1",  # the cluster's own
+        "offset.storage.replication.factor": "-1",
+        "status.storage.replication.factor": "-1",
+        "offset.storage.partitions": "5",
+        "offset.flush.interval.ms": "500",
+        "key.converter": converter,
+        "value.converter": converter,
+        "plugin.discovery": "service_load",
+    }
+    properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()), encoding="utf-8")
+    connector = {
+        "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
+        "tasks.max": "1",
+        "file": str(lines),
+        "topic": LINES,
+        "topic.creation.default.replication.factor": "-1",
+        "topic.creation.default.partitions": "1",
+    }
+    with application.running(_MAIN, properties, ready=lambda: _asked(url, "file", connector) and _written(servers)):
+        yield
+
+
+def _asked(url: str, name: str, connector: dict[str, str]) -> bool:
+    """Whether the worker has taken the connector, or has it already."""
+    headers = {"Content-Type": "application/json"}
+    body = json.dumps(connector).encode()
+    request = urllib.request.Request(f"{url}/connectors/{name}/config", body, headers, method="PUT")
+    try:
+        with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
+            return int(answer.status) in (200, 201)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _written(servers: Sequence[str]) -> bool:
+    """Whether all lines are written, and how far the file was read."""
+    with connected(servers) as admin:
+        names = {LINES, OFFSETS}
+        places = {
+            TopicPartition(topic["name"], state["partition_index"]): OffsetSpec.LATEST
+            for topic in admin.describe_topics()
+            if topic["name"] in names
+            for state in topic["partitions"]
+        }
+        ends = admin.list_partition_offsets(places) if places else {}
+    return all(sum(at.offset for place, at in ends.items() if place.topic == name) > 0 for name in names)
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])

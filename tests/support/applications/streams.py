@@ -1,0 +1,45 @@
+"""A Kafka Streams application, ``WordCount.java``, which makes its own internal topics and works through some words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from kafka.admin import NewTopic
+
+from tests.support.applications.java_application import JavaApplication
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.consumer_groups import read_groups
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
+
+WORDS = "word.lines"
+APPLICATION = "word-count"
+REPARTITION = f"{APPLICATION}-words-repartition"
+CHANGELOG = f"{APPLICATION}-counts-changelog"
+WINDOWED = f"{APPLICATION}-recent-changelog"
+_SOURCE = Path(__file__).with_name("WordCount.java")
+_RECORDS = 100
+_SPOKEN = ("audit", "topic", "broker", "topic")
+
+
+@contextmanager
+def counting(servers: Sequence[str], application: JavaApplication) -> Iterator[None]:
+    """Runs the application for as long as the block does; it begins when every word is counted and committed."""
+    with connected(servers) as admin:
+        admin.create_topics([NewTopic(WORDS, 1, -1)])
+    with writing(servers) as writer:
+        for number in range(_RECORDS):
+            writer.send(WORDS, None, _SPOKEN[number % len(_SPOKEN)])
+    state = application.folder / "state"
+    arguments = (_SOURCE, ",".join(servers), APPLICATION, WORDS, state)
+    with application.running(*arguments, ready=lambda: _counted(servers)):
+        yield
+
+
+def _counted(servers: Sequence[str]) -> bool:
+    with connected(servers) as admin:
+        groups = read_groups(admin, Connection(tuple(servers), tls=False), [REPARTITION])
+    committed = next((group.offsets for group in groups if group.name == APPLICATION), {})
+    return {place[0] for place, offset in committed.items() if offset == _RECORDS} == {WORDS, REPARTITION}

@@ -1,0 +1,32 @@
+"""Writing, committing and waiting, as the clients of these topics would."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from confluent_kafka import Consumer, TopicPartition
+
+from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.snapshot import PartitionExtent
+
+
+def commit(servers: Sequence[str], group: str, offsets: Mapping[tuple[str, int], int]) -> None:
+    """A group that has read so far, and is gone again."""
+    consumer = Consumer({"bootstrap.servers": ",".join(servers), "group.id": group})
+    try:
+        consumer.commit(offsets=[TopicPartition(*place, at) for place, at in offsets.items()], asynchronous=False)
+    finally:
+        consumer.close()
+
+
+def extents(cluster: Cluster, topic: str) -> Mapping[int, PartitionExtent]:
+    return cluster.snapshot({topic}).topics[topic].extents
+
+
+def until(holds: Callable[[], bool], what: str, seconds: float = 90) -> None:
+    """Waits for what the brokers do in their own time."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"waited {seconds:g} s in vain until {what}"
+        time.sleep(0.1)

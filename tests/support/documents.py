@@ -1,0 +1,120 @@
+"""Read what the documentation tells readers to type: commands of topicwarden, targets of make, and names of files."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
+
+from topicwarden.cli.main import app
+
+PARSER = get_group(app)
+_USAGE_ERROR = cast(type[Exception], typer.BadParameter.__base__)
+"""Click's ``UsageError``: Typer has a copy of Click of its own, and exports only this subclass."""
+_FENCED = re.compile(r"^```(?P<language>\w*)\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
+_SPAN = re.compile(r"(`+)(?P<code>.+?)\1")
+_COMMAND = re.compile(r"(?<![\w./:-])topicwarden (?P<arguments>[a-z-][^|;&<>()#]*)")
+
+
+@dataclass(frozen=True)
+class Code:
+    """A line of a code block, or a code span; ``line`` counts from 1."""
+
+    line: int
+    text: str
+    block: bool
+
+
+def code(document: str) -> Iterator[Code]:
+    """Yield every line of code blocks, and every code span, of a Markdown document."""
+    prose = document
+    for block in _FENCED.finditer(document):
+        first = document.count("\n", 0, block.start()) + 2
+        joined = block["code"].replace("\\\n", "  ")
+        yield from (Code(first + number, line, True) for number, line in enumerate(joined.splitlines()))
+        prose = prose.replace(block[0], "\n" * block[0].count("\n"))
+    for number, line in enumerate(prose.splitlines(), 1):
+        yield from (Code(number, span["code"].strip(), False) for span in _SPAN.finditer(line))
+
+
+def commands(document: str) -> Iterator[tuple[Code, list[str]]]:
+    """Yield the arguments of every command ``topicwarden …`` in code."""
+    for each in code(document):
+        for found in _COMMAND.finditer(each.text):
+            yield each, shlex.split(found["arguments"])
+
+
+def options(document: str) -> Iterator[tuple[Code, list[str]]]:
+    """Yield every option that a code span of its own names, with its value if it has one."""
+    for each in code(document):
+        if not each.block and re.match(r"--[a-z]", each.text):
+            yield each, shlex.split(each.text)
+
+
+def problem(arguments: list[str], parser: TyperGroup | TyperCommand = PARSER) -> str | None:
+    """Return why the command line does not take ``arguments``; None if it does, but for arguments that are missing."""
+    if isinstance(parser, TyperGroup) and arguments and not arguments[0].startswith("-"):
+        command = dict(_subcommands(parser)).get(arguments[0])
+        return problem(arguments[1:], command) if command else f'there is no command "{arguments[0]}"'
+    try:
+        # `--max-records N` leaves the value to the reader: every type of ours takes a 1.
+        parser.make_context(parser.name, ["1" if one.isupper() else one for one in arguments])
+    except _USAGE_ERROR as error:
+        return None if type(error).__name__ == "MissingParameter" else str(error)
+    return None
+
+
+def option_problem(arguments: list[str]) -> str | None:
+    """Return why no command takes this option; None if one does."""
+    commands = leaves(PARSER).values()
+    if len(arguments) == 1:  # the name alone, also of an option that takes a value
+        known = any(arguments[0] in (*one.opts, *one.secondary_opts) for command in commands for one in command.params)
+        return None if known else f"no command has the option {arguments[0]}"
+    problems = [problem(arguments, command) for command in commands]
+    return None if None in problems else problems[0]
+
+
+def leaves(group: TyperGroup) -> dict[str, TyperCommand]:
+    """Return every command that is no group, by its full name such as ``sandbox up``."""
+    found: dict[str, TyperCommand] = {}
+    for name, command in _subcommands(group):
+        if isinstance(command, TyperGroup):
+            found |= {f"{name} {below}": each for below, each in leaves(command).items()}
+        else:
+            found[name] = command
+    return found
+
+
+def _subcommands(group: TyperGroup) -> Iterator[tuple[str, TyperGroup | TyperCommand]]:
+    for name, command in group.commands.items():
+        assert isinstance(command, TyperGroup | TyperCommand)
+        yield name, command
+
+
+def targets(document: str) -> Iterator[tuple[Code, str]]:
+    """Yield every target of ``make`` in code."""
+    for each in code(document):
+        for found in re.finditer(r"(?:^|[\s;&])make (?P<target>[a-z][\w-]*)", each.text):
+            yield each, found["target"]
+
+
+def files(document: str, roots: Collection[Path]) -> Iterator[tuple[Code, str]]:
+    """Yield every file and folder that a code span names from a folder of one of ``roots``."""
+    folders = sorted({path.name for root in roots for path in root.iterdir() if path.is_dir()})
+    named = re.compile(rf"(?:{'|'.join(map(re.escape, folders))})/[\w./-]*")
+    for each in code(document):
+        if not each.block and named.fullmatch(each.text):
+            yield each, each.text
+
+
+def links(document: str) -> Iterator[str]:
+    """Yield the target of every link to a file."""
+    for found in re.finditer(r"\]\((?!https?:|#)(?P<target>[^)#\s]+)", document):
+        yield found["target"]

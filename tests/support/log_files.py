@@ -1,0 +1,137 @@
+"""Read record batches, checkpoints and log messages from a broker's files: the oracle for an audit."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from struct import Struct
+
+from topicwarden.sandbox.log_files import checkpoint
+
+_HEADER = Struct(">qiibIhiqqqhii")
+"""``DefaultRecordBatch``: from the base offset to the number of records."""
+_GZIP, _LOG_APPEND_TIME, _TRANSACTIONAL, _CONTROL = 1, 0x08, 0x10, 0x20
+_COMMIT = 1
+_UNCLEANABLE = re.compile(r"Marking its partition \((\S+)-(\d+)\) as uncleanable")
+
+
+def log_start_checkpoint(log_dir: Path) -> dict[tuple[str, int], int]:
+    """By topic and partition, the first offset that may be read, where DeleteRecords moved it into a segment.
+
+    Source: ``log-start-offset-checkpoint``, written every ``log.flush.start.offset.checkpoint.interval.ms``.
+    """
+    return checkpoint(log_dir / "log-start-offset-checkpoint")
+
+
+def uncleanable(log_dir: Path) -> frozenset[tuple[str, int]]:
+    """The partitions that the cleaner has given up since the broker was started (``LogCleaner.CleanerThread``).
+
+    Told by the broker's log, which the sandbox keeps beside its ``log.dirs``.
+    """
+    log = log_dir.parent / "server.log"
+    text = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+    return frozenset((found[1], int(found[2])) for found in _UNCLEANABLE.finditer(text))
+
+
+@dataclass(frozen=True)
+class LogRecord:
+    """One record as it lies in a segment; ``headers`` are their names, ``time`` milliseconds."""
+
+    offset: int
+    time: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LogBatch:
+    """A record batch (KIP-98): ``first`` and ``last`` offset, and ``time``, the largest timestamp, in milliseconds.
+
+    ``commits`` is told of a transaction's marker: whether it commits; None for data. ``size`` is bytes on disk.
+    """
+
+    first: int
+    last: int
+    size: int
+    time: int
+    log_append_time: bool
+    producer: int
+    transactional: bool
+    commits: bool | None
+    entries: tuple[LogRecord, ...]
+
+
+def batches(segment: bytes) -> Iterator[LogBatch]:
+    """The batches of a segment's ``.log`` file, up to where it ends or is still being written.
+
+    Uncompressed ones and gzip's are read, others give no entries. Source: ``DefaultRecordBatch``, ``DefaultRecord``.
+    """
+    at = 0
+    while at + _HEADER.size <= len(segment):
+        first, length, _, _, _, flags, delta, base, latest, producer, _, _, count = _HEADER.unpack_from(segment, at)
+        end = at + 12 + length
+        if length <= 0 or end > len(segment):
+            return
+        body = segment[at + _HEADER.size : end]
+        if flags & 7 == _GZIP and count:
+            body = zlib.decompress(body, wbits=31)
+        appended, control = bool(flags & _LOG_APPEND_TIME), bool(flags & _CONTROL)
+        entries = tuple(_entries(body, count, first, base, latest if appended else None)) if flags & 7 <= _GZIP else ()
+        yield LogBatch(
+            first=first,
+            last=first + delta,
+            size=end - at,
+            time=latest,
+            log_append_time=appended,
+            producer=producer,
+            transactional=bool(flags & _TRANSACTIONAL),
+            commits=_commits(entries) if control else None,
+            entries=() if control else entries,
+        )
+        at = end
+
+
+def _entries(body: bytes, count: int, first: int, base: int, latest: int | None) -> Iterator[LogRecord]:
+    at = 0
+    for _ in range(count):
+        length, at = _varint(body, at)
+        end = at + length
+        delta, at = _varint(body, at + 1)  # behind a byte of attributes, of which none is used
+        number, at = _varint(body, at)
+        key, at = _bytes(body, at)
+        value, at = _bytes(body, at)
+        held, at = _varint(body, at)
+        headers = []
+        for _ in range(held):
+            name, at = _bytes(body, at)
+            _, at = _bytes(body, at)
+            headers.append((name or b"").decode())
+        yield LogRecord(first + number, base + delta if latest is None else latest, key, value, tuple(headers))
+        at = end
+
+
+def _commits(entries: tuple[LogRecord, ...]) -> bool | None:
+    """``ControlRecordType``: a version and a type, two bytes each, as the key."""
+    key = entries[0].key if entries else None
+    return None if key is None else int.from_bytes(key[2:4], "big") == _COMMIT
+
+
+def _bytes(body: bytes, at: int) -> tuple[bytes | None, int]:
+    length, at = _varint(body, at)
+    return (None, at) if length < 0 else (body[at : at + length], at + length)
+
+
+def _varint(body: bytes, at: int) -> tuple[int, int]:
+    """Protocol Buffers' zigzag encoding (``ByteUtils.readVarlong``): the number, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = body[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if not byte & 0x80:
+            return (value >> 1) ^ -(value & 1), at
+        shift += 7

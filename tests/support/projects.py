@@ -1,0 +1,109 @@
+"""Projects in temporary folders, each with a cache of its own that borrows what `make setup` installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPOSITORY
+from tests.support.warm_python import ENVIRONMENT, warm_python
+from topicwarden.model.project import Project
+
+BIN = Path(sys.executable).parent
+_OURS = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE", "SPARK_CONF_DIR")
+_COMMAND = "import sys; sys.argv[0] = 'topicwarden'; from topicwarden.cli.main import run; run()"
+_SANDBOX = "config: {'topicwarden:cluster': sandbox}\n"
+
+
+@dataclass(frozen=True)
+class Shell:
+    """A folder to type commands in, and the variables that differ from this process's."""
+
+    folder: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, *command: str | Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(part) for part in command],
+            cwd=self.folder,
+            env={**os.environ, **self.variables},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout,
+        )
+
+    def topicwarden(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        environment = os.environ.get(ENVIRONMENT)
+        command = [Path(environment) / "bin" / "python", "-c", _COMMAND] if environment else [BIN / "topicwarden"]
+        return self.run(*command, *arguments)
+
+
+def copy_of_the_example(folder: Path) -> Project:
+    """The project of this repository, without its engine."""
+    for name in ("topics", "policies", "stacks"):
+        shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return _finished(folder)
+
+
+def project_of(folder: Path, files: Mapping[str, str], settings: str = _SANDBOX) -> Project:
+    """A project whose ``topics/`` holds ``files``, by path, with the one stack ``dev``; a file written before stays."""
+    (folder / "topics").mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        path = folder / "topics" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (folder / "stacks").mkdir(exist_ok=True)
+    shutil.copy(REPOSITORY / "stacks" / "__main__.py", folder / "stacks")
+    (folder / "stacks" / "Pulumi.dev.yaml").write_text(settings, encoding="utf-8")
+    return _finished(folder)
+
+
+def place(project: Project, file: str, setting: str) -> str:
+    """``file:line:column`` of the value in the first line that holds ``setting``, such as ``partitions: 5``."""
+    lines = (project.root / file).read_text(encoding="utf-8").splitlines()
+    line, text = next((number, text) for number, text in enumerate(lines, 1) if setting in text)
+    return f"{file}:{line}:{text.index(setting) + setting.index(': ') + 3}"
+
+
+def _finished(folder: Path) -> Project:
+    shutil.copy(REPOSITORY / "Pulumi.yaml", folder)
+    venv = folder / ".venv"
+    if not venv.is_symlink():
+        venv.symlink_to(os.environ.get(ENVIRONMENT, sys.prefix))
+    return Project(folder)
+
+
+@contextmanager
+def own_cache(folder: Path, *, warm: bool = False) -> Iterator[Path]:
+    """A cache for every project of a room, and nothing of this shell's Pulumi and Spark; gives ``folder``.
+
+    ``warm``: Pulumi's programs are forks of a process that has imported Pulumi, see ``warm_python``.
+    """
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        for name in _OURS:
+            patch.delenv(name, raising=False)
+        cache = borrowing_cache(folder / "cache")
+        patch.setenv("TOPICWARDEN_CACHE", str(cache))
+        for name, value in (stack.enter_context(warm_python(cache, folder)) if warm else {}).items():
+            patch.setenv(name, value)
+        yield folder
+
+
+def borrowing_cache(folder: Path) -> Path:
+    """A cache without a sandbox and without Pulumi's state; jars and Pulumi are links to those of this repository."""
+    installed = REPOSITORY / ".cache"
+    for name in ("jars", "pulumi/bin", "pulumi/home", "pulumi/chosen.json"):
+        link = folder / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        if (installed / name).exists():
+            link.symlink_to(installed / name)
+    return folder

@@ -1,0 +1,83 @@
+"""Subjects by hand: one topic, one partition, and just what a check looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from topicwarden.audit.collect.horizon import Horizon
+from topicwarden.audit.collect.internal_topics import recognise_internal_topics
+from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
+from topicwarden.audit.subject import AuditedTopic
+from topicwarden.kafka.consumer_groups import ConsumerGroup
+from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.model.contents import Contents
+from topicwarden.model.topic import Topic
+
+NOW = 1_800_000_000_000
+CONFIG = {
+    "cleanup.policy": "delete",
+    "segment.ms": "1000",
+    "retention.ms": "60000",
+    "min.insync.replicas": "2",
+    "min.cleanable.dirty.ratio": "0.5",
+}
+HORIZON = Horizon(
+    start=0,
+    rolled=0,
+    cleanable=0,
+    blocked_by=None,
+    overdue=0,
+    unexpired=None,
+    expired_time=None,
+    future_offset=None,
+    future_timestamp=None,
+)
+
+
+def subject(
+    counts: PartitionCounts | None = None,
+    horizon: Horizon = HORIZON,
+    *,
+    live: Mapping[str, str] | None = None,
+    declared: Mapping[str, str] | None = None,
+    contents: Contents | None = None,
+    replicas: PartitionReplicas | None = None,
+    sources: Mapping[str, str] | None = None,
+    pairs: tuple[SupersededPair, ...] = (),
+) -> AuditedTopic:
+    """A topic ``t`` of one partition on brokers 1, 2 and 3; ``live`` and ``declared`` change its settings."""
+    config = {**CONFIG, **(live or {})}
+    topic = Topic("t", 1, 3, config)
+    state = replicas or PartitionReplicas(0, 1, (1, 2, 3), (1, 2, 3))
+    extent = PartitionExtent(0, 100, 100, NOW, 99, 1_000)
+    seen = LiveTopic(topic, "id", sources or dict.fromkeys(config, "DEFAULT_CONFIG"), (state,), {0: extent})
+    return AuditedTopic(
+        snapshot=Snapshot("c", NOW, {1: None, 2: None, 3: None}, {1: {"broker.id": "1"}}, {topic.name: seen}),
+        declared=replace(topic, config=dict(declared or {}), contents=contents or Contents()),
+        live=seen,
+        horizons={0: horizon},
+        counts={0: counts} if counts else {},
+        committed={0: counts} if counts else {},
+        pairs={0: pairs},
+    )
+
+
+def internal(
+    name: str, replicas: tuple[int, ...] = (1, 2, 3), settings: Mapping[str, str] | None = None, *groups: ConsumerGroup
+) -> AuditedTopic:
+    """Return an undeclared topic ``name`` on brokers 1, 2 and 3, with one partition on ``replicas``.
+
+    Its role comes from ``name`` and the consumer ``groups``.
+    """
+    compact = {"cleanup.policy": "compact", "min.insync.replicas": "1"}
+    of = subject(live={**compact, **(settings or {})}, replicas=PartitionReplicas(0, replicas[0], replicas, replicas))
+    assert of.live
+    topic = replace(of.live.topic, name=name, replication_factor=len(replicas))
+    role = recognise_internal_topics([name], groups, {}).get(name)
+    return replace(of, declared=None, live=replace(of.live, topic=topic), internal=role)
+
+
+def with_brokers(of: AuditedTopic, *configs: Mapping[str, str]) -> AuditedTopic:
+    """Return the same topic; broker 1 has the first of ``configs``, broker 2 the second, and so on."""
+    return replace(of, snapshot=replace(of.snapshot, broker_configs=dict(enumerate(configs, 1))))

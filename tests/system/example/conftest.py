@@ -1,0 +1,101 @@
+"""One real cluster of three brokers for all tests of this room, with the example project deployed and filled on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from subprocess import CompletedProcess
+
+import pytest
+
+from tests.support.projects import Shell, copy_of_the_example, own_cache
+from topicwarden.cli.audit import AuditFunction, auditing
+from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.kafka.cluster import Cluster, open_cluster
+from topicwarden.kafka.connection import connect_to
+from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
+from topicwarden.toolchain import Toolchain, environment
+
+
+@pytest.fixture(scope="package")
+def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """The example project; its cache is that of every project in this room."""
+    with own_cache(tmp_path_factory.mktemp("cluster")) as folder:
+        yield copy_of_the_example(folder / "example")
+
+
+@pytest.fixture(scope="package")
+def sandbox(project: Project) -> Iterator[Sandbox]:
+    sandbox = sandbox_of(project)
+    try:
+        sandbox.up(brokers=3)
+        yield sandbox
+    finally:
+        sandbox.down(remove=True)
+
+
+@pytest.fixture(scope="package")
+def servers(sandbox: Sandbox) -> list[str]:
+    return sandbox.bootstrap_servers
+
+
+@pytest.fixture(scope="package")
+def shell(project: Project) -> Shell:
+    """The project's shell, as `make shell` opens it."""
+    return Shell(project.root, environment(project))
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """What ``pulumi`` said, by command, and the cluster as it was afterwards."""
+
+    said: dict[str, CompletedProcess[str]]
+    snapshot: Snapshot
+
+
+@pytest.fixture(scope="package")
+def deployed(shell: Shell, cluster: Cluster) -> Deployed:
+    """The example, brought to the empty cluster by the real engine."""
+    commands = (
+        "stack init dev",
+        "preview",
+        "up --yes",
+        "preview --expect-no-changes",
+        "refresh --yes --expect-no-changes",
+    )
+    said = {command: shell.run("pulumi", *command.split(), "--non-interactive") for command in commands}
+    return Deployed(said, cluster.snapshot())
+
+
+@pytest.fixture(scope="package")
+def filled(deployed: Deployed, servers: list[str]) -> None:
+    """The data of the scenarios and their faults. The cleaner is paused before the first record."""
+    log_cleaner.pause(servers)
+    assert flights.fill(servers) == flights.RECORDS
+    compacted_cache.fill(servers)
+    broker_loss.fill(servers)
+    planted_faults.fill(servers)
+    planted_faults.plant(servers)
+
+
+@pytest.fixture(scope="package")
+def look(project: Project, sandbox: Sandbox) -> Iterator[AuditFunction]:
+    """Audits the example; its Spark session is the one of every audit in this process."""
+    with auditing(project, "dev") as look:
+        yield look
+
+
+@pytest.fixture(scope="package")
+def report(filled: None, look: AuditFunction) -> AuditReport:
+    """The audit of everything, before any cleaning."""
+    return look(())
+
+
+@pytest.fixture(scope="package")
+def cluster(project: Project, sandbox: Sandbox) -> Iterator[Cluster]:
+    with open_cluster(connect_to(project, "dev")) as cluster:
+        yield cluster

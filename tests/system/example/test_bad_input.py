@@ -1,0 +1,211 @@
+"""What the command line says when the world or the user is not as it must be: one line, exit code 2, no traceback."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from kafka.admin import NewTopic
+
+from tests.support.projects import BIN, Shell, borrowing_cache, project_of
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.cluster_settings import connected
+from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.toolchain import Toolchain
+
+GOOD = {"good/good.v1.yaml": "{partitions: 1, replication_factor: 3, owner: team}"}
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, tools: Toolchain) -> dict[str, str]:
+    """The variables for a cache without a sandbox."""
+    return {"TOPICWARDEN_CACHE": str(borrowing_cache(tmp_path / "cache"))}
+
+
+def shell_of(folder: Path, topics: Mapping[str, str], settings: str | None = None, **variables: str) -> Shell:
+    """A shell in a project of its own, as it is before `make shell`."""
+    project = project_of(folder / "project", topics, **({"settings": settings} if settings else {}))
+    return Shell(project.root, variables)
+
+
+def refused(done: subprocess.CompletedProcess[str]) -> str:
+    """The one line of a command that could not run."""
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("topicwarden: ")
+    return line
+
+
+@pytest.mark.parametrize("command", ["audit", "check"])
+def test_an_unknown_stack(command: str, own_cache: dict[str, str], tmp_path: Path) -> None:
+    line = refused(shell_of(tmp_path, GOOD, **own_cache).topicwarden(command, "--stack", "prod"))
+    assert "there is no stack 'prod': stacks/Pulumi.prod.yaml does not exist" in line
+    assert "dev" in line.rpartition("does not exist")[2]
+
+
+@pytest.mark.parametrize("command", [["check"], ["audit", "--stack", "dev"], ["sandbox", "up"], ["demo"]])
+def test_outside_any_project(command: list[str], tmp_path: Path) -> None:
+    line = refused(Shell(tmp_path).topicwarden(*command))
+    assert "expected a folder with Pulumi.yaml and topics/" in line
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["audit", "check"])
+def test_nothing_declared(command: str, own_cache: dict[str, str], tmp_path: Path, sandbox: Sandbox) -> None:
+    line = refused(shell_of(tmp_path, {}).topicwarden(command, "--stack", "dev"))
+    assert "topics/ declares no topic: write topics/<domain>/<topic>.yaml" in line
+
+
+def test_no_sandbox_is_up(own_cache: dict[str, str], tmp_path: Path) -> None:
+    line = refused(shell_of(tmp_path, GOOD, **own_cache).topicwarden("audit", "--stack", "dev"))
+    assert "the sandbox is not running: start it with `topicwarden sandbox up`" in line
+
+
+def test_no_cluster_answers(own_cache: dict[str, str], tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    settings = f"config: {{'kafka:bootstrapServers': ['127.0.0.1:{port}'], 'kafka:tlsEnabled': false}}"
+    out = tmp_path / "out"
+    done = shell_of(tmp_path, GOOD, settings, **own_cache).topicwarden("audit", "--stack", "dev", "--out", out)
+    assert f"no Kafka cluster answers at 127.0.0.1:{port}" in refused(done)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("config: [", "stacks/Pulumi.dev.yaml cannot be read as stack settings: "),
+        ("config: 7", "stacks/Pulumi.dev.yaml cannot be read as stack settings: "),
+        ("- config", "stacks/Pulumi.dev.yaml cannot be read as stack settings: "),
+        ("{}", "stacks/Pulumi.dev.yaml names no cluster: set kafka:bootstrapServers"),
+        ("config: {'kafka:bootstrapServers': [a:1], 'kafka:saslMechanism': gssapi}", "kafka:saslMechanism 'gssapi'"),
+        ("config: {'kafka:bootstrapServers': 9092}", "kafka:bootstrapServers"),
+        ("config: {'kafka:bootstrapServers': '[a:1'}", "kafka:bootstrapServers"),
+    ],
+)
+def test_stack_settings_that_lead_nowhere(settings: str, said: str, own_cache: dict[str, str], tmp_path: Path) -> None:
+    assert said in refused(shell_of(tmp_path, GOOD, settings, **own_cache).topicwarden("audit", "--stack", "dev"))
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_anything_is_read(sandbox: Sandbox, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    line = refused(shell_of(tmp_path, GOOD).topicwarden("audit", "--stack", "dev", "--out", taken))
+    assert f"cannot write the report to {taken}: {taken} is not a directory; name another with --out" in line
+    assert taken.read_text() == "mine"
+
+
+def test_declarations_that_do_not_hold_are_not_audited(sandbox: Sandbox, tmp_path: Path) -> None:
+    bad = {"bad.yaml": "{partitions: 0, replication_factor: 0}"}
+    line = refused(shell_of(tmp_path, bad).topicwarden("audit", "--stack", "dev"))
+    assert "the declared topics cannot be audited: topics/bad.yaml:1:14: " in line
+    assert "(and 1 more); see `topicwarden check --stack dev`" in line
+
+
+def test_a_port_that_is_taken(own_cache: dict[str, str], tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = min(taken.getsockname()[1], 65_000)
+        done = shell_of(tmp_path, GOOD, **own_cache).topicwarden("sandbox", "up", "--port", str(port))
+    assert f"port {port} is in use: stop the program that uses it, select another port with --port" in refused(done)
+    assert not (Path(own_cache["TOPICWARDEN_CACHE"]) / "sandbox" / "state.json").exists()
+
+
+@pytest.fixture
+def no_java(tmp_path: Path) -> dict[str, str]:
+    """The variables of a machine that has what every system has, and no Java."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in ("bash", "sh", "env", "dirname", "basename", "uname", "ps", "cat", "rm", "ls", "readlink"):
+        if found := shutil.which(name):
+            (folder / name).symlink_to(found)
+    return {"PATH": str(folder), "JAVA_HOME": ""}
+
+
+def test_no_java(no_java: dict[str, str], own_cache: dict[str, str], sandbox: Sandbox, tmp_path: Path) -> None:
+    shell = shell_of(tmp_path, GOOD, **no_java)
+    assert "17 or later" in refused(shell.topicwarden("audit", "--stack", "dev"))
+    shell = shell_of(tmp_path, GOOD, **no_java, **own_cache)
+    assert "not installed: a JDK, 17 or newer; run `topicwarden sandbox install`" in refused(
+        shell.topicwarden("sandbox", "up")
+    )
+    assert not (Path(own_cache["TOPICWARDEN_CACHE"]) / "sandbox").exists()
+
+
+def test_everything_that_is_wrong_with_the_yaml_comes_at_once(tmp_path: Path) -> None:
+    topics = {
+        "broken.yaml": "partitions: [1\n",
+        "impossible.yaml": "{partitions: 1, replication_factor: 0}\n",
+        "too-many-in-sync.yaml": "partitions: 1\nreplication_factor: 2\nconfig: {min.insync.replicas: 3}\n",
+        "unknown.yaml": "partitions: 1\nreplication_factor: 3\nconfig: {retention: 7d}\n",
+        "wrong-type.yaml": "partitions: many\nreplication_factor: 3\n",
+    }
+    done = shell_of(tmp_path, topics).topicwarden("check")
+    assert done.returncode == 1
+    assert re.findall(r"^(topics/\S+:\d+:\d+): (?!warning)", done.stdout, re.MULTILINE) == [
+        "topics/broken.yaml:1:13",
+        "topics/impossible.yaml:1:37",
+        "topics/too-many-in-sync.yaml:3:31",
+        "topics/unknown.yaml:3:10",
+        "topics/wrong-type.yaml:1:13",
+    ]
+    assert "5 errors" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# A cluster that goes away in the middle.
+
+
+@pytest.fixture
+def slow(own_cache: dict[str, str], tools: Toolchain, tmp_path: Path) -> Iterator[tuple[Sandbox, Shell]]:
+    """One broker that lets nobody read more than 20 kB a second, and a topic of a small and a large partition."""
+    topics = {"slow.v1.yaml": "{partitions: 2, replication_factor: 1, config: {min.insync.replicas: 1}}"}
+    sandbox = Sandbox(Path(own_cache["TOPICWARDEN_CACHE"]) / "sandbox", tools.java, tools.kafka_jars)
+    try:
+        (server,) = sandbox.up(brokers=1).bootstrap_servers
+        with connected([server]) as admin:
+            admin.create_topics([NewTopic("slow.v1", 2, 1)])
+        with writing([server]) as writer:
+            writer.send("slow.v1", "key", "small", partition=0)
+            for _ in range(100):
+                writer.send("slow.v1", "key", os.urandom(20_000), partition=1)
+                writer.flush()
+        quota = ["--entity-type", "clients", "--entity-default", "--alter", "--add-config", "consumer_byte_rate=20000"]
+        java = [tools.java, "-cp", f"{tools.kafka_jars}/*", "kafka.admin.ConfigCommand", "--bootstrap-server", server]
+        subprocess.run([*map(str, java), *quota], check=True, capture_output=True)
+        yield sandbox, shell_of(tmp_path, topics, **own_cache)
+    finally:
+        sandbox.down(remove=True)
+
+
+def test_a_cluster_that_goes_away_while_it_is_read(slow: tuple[Sandbox, Shell], tmp_path: Path) -> None:
+    sandbox, shell = slow
+    command = [str(BIN / "topicwarden"), "audit", "--stack", "dev", "--out", str(tmp_path / "out")]
+    # Where the progress is drawn, as on a terminal, half of it tells that Spark is in the middle of its work.
+    variables = {**os.environ, **shell.variables, "FORCE_COLOR": "1"}
+    with subprocess.Popen(
+        command, cwd=shell.folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as audit:
+        assert audit.stderr
+        drawn = b""
+        while b" 50%" not in drawn:
+            more = os.read(audit.stderr.fileno(), 4096)
+            assert more, drawn.decode()
+            drawn += more
+        sandbox.kill(1)
+        printed, rest = audit.communicate(timeout=120)
+    said = rest.decode()
+    assert audit.returncode == 2
+    assert printed == b""
+    line = said.rpartition("topicwarden: ")[2]
+    assert line.startswith("the scan failed: no broker answered for slow.v1-")
+    assert line.endswith("check that the cluster is reachable, then audit again\n")
+    assert line.count("\n") == 1
+    assert "Traceback" not in said
+    assert not (tmp_path / "out").exists()

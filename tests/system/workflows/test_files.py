@@ -1,0 +1,190 @@
+"""The workflows of this repository, and those of the template for users, are valid and give nobody too many rights."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+
+from tests.conftest import REPOSITORY
+from tests.system.workflows.runner import TEMPLATE, WORKFLOWS, load
+
+BIN = Path(sys.executable).parent
+ROOTS = {"repository": REPOSITORY, "template": TEMPLATE}
+OWN = REPOSITORY / ".github" / "workflows"
+FILES = [file for root in ROOTS.values() for file in sorted(root.glob(".github/workflows/*.yml"))]
+ACTIONS = [file for root in ROOTS.values() for file in sorted(root.glob(".github/actions/*/action.yml"))]
+ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+
+
+def run(*command: str | Path, folder: Path = REPOSITORY) -> None:
+    done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def name(file: Path) -> str:
+    return f"{'template' if file.is_relative_to(TEMPLATE) else 'own'}-{file.parent.name}-{file.stem}"
+
+
+each_workflow = pytest.mark.parametrize("file", FILES, ids=name)
+each_file = pytest.mark.parametrize("file", [*FILES, *ACTIONS], ids=name)
+
+
+@pytest.fixture(params=ROOTS)
+def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A Git repository with the files of one root in their places: linters look for `.git` and `.github`."""
+    for part in (".github", ".gitlab-ci.yml"):
+        source = ROOTS[request.param] / part
+        if source.is_dir():
+            shutil.copytree(source, tmp_path / part)
+        elif source.is_file():
+            shutil.copy(source, tmp_path)
+    run("git", "init", "--quiet", folder=tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("schema", "files"),
+    [
+        ("vendor.github-workflows", FILES),
+        ("vendor.github-actions", ACTIONS),
+        ("vendor.gitlab-ci", [TEMPLATE / ".gitlab-ci.yml"]),
+    ],
+    ids=["workflows", "actions", "gitlab"],
+)
+def test_files_meet_their_schema(schema: str, files: list[Path]) -> None:
+    run(BIN / "check-jsonschema", "--builtin-schema", schema, *files)
+
+
+def test_zizmor_finds_nothing(project: Path) -> None:
+    run(BIN / "zizmor", "--offline", "--no-progress", "--strict-collection", ".", folder=project)
+
+
+def test_actionlint_finds_nothing(project: Path) -> None:
+    if (found := shutil.which("actionlint")) is not None:
+        run(found, folder=project)
+    elif (go := shutil.which("go")) is not None:
+        run(go, "run", ACTIONLINT, folder=project)
+    else:
+        pytest.skip("neither actionlint nor Go is installed")
+
+
+@each_file
+def test_third_party_actions_are_pinned_to_a_commit(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    found = re.findall(r"uses: (.+)", text)
+    assert len(found) == text.count("uses:")
+    for used in found:
+        assert used.startswith("./") or re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), used
+
+
+def test_an_action_has_the_same_version_everywhere() -> None:
+    used = {use for file in (*FILES, *ACTIONS) for use in re.findall(r"uses: ([\w/-]+@.+)", file.read_text("utf-8"))}
+    names = sorted(use.partition("@")[0] for use in used)
+    assert names == sorted(set(names))
+
+
+@each_workflow
+def test_permissions_and_secrets_are_limited_to_the_steps_that_need_them(file: Path) -> None:
+    workflow = load(file)
+    assert workflow["permissions"] == {}
+    for job in workflow["jobs"].values():
+        assert "permissions" in job
+        assert "secrets." not in str(job.get("env"))
+        for step in job.get("steps", []):
+            assert "secrets." not in f"{step.get('run')}{step.get('with')}{step.get('if')}"
+            # Only a step that sources the variables of Pulumi gets a secret.
+            assert ("secrets." in str(step.get("env"))) <= ("source ci/stack.sh" in step.get("run", ""))
+            assert step.get("with", {}).get("persist-credentials", False) is False
+    checkouts = [step for step in steps(workflow) if "actions/checkout" in step.get("uses", "")]
+    assert all(step["with"]["persist-credentials"] is False for step in checkouts)
+
+
+@each_workflow
+def test_every_job_has_a_time_limit(file: Path) -> None:
+    jobs = load(file)["jobs"].values()
+    assert [job["name"] for job in jobs if "uses" not in job and "timeout-minutes" not in job] == []
+
+
+def test_runs_of_one_pull_request_or_stack_never_overlap() -> None:
+    pull_request, deploy = load(WORKFLOWS / "pull-request.yml"), load(WORKFLOWS / "deploy.yml")
+    assert pull_request["concurrency"]["group"] == "pull-request-${{ github.event.pull_request.number }}"
+    assert "pull_request_target" not in pull_request[True]
+    concurrency = deploy["jobs"]["deploy"]["concurrency"]
+    assert concurrency == {"group": "deploy-${{ matrix.stack }}", "cancel-in-progress": False}
+    for step in steps(deploy):
+        if "actions/checkout" in step.get("uses", ""):
+            assert step["with"]["ref"] == "${{ github.event.repository.default_branch }}"
+
+
+def test_gitlab_jobs_run_the_same_commands_and_never_overlap() -> None:
+    """The commands of deploy and audit are those of GitHub's workflows, to the letter."""
+    gitlab = load(TEMPLATE / ".gitlab-ci.yml")
+    lines = {job: "\n".join(gitlab[job]["script"]) for job in ("plan", "deploy", "audit")}
+    for workflow, job, title in (("deploy", "deploy", "Deploy"), ("audit", "audit", "Audit")):
+        (step,) = (
+            step for step in load(WORKFLOWS / f"{workflow}.yml")["jobs"][job]["steps"] if step.get("name") == title
+        )
+        assert set(step["run"].splitlines()) <= set(lines[job].splitlines())
+    assert gitlab["plan"]["resource_group"] == "merge-request-$CI_MERGE_REQUEST_IID-$STACK"
+    assert gitlab["deploy"]["resource_group"] == "deploy-$STACK"
+    assert gitlab["deploy"]["interruptible"] is False
+
+
+def test_gitlab_shell_lines_parse() -> None:
+    gitlab = load(TEMPLATE / ".gitlab-ci.yml")
+    scripts = [
+        lines
+        for job in gitlab.values()
+        for part in ("before_script", "script", "after_script")
+        for lines in (job.get(part, []) if isinstance(job, dict) else [])
+    ]
+    assert scripts
+    for lines in scripts:
+        run("bash", "-n", "-c", lines)
+
+
+def test_ci_tests_every_supported_version_of_python_and_java() -> None:
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    supported = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    jobs = load(OWN / "ci.yml")["jobs"]
+    assert jobs["fast"]["strategy"]["matrix"] == {"python": supported}
+    assert jobs["test"]["strategy"]["matrix"] == {"python": supported, "java": ["17", "21", "25"]}
+    assert supported[0] == project["requires-python"].removeprefix(">=")
+
+
+def test_own_workflows_run_all_gates_tests_and_the_soundness_suites() -> None:
+    """They do so by commands that exist: targets of the Makefile, and modules of the tests."""
+    ci, soundness = (
+        "\n".join(str(step.get("run", "")) for step in steps(load(OWN / file))) for file in ("ci.yml", "soundness.yml")
+    )
+    targets = set(re.findall(r"^make ([\w-]+)", ci, re.MULTILINE))
+    assert targets >= {"check", "test-fast", "test"}
+    assert targets <= set(re.findall(r"^([\w-]+):", (REPOSITORY / "Makefile").read_text("utf-8"), re.MULTILINE))
+    assert "python -m tests.soundness --histories 300 --faults 20" in soundness
+    modules = re.findall(r"python -m (tests\.[\w.]+)", soundness)
+    assert len(modules) == 2
+    assert [module for module in modules if find_spec(f"{module}.__main__") is None] == []
+
+
+def test_the_wheel_has_the_template(tmp_path: Path) -> None:
+    run(BIN / "python", "-m", "hatchling", "build", "--target", "wheel", "--directory", tmp_path)
+    (wheel,) = tmp_path.glob("*.whl")
+    files = {path.relative_to(TEMPLATE.parents[1]).as_posix() for path in TEMPLATE.rglob("*") if path.is_file()}
+    assert len(files) >= 8
+    with ZipFile(wheel) as archive:
+        assert files <= set(archive.namelist())
+
+
+def steps(workflow: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
+    for job in workflow["jobs"].values():
+        yield from job.get("steps", [])

@@ -1,0 +1,350 @@
+"""What several looks at one log prove, and what they must not: logs made by hand, looked at again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import pytest
+
+from tests.support.subjects import HORIZON, NOW, subject
+from topicwarden.audit import compare_audits
+from topicwarden.audit.collect.horizon import Horizon
+from topicwarden.audit.history.topic_state import KnownTombstone, PreviousAudit, RememberedRecord, TopicState
+from topicwarden.audit.judge import judge
+from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.kafka.snapshot import PartitionExtent, PartitionReplicas
+from topicwarden.model.finding import SettledFinding
+from topicwarden.model.topic import Allowance, Permission
+from topicwarden.model.verdict import Verdict
+
+MINUTE = 60_000
+COMPACT = {"cleanup.policy": "compact", "delete.retention.ms": str(10 * MINUTE)}
+DIRTY = PartitionCounts(
+    records=100, payload_bytes=90_000, keys=1, superseded=99, superseded_rolled=99, superseded_cleanable=99,
+    rolled=100, cleanable=100, cleanable_bytes=90_000, clean_bytes_at_most=900,
+)  # fmt: skip
+ROLLED = replace(HORIZON, rolled=100, cleanable=100, lagging=100)
+DEAD = {**COMPACT, "max.compaction.lag.ms": "1000", "segment.bytes": "1000"}
+
+
+@dataclass
+class Log:
+    """One partition from look to look: ``records`` are the keys' hashes by offset."""
+
+    records: dict[int, int]
+    settings: Mapping[str, str]
+    counts: PartitionCounts = field(default_factory=lambda: DIRTY)
+    horizon: Horizon = ROLLED
+    now: int = NOW
+    start: int = 0
+    end: int = 100
+    size: int | None = 100_000
+    epoch: int | None = 7
+    topic_id: str = "id"
+    stable: int | None = None
+    deleted: tuple[tuple[int, int], ...] = ()
+    risen: tuple[tuple[int, int], ...] = ()
+    last: TopicState | None = None
+    settled: list[SettledFinding] = field(default_factory=list)
+    brokers: Mapping[str, str] = field(default_factory=dict)
+
+    def look(self, after: int = 0) -> dict[str, CheckResult]:
+        """What each check says that says anything, ``after`` so many milliseconds."""
+        self.now += after
+        seen = self.subject()
+        judged = judge(seen)
+        self.settled = list(compare_audits.settled_findings(seen, judged))
+        stones = [KnownTombstone(0, offset, key) for key, offset in self.deleted]
+        self.last = compare_audits.topic_state(seen, judged, stones, {})
+        return {check: one for check, said in judged.items() for one in said if one.message}
+
+    def subject(self) -> AuditedTopic:
+        """The topic as the next audit sees it now."""
+        at: dict[int, list[int]] = {}
+        for offset, key in sorted(self.records.items()):
+            at.setdefault(key, []).append(offset)
+        pairs = tuple(SupersededPair(a, b, key) for key, held in at.items() for a, b in pairwise(held))
+        counts = replace(self.counts, deleted=self.deleted, resurrected=self.risen)
+        of = subject(
+            counts,
+            self.horizon,
+            live=self.settings,
+            replicas=PartitionReplicas(0, 1, (1, 2, 3), (1, 2, 3), self.epoch),
+            pairs=tuple(sorted(pairs, key=lambda pair: pair.offset)),
+        )
+        assert of.live
+        stable = self.end if self.stable is None else self.stable
+        extent = PartitionExtent(self.start, self.end, stable, self.now, self.end - 1, self.size)
+        live = replace(of.live, id=self.topic_id, extents={0: extent})
+        snapshot = replace(of.snapshot, taken_at=self.now, broker_configs={1: self.brokers}, topics={"t": live})
+        return replace(of, live=live, snapshot=snapshot, past=self._past())
+
+    def _past(self) -> PreviousAudit:
+        if self.last is None:
+            return PreviousAudit()
+        if self.last.topic_id != self.topic_id:
+            return PreviousAudit(recreated_from=self.last.topic_id)
+        found = frozenset(one for one in self.last.remembered_records if self._stands(one))
+        return PreviousAudit(self.last, still_present=found)
+
+    def _stands(self, one: RememberedRecord) -> bool:
+        offsets = [one.offset, *([] if one.superseded_by is None else [one.superseded_by])]
+        return all(self.records.get(offset) == one.key for offset in offsets)
+
+
+def seen_empty(log: Log) -> Log:
+    """The same log, of which an audit saw the settings before anything was written."""
+    full = replace(log)
+    empty = replace(log, records={}, counts=PartitionCounts(), horizon=HORIZON, end=0, size=0)
+    empty.look()
+    return replace(full, last=empty.last)
+
+
+def one_key() -> Log:
+    return seen_empty(Log(dict.fromkeys(range(100), 5), DEAD))
+
+
+TWO_LOOKS = ("compaction-ratio", "compaction-lag")
+
+
+def test_a_pair_that_stands_for_longer_than_a_cleaner_takes_is_proof() -> None:
+    log = one_key()
+    first, second = log.look(), log.look(after=MINUTE)
+    for check in TWO_LOOKS:
+        assert (first[check].verdict, second[check].verdict) == (Verdict.SUSPECT, Verdict.FAIL), check
+    assert {(one.check, one.was, one.now) for one in log.settled} == {
+        (check, Verdict.SUSPECT, Verdict.FAIL) for check in TWO_LOOKS
+    }
+    assert {one.verdict for one in log.look(after=MINUTE).values()} == {Verdict.FAIL}
+
+
+def verdicts_of(judged: Mapping[str, CheckResult]) -> dict[str, Verdict]:
+    return {check: judged[check].verdict for check in TWO_LOOKS}
+
+
+def both(verdict: Verdict) -> dict[str, Verdict]:
+    return dict.fromkeys(TWO_LOOKS, verdict)
+
+
+def test_a_cleaner_may_take_a_while_for_a_log_of_a_hundred_gigabytes() -> None:
+    log = one_key()
+    log.size = 100 << 30
+    log.look()
+    assert verdicts_of(log.look(after=MINUTE)) == both(Verdict.SUSPECT)
+    assert verdicts_of(log.look(after=600 * MINUTE)) == both(Verdict.FAIL)
+
+
+def test_without_the_sizes_of_the_logs_nothing_is_suspected() -> None:
+    log = one_key()
+    log.size = None
+    assert verdicts_of(log.look()) == both(Verdict.UNDECIDABLE)
+    assert verdicts_of(log.look(after=MINUTE)) == both(Verdict.UNDECIDABLE)
+
+
+def test_an_idle_log_of_unknown_shape_is_settled_by_the_next_look_and_proven_after_an_append() -> None:
+    log = one_key()
+    log.last = None  # no audit saw under which settings these segments were written
+    assert verdicts_of(log.look()) == both(Verdict.SUSPECT)
+    second = log.look(after=MINUTE)
+    assert verdicts_of(second) == both(Verdict.PASS)
+    assert {(one.check, one.now) for one in log.settled} == {(check, Verdict.PASS) for check in TWO_LOOKS}
+    assert all("the segment may be active" in one.why for one in log.settled)
+    assert verdicts_of(log.look(after=MINUTE)) == both(Verdict.PASS)
+    log.end += 1
+    assert verdicts_of(log.look(after=MINUTE)) == both(Verdict.FAIL)
+
+
+def test_two_looks_in_quick_succession_prove_nothing() -> None:
+    log = one_key()
+    log.look()
+    assert verdicts_of(log.look(after=1_000)) == both(Verdict.SUSPECT)
+
+
+def test_a_setting_that_changed_between_begins_anew() -> None:
+    log = one_key()
+    log.look()
+    log.settings = {**DEAD, "segment.ms": "900", "max.compaction.lag.ms": "900"}
+    assert verdicts_of(log.look(after=MINUTE)) == both(Verdict.SUSPECT)
+
+
+def test_a_suspect_whose_records_are_gone_is_settled_though_others_take_its_place() -> None:
+    log = one_key()
+    log.look()
+    log.records = dict.fromkeys(range(50, 100), 5)
+    log.start = 50
+    assert verdicts_of(log.look(after=MINUTE)) == both(Verdict.SUSPECT)
+    assert {(one.check, one.now) for one in log.settled} == {(check, Verdict.PASS) for check in TWO_LOOKS}
+    assert all("the log now starts at offset 50" in one.why for one in log.settled)
+
+
+def test_once_cleaned_it_passes_and_the_report_says_what_became_of_it() -> None:
+    log = one_key()
+    log.look()
+    log.records, log.counts, log.horizon = {99: 5}, PartitionCounts(records=1, keys=1), ROLLED
+    assert log.look(after=MINUTE) == {}
+    assert {(one.check, one.now) for one in log.settled} == {(check, Verdict.PASS) for check in TWO_LOOKS}
+    assert all("offsets 0 and 1 was cleaned" in one.why for one in log.settled)
+
+
+def gap(log: Log) -> CheckResult | None:
+    log.look()
+    for offset in range(2, 50):
+        del log.records[offset]
+    return log.look(after=1).get("compaction-gap")
+
+
+def test_a_cleaning_that_passed_a_pair_and_left_it_is_proof_at_once() -> None:
+    found = gap(Log({offset: offset // 2 for offset in range(100)}, COMPACT, counts=PartitionCounts(records=100)))
+    assert found
+    assert found.verdict is Verdict.FAIL
+    assert (found.evidence["offset"], found.evidence["superseded_by"]) == (0, 1)
+
+
+@pytest.mark.parametrize("epoch", [None, 8])
+def test_another_leader_cleans_on_its_own(epoch: int | None) -> None:
+    log = Log({offset: offset // 2 for offset in range(100)}, COMPACT, counts=PartitionCounts(records=100))
+    log.look()
+    log.epoch = epoch
+    for offset in range(2, 50):
+        del log.records[offset]
+    assert "compaction-gap" not in log.look()
+
+
+def test_what_a_truncation_took_is_no_gap_but_a_finding_of_its_own() -> None:
+    log = Log({offset: offset // 2 for offset in range(100)}, COMPACT, counts=PartitionCounts(records=100))
+    log.look()
+    log.end = 10
+    log.records = {offset: key for offset, key in log.records.items() if offset < 10}
+    said = log.look()
+    assert "compaction-gap" not in said
+    assert said["log-truncated"].evidence == {"end": 10, "end_before": 100}
+
+
+def test_a_topic_created_again_has_no_past() -> None:
+    log = one_key()
+    log.look()
+    log.topic_id, log.end = "other", 10
+    said = log.look(after=MINUTE)
+    assert said["topic-recreated"].verdict is Verdict.FAIL
+    assert {said[check].verdict for check in TWO_LOOKS} == {Verdict.SUSPECT}
+    assert "log-truncated" not in said
+    assert log.settled == []
+
+
+def test_creating_it_again_may_be_allowed() -> None:
+    of = subject(PartitionCounts())
+    assert of.declared
+    permits = frozenset({Permission(Allowance.RECREATE)})
+    allowed = replace(of, declared=replace(of.declared, allow=permits), past=PreviousAudit(None, "old"))
+    assert [one.verdict for one in judge(allowed)["topic-recreated"]] == [Verdict.PASS]
+
+
+def test_a_deleted_key_that_is_back_below_its_tombstone_has_risen() -> None:
+    log = Log({1: 5, 50: 5}, COMPACT, counts=PartitionCounts(records=2), deleted=((5, 50),))
+    log.look()
+    log.deleted, log.risen = (), ((5, 1),)
+    found = log.look()["resurrection"]
+    assert found.verdict is Verdict.FAIL
+    assert (found.evidence["tombstone_offset"], found.evidence["found_offset"]) == (50, 1)
+    log.risen = ((6, 1),)  # a key of which nothing is remembered
+    assert "resurrection" not in log.look()
+
+
+def test_a_tombstone_that_outlives_a_cleaning_after_its_time_is_proof_and_its_age_is_none() -> None:
+    log = Log({3: 9, 10: 1, 11: 1, 12: 2, 13: 2}, COMPACT, counts=PartitionCounts(records=5), deleted=((9, 3),))
+    assert log.look() == {}
+    log.records = {3: 9, 11: 1, 13: 2, 14: 4, 15: 4}  # cleaned: 10 and 12 are gone
+    assert log.look(after=MINUTE) == {}
+    assert log.look(after=20 * MINUTE) == {}  # its time has come, and nothing was cleaned since
+    log.records |= {100: 6, 101: 6, 102: 7, 103: 7}
+    log.end = 104
+    assert log.look(after=MINUTE) == {}
+    log.records = {3: 9, 11: 1, 13: 2, 15: 4, 101: 6, 103: 7}
+    found = log.look(after=MINUTE)["tombstone-retention"]
+    assert found.verdict is Verdict.FAIL
+    assert found.evidence["offset"] == 3
+
+
+DELETE = {"cleanup.policy": "delete", "retention.bytes": "1000", "segment.bytes": "1000", "retention.ms": "-1"}
+
+
+def test_a_log_larger_than_its_bound_is_suspect_then_proof_while_its_start_stays() -> None:
+    log = seen_empty(Log({}, DELETE, counts=PartitionCounts(records=100)))
+    assert log.look()["retention-size"].verdict is Verdict.SUSPECT
+    assert log.look(after=10 * MINUTE)["retention-size"].verdict is Verdict.FAIL
+    log.start = 50
+    assert log.look(after=10 * MINUTE)["retention-size"].verdict is Verdict.SUSPECT
+
+
+def test_segments_of_an_unknown_time_may_be_as_large_as_any() -> None:
+    log = Log({}, DELETE, counts=PartitionCounts(records=100))
+    assert log.look()["retention-size"].verdict is Verdict.SUSPECT
+    second = log.look(after=10 * MINUTE)["retention-size"]
+    assert second.verdict is Verdict.PASS
+    assert "may be larger than segment.bytes" in second.because[-1]
+    log.size = 3 << 30
+    assert log.look(after=10 * MINUTE)["retention-size"].verdict is Verdict.FAIL
+
+
+def test_without_sizes_retention_by_size_is_undecidable_and_says_what_is_missing() -> None:
+    found = Log({}, DELETE, counts=PartitionCounts(records=100), size=None).look()["retention-size"]
+    assert found.verdict is Verdict.UNDECIDABLE
+    assert "DescribeLogDirs" in found.remedy
+
+
+@pytest.mark.parametrize(
+    ("unexpired", "verdict"),
+    [(None, Verdict.FAIL), (40, Verdict.PASS), (70, Verdict.FAIL)],
+    ids=["all has expired", "the oldest segment may hold more", "all of it that may lie in the oldest segment has"],
+)
+def test_expired_records_are_proof_where_their_segment_has_expired_for_certain(
+    unexpired: int | None, verdict: Verdict
+) -> None:
+    """The settings are known from offset 60 on: what lies below may be in one segment with any of it."""
+    expired = PartitionCounts(records=100, expired=10, first_timestamp=NOW - 100 * MINUTE)
+    log = Log({}, {"cleanup.policy": "delete"}, counts=PartitionCounts(), end=60)
+    log.look()
+    log = replace(log, counts=expired, end=100, horizon=replace(HORIZON, overdue=10, unexpired=unexpired))
+    first = Verdict.PASS if verdict is Verdict.PASS else Verdict.SUSPECT
+    assert log.look()["retention-time"].verdict is first
+    assert log.look(after=10 * MINUTE)["retention-time"].verdict is verdict
+
+
+def test_a_transaction_is_hung_only_after_the_longest_time_that_any_may_take() -> None:
+    log = Log({}, {"cleanup.policy": "delete"}, counts=PartitionCounts(), stable=40)
+    assert log.look() == {}
+    assert log.look(after=15 * MINUTE) == {}  # as long as any transaction may take
+    assert log.look(after=1_000)["hung-transaction"].verdict is Verdict.SUSPECT
+    assert log.look(after=MINUTE)["hung-transaction"].verdict is Verdict.FAIL
+    log.stable = 41  # another one
+    assert log.look(after=20 * MINUTE) == {}
+    assert [one.why for one in log.settled] == ["the last stable offset moved to 41"]
+
+
+class _Unseen(Log):
+    """A log of which the brokers' own settings may not be seen (DescribeConfigs on the Cluster resource)."""
+
+    def subject(self) -> AuditedTopic:
+        of = super().subject()
+        return replace(of, snapshot=replace(of.snapshot, broker_configs={}))
+
+
+def test_no_proof_rests_on_a_setting_of_the_brokers_that_may_not_be_seen() -> None:
+    """Kafka's defaults are not what is in force: each of these is a ``fail`` if the brokers tell their settings."""
+    hung = _Unseen({}, {"cleanup.policy": "delete"}, counts=PartitionCounts(), stable=40)
+    expired = PartitionCounts(records=100, expired=10, first_timestamp=NOW - 100 * MINUTE)
+    late = _Unseen({}, {"cleanup.policy": "delete"}, counts=expired, horizon=replace(HORIZON, overdue=10))
+    large = _Unseen({}, {"retention.bytes": "1", "segment.bytes": "1"}, counts=PartitionCounts(records=1), size=2**32)
+    dirty = seen_empty(_Unseen({0: 1, 5: 1, 9: 2}, DEAD))
+    for log, check, verdict in (
+        (hung, "hung-transaction", Verdict.UNDECIDABLE),
+        (late, "retention-time", Verdict.UNDECIDABLE),
+        (large, "retention-size", Verdict.UNDECIDABLE),
+        (dirty, "compaction-lag", Verdict.UNDECIDABLE),
+    ):
+        log.look()
+        log.look(after=MINUTE)
+        assert log.look(after=24 * 60 * MINUTE)[check].verdict is verdict, check

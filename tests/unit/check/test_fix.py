@@ -1,0 +1,252 @@
+"""--fix and --diff: what has one right answer is mended, and every other byte stays."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import project, topicwarden
+from topicwarden.specs.fix import apply_fixes
+from topicwarden.specs.load import load
+from topicwarden.specs.resolve import Declaration, resolve
+
+REPOSITORY = Path(__file__).parents[3]
+UNIT = REPOSITORY / "tests" / "unit"
+EXAMPLES = sorted(
+    path
+    for tree in (
+        REPOSITORY / "topics",
+        *(REPOSITORY / "tests" / "unit").glob("*/good"),
+        *(REPOSITORY / "tests" / "unit").glob("*/bad"),
+    )
+    for path in tree.rglob("*.yaml")
+    if path.is_file() and "topics" in path.parts
+)
+BEFORE = """\
+# The orders of the shop.\r
+\r
+stacks: {dev: {config: {"retention_ms": '2 Days'}}}   # by stack\r
+# about the configuration\r
+config:\r
+    log.segment.bytes:   64Mi   # as Kubernetes says it\r
+    # kept, and wide:     yes\r
+\r
+ownr: "team-orders"\r
+description: >\r
+   One record\r
+   an order.\r
+\r
+replicaton_factor: 3\r
+partition: 12"""
+AFTER = """\
+# The orders of the shop.\r
+\r
+description: >\r
+   One record\r
+   an order.\r
+owner: "team-orders"\r
+\r
+partitions: 12\r
+replication_factor: 3\r
+\r
+# about the configuration\r
+config:\r
+    segment.bytes:   64MiB   # as Kubernetes says it\r
+    # kept, and wide:     yes\r
+stacks: {dev: {config: {"retention.ms": '2d'}}}   # by stack"""
+
+
+def _fixed(text: str, defaults: bool = False) -> str:
+    return apply_fixes(text.encode(), defaults).decode()
+
+
+def test_everything_at_once_and_nothing_else() -> None:
+    assert _fixed(BEFORE) == AFTER
+    assert apply_fixes(b"\xef\xbb\xbf" + BEFORE.encode(), False) == b"\xef\xbb\xbf" + AFTER.encode()
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("7D", "7d"),
+        ("7 days", "7d"),
+        ("36hours", "36h"),
+        ("1.5 Hrs", "1.5h"),
+        ("10min", "10m"),
+        ('"90 SECONDS"', '"90s"'),
+        ("500MS", "500ms"),
+        ("forever", "-1"),
+        ("7M", "7M"),  # a minute or a month
+        ("2 weeks", "2 weeks"),
+        ("1_000", "1000"),
+        ("604_800_000", "604800000"),
+        ('"604_800_000"', "604800000"),
+        ("01000", "1000"),
+        ("1e6", "1000000"),
+        ("!!str 1_000", "!!str 1_000"),
+        ("7d", "7d"),
+        ("&x 7D", "&x 7D"),
+        ("soon", "soon"),
+    ],
+)
+def test_durations(before: str, after: str) -> None:
+    assert _fixed(f"config: {{retention.ms: {before}}}\n") == f"config: {{retention.ms: {after}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("64kib", "64KiB"), ("1 Gi", "1GiB"), ("10 bytes", "10B"), ("1mb", "1mb"), ("1KB", "1KB"), ("1G", "1G")],
+)
+def test_sizes(before: str, after: str) -> None:
+    assert _fixed(f"contents: {{records: {{max_bytes: {before}}}}}\n").split("max_bytes: ")[1] == f"{after}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('partitions: "3"', "partitions: 3"),
+        ("partitions: '3'", "partitions: 3"),
+        ("partitions: 1_000", "partitions: 1000"),
+        ("partitions: 1e3", "partitions: 1000"),
+        ("partitions: 3.0", "partitions: 3"),
+        ("replication_factor: '03'", "replication_factor: 3"),
+        ("partitions: three", "partitions: three"),
+        ("partitions: 1.5", "partitions: 1.5"),
+        ("partitions: &n '3'", "partitions: &n '3'"),
+        ("config: {min.insync.replicas: 1_0}", "config: {min.insync.replicas: 10}"),
+        ("config: {preallocate: yes}", "config: {preallocate: true}"),
+        ("config: {preallocate: 'Off'}", "config: {preallocate: false}"),
+        ("contents: {key: {required: on}}", "contents: {key: {required: true}}"),
+        ("contents: {partitions: {max_skew: '4.5'}}", "contents: {partitions: {max_skew: 4.5}}"),
+        ("contents: {timestamps: {max_late: 2 days}}", "contents: {timestamps: {max_late: 2d}}"),
+        ("stacks: {dev: {partitions: '3'}}", "stacks: {dev: {partitions: 3}}"),
+        ("owner: yes", "owner: yes"),  # text, as an owner is
+    ],
+)
+def test_values_that_the_message_spells(before: str, after: str) -> None:
+    assert _fixed(f"{before}   # kept\n") == f"{after}   # kept\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("retenton.ms: 1", "retention.ms: 1"),
+        ("retention_ms: 1", "retention.ms: 1"),
+        ("log.retention.ms: 1", "retention.ms: 1"),  # the broker's name for it
+        ("'Retention.MS': 1", "'retention.ms': 1"),
+        ("retention.min: 1", "retention.min: 1"),  # of another unit
+        ("log.retention.hours: 1", "log.retention.hours: 1"),
+        ("mix.compaction.lag.ms: 1", "mix.compaction.lag.ms: 1"),  # the least or the greatest
+        ("retention.ms: 1, retenton.ms: 2", "retention.ms: 1, retenton.ms: 2"),
+        ("retentin.ms: 1, retenton.ms: 2", "retentin.ms: 1, retenton.ms: 2"),
+    ],
+)
+def test_configuration_names(before: str, after: str) -> None:
+    assert _fixed(f"config: {{{before}}}\n") == f"config: {{{after}}}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ownr: x\n\tpartitions: 3\n",  # not YAML
+        "ownr: x\nownr: y\n",
+        "ownr: !!python/object:x y\n",
+        "ownr: \x00\n",
+        "",
+        "# only a comment\n",
+        "[a, b]\n",
+        "config: {retention.ms: 7d}\nowner: &o x\ndescription: *o\n",  # an alias looks back
+        "partitions: 3\nzzz: 1\nowner: x\n",  # who knows where zzz belongs
+        "# of partitions, or of the file?\npartitions: 3\nowner: x\n",
+        "{partitions: 3, owner: x}\n",
+        "partitions: 3\ndescription: |+\n  x\n\n",
+    ],
+)
+def test_what_has_no_one_answer_is_left(text: str) -> None:
+    assert _fixed(text) == text
+
+
+def test_each_document_of_a_file_is_put_in_order() -> None:
+    text = "owner: x\ntopic: a\n---\n# b\n\nowner: y # why\n\n# the name\ntopic: b\n...\n"
+    assert _fixed(text) == "topic: a\nowner: x\n---\n# b\n\n# the name\ntopic: b\n\nowner: y # why\n...\n"
+
+
+def test_an_editors_line_is_no_comment_of_the_first_key() -> None:
+    line = "# yaml-language-server: $schema=x.json\n"
+    assert _fixed(f"{line}partitions: 3\nowner: x\n") == f"{line}owner: x\npartitions: 3\n"
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
+def test_fixing_twice_is_fixing_once(path: Path) -> None:
+    data = path.read_bytes()
+    once = apply_fixes(data, path.name == "_defaults.yaml")
+    assert apply_fixes(once, path.name == "_defaults.yaml") == once
+    # Nothing is lost: keys and units are respelled, lines are moved.
+    comments = re.compile(rb"(?m)^\s*#[^\r\n]*")
+    assert sorted(comments.findall(data)) == sorted(comments.findall(once))
+
+
+@pytest.mark.parametrize("tree", sorted((REPOSITORY / "tests/unit/specs/good").iterdir()), ids=lambda tree: tree.name)
+def test_what_was_right_still_says_the_same(tree: Path, tmp_path: Path) -> None:
+    for path in (tree / "topics").rglob("*"):
+        if path.is_file():
+            target = tmp_path / path.relative_to(tree)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(apply_fixes(path.read_bytes(), path.name == "_defaults.yaml"))
+    assert _topics(tmp_path) == _topics(tree)
+
+
+def _topics(tree: Path) -> list[object]:
+    def told(held: Declaration) -> object:
+        return held.topic, held.places.settings
+
+    loaded = load(tree / "topics", tree, ("dev", "prod"))
+    assert loaded.problems == ()
+    return [told(held) for stack in ("dev", "prod") for held in resolve(loaded, stack).declarations]
+
+
+def test_the_example_project_needs_no_fix() -> None:
+    done = topicwarden("check", "--diff", cwd=REPOSITORY)
+    assert (done.code, done.out) == (0, "")
+
+
+def test_a_diff_changes_nothing_and_can_be_applied(tmp_path: Path) -> None:
+    root = project(tmp_path, {"topics/a.yaml": BEFORE, "topics/_defaults.yaml": "partitions: 3\nowner: x"})
+    done = topicwarden("check", "--diff", cwd=root)
+    assert done.code == 1
+    assert done.err == "2 files to fix\n"
+    assert (root / "topics/a.yaml").read_bytes() == BEFORE.encode()
+    subprocess.run(["git", "apply"], cwd=root, input=done.out.encode(), check=True)
+    assert (root / "topics/a.yaml").read_bytes() == AFTER.encode()
+    assert topicwarden("check", "--diff", cwd=root).code == 0
+
+
+def test_a_fix_prints_its_diff_writes_and_checks_again(tmp_path: Path) -> None:
+    root = project(tmp_path, {"topics/a.yaml": BEFORE, "topics/b.yaml": "ownr: x\nzzz: 1\n"})
+    (root / "topics/a.yaml").chmod(0o640)
+    done = topicwarden("check", "--fix", cwd=root)
+    assert (root / "topics/a.yaml").read_bytes() == AFTER.encode()
+    assert (root / "topics/a.yaml").stat().st_mode & 0o777 == 0o640
+    assert done.code == 1
+    assert "+owner: x\n" in done.out
+    assert 'topics/b.yaml:2:1: unknown key "zzz"' in done.out
+    assert "ownr" not in done.out.split("topics/b.yaml:2:1")[1]
+    assert sorted(path.name for path in (root / "topics").iterdir()) == ["a.yaml", "b.yaml"]
+
+
+def test_the_diff_keeps_out_of_what_programs_read(tmp_path: Path) -> None:
+    root = project(tmp_path, {"topics/a.yaml": AFTER.replace("owner", "ownr")})
+    done = topicwarden("check", "--fix", "--format", "json", cwd=root)
+    assert done.code == 0
+    assert done.out.startswith("{")
+    assert "+owner" in done.err
+
+
+def test_only_files_that_were_named_are_touched(tmp_path: Path) -> None:
+    files = {"topics/a.yaml": "ownr: x\n", "topics/b.yaml": "ownr: x\n", "topics/_defaults.yaml": "ownr: x\n"}
+    root = project(tmp_path, files)
+    topicwarden("check", "--fix", "topics/a.yaml", cwd=root)
+    assert [(root / file).read_text() for file in files] == ["owner: x\n", "ownr: x\n", "ownr: x\n"]

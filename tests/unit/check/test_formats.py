@@ -1,0 +1,154 @@
+"""Every format on one project with problems of many kinds.
+
+The expected outputs are whole files. After a change of wording write them again, and read the difference::
+
+    .venv/bin/python -m tests.unit.check.expected
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft4Validator, Draft202012Validator
+
+from tests.support.command import BAD, COMMAND, HERE, process, project, topicwarden
+from tests.unit.check.expected import EXPECTED, outputs
+from topicwarden.report.problems import FORMATS
+from topicwarden.report.problems.json import schema
+from topicwarden.report.problems.rule_metadata import describe
+
+PLAIN = re.compile(r"(\S+):([0-9]+):([0-9]+): (warning: )?(.+) \[([a-z-]+)\]")
+
+
+@pytest.fixture(scope="module")
+def seen() -> dict[str, str]:
+    return outputs()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_whole_output(seen: dict[str, str], form: str) -> None:
+    assert seen[form] == (EXPECTED / f"{form}.txt").read_text(encoding="utf-8")
+
+
+def test_errors_end_with_one_and_are_counted_on_standard_error() -> None:
+    done = topicwarden("check", cwd=BAD)
+    lines = [line for line in done.out.splitlines() if PLAIN.fullmatch(line)]
+    warnings = sum(": warning: " in line for line in lines)
+    assert done.code == 1
+    assert f"{len(lines) - warnings} errors, {warnings} warnings" in done.err
+
+
+def test_warnings_alone_end_with_zero(tmp_path: Path) -> None:
+    topic = "owner: x\npartitions: 1\nreplication_factor: 1\n"
+    root = project(tmp_path, {"topics/a.yaml": topic, "topics/b.yaml": f"topic: A\n{topic}"})
+    done = topicwarden("check", cwd=root)
+    assert (done.code, "[topic-case]" in done.out) == (0, True)
+
+
+def test_all_formats_tell_the_same(seen: dict[str, str]) -> None:
+    told = [
+        (match[1], int(match[2]), match[6], match[5])
+        for line in seen["text"].splitlines()
+        if (match := PLAIN.fullmatch(line))
+    ]
+    entries = json.loads(seen["json"])["problems"]
+    assert told == [(each["file"], each["line"], each["rule"], each["message"]) for each in entries]
+    results = json.loads(seen["sarif"])["runs"][0]["results"]
+    assert [(rule, message) for _, _, rule, message in told] == [(r["ruleId"], r["message"]["text"]) for r in results]
+    commands = [line for line in seen["github"].splitlines() if line.startswith(("::error ", "::warning "))]
+    assert len(commands) == len(told) == len(seen["github"].splitlines())
+    cases = {case.get("file") for case in ET.fromstring(seen["junit"]).iter("testcase") if len(case)}
+    assert cases == {file for file, _, _, _ in told}
+
+
+def test_sarif_meets_the_official_schema(seen: dict[str, str]) -> None:
+    """OASIS's own, 2.1.0-rtm.5, as the npm package @microsoft/jest-sarif (MIT) ships it."""
+    official = json.loads((HERE / "sarif" / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
+    log = json.loads(seen["sarif"])
+    assert [error.message for error in Draft4Validator(official).iter_errors(log)] == []
+    rules = log["runs"][0]["tool"]["driver"]["rules"]
+    for result in log["runs"][0]["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+
+
+def test_sarif_counts_columns_in_utf16_and_people_count_characters(seen: dict[str, str]) -> None:
+    (entry,) = [each for each in json.loads(seen["json"])["problems"] if "ownr" in each["message"]]
+    (result,) = [r for r in json.loads(seen["sarif"])["runs"][0]["results"] if "ownr" in r["message"]["text"]]
+    column = result["locations"][0]["physicalLocation"]["region"]["startColumn"]
+    assert (entry["column"], column) == (20, 21)
+
+
+def test_json_meets_its_published_schema(seen: dict[str, str]) -> None:
+    Draft202012Validator(schema()).validate(json.loads(seen["json"]))
+
+
+def test_a_caret_stands_under_the_place_also_after_wide_characters(seen: dict[str, str]) -> None:
+    lines = seen["text"].splitlines()
+    at = next(number for number, line in enumerate(lines) if '"ownr"' in line)
+    # The elephant is two cells wide, so the caret stands one further than the key in the string.
+    assert lines[at + 2].index("^") == lines[at + 1].index("ownr") + 1
+
+
+def test_every_id_of_a_problem_is_explained(seen: dict[str, str]) -> None:
+    ids = {each["rule"] for each in json.loads(seen["json"])["problems"]}
+    for expected in (HERE.parent / "specs" / "bad").glob("*/expected.txt"):
+        ids |= set(re.findall(r"\[([a-z-]+)\]$", expected.read_text(encoding="utf-8"), re.MULTILINE))
+    assert [each for each in sorted(ids) if "a rule of this project" in describe(each).summary] == []
+
+
+def test_github_is_chosen_by_itself_and_escapes(tmp_path: Path) -> None:
+    root = project(tmp_path, {"topics/a,b%.yaml": 'topic: "50%"\npartitions: 1\nreplication_factor: 1\n'})
+    (root / ".git").mkdir()
+    done = topicwarden("check", cwd=root, GITHUB_ACTIONS="true")
+    assert done.out.startswith("::error file=topics/a%2Cb%25.yaml,line=1,col=8,title=topicwarden%3A topic-name::")
+    assert '"50%25"' in done.out
+    assert topicwarden("check", "--format", "text", cwd=root, GITHUB_ACTIONS="true").out.startswith("topics/a,b%.yaml:")
+
+
+def test_places_are_of_the_repository_where_the_project_is_a_folder_of_it(tmp_path: Path) -> None:
+    root = project(tmp_path / "kafka topics", {"topics/a.yaml": "ownr: x\n"})
+    (tmp_path / ".git").mkdir()
+    assert "file=kafka topics/topics/a.yaml," in topicwarden("check", "-f", "github", cwd=root).out
+    assert '"uri": "kafka%20topics/topics/a.yaml"' in topicwarden("check", "-f", "sarif", cwd=root).out
+
+
+def test_colours_only_where_asked_for() -> None:
+    plain = topicwarden("check", cwd=BAD).out
+    coloured = topicwarden("check", cwd=BAD, FORCE_COLOR="1").out
+    assert "\x1b" not in plain
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+    assert topicwarden("check", cwd=BAD, FORCE_COLOR="1", NO_COLOR="1").out == plain
+
+
+def test_what_an_encoding_lacks_is_escaped() -> None:
+    done = process("check", cwd=BAD, PYTHONIOENCODING="ascii")
+    assert done.code == 1
+    assert "\\U0001f418" in done.out
+
+
+def test_control_characters_of_a_file_never_reach_the_terminal(tmp_path: Path) -> None:
+    root = project(tmp_path, {"topics/a.yaml": 'ownr: "\x1b[31m\u202e"\n'})
+    assert not set(topicwarden("check", cwd=root).out) & {"\x1b", "\u202e"}
+
+
+def test_an_unknown_format_or_stack_says_what_there_is() -> None:
+    done = topicwarden("check", "--format", "xml", cwd=BAD)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "topicwarden: there is no format 'xml': expected one of text, github, sarif, junit, json\n"
+    done = topicwarden("check", "--stack", "prd", cwd=BAD)
+    assert done.code == 2
+    assert "there is no stack 'prd'" in done.err
+    assert "did you mean prod?" in done.err
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    piped = f"'{COMMAND}' check --format json | head -c 10; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", piped], cwd=BAD, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr

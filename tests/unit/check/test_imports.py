@@ -1,0 +1,50 @@
+"""A check of a pull request starts in no time: it imports nothing that talks to a cluster, deploys or draws."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from tests.support.command import HERE
+
+HEAVY = ("pulumi", "pulumi_kafka", "pulumi_policy", "pyspark", "py4j", "kafka", "confluent_kafka", "pandas", "numpy")
+NEEDLESS = ("vl_convert", "jinja2", "junitparser", "asyncio", "grpc")
+COMMANDS = (
+    ["check"],
+    ["check", "--format", "sarif"],
+    ["check", "--format", "json"],
+    ["check", "--diff"],
+    ["show", "--stack", "dev"],
+    ["show", "legacy.fine", "--stack", "dev"],
+    ["schema", "topic"],
+    ["schema", "policy"],
+)
+RUN = """
+import io, json, sys
+from contextlib import redirect_stdout
+from topicwarden.cli.main import app
+for arguments in json.loads(sys.argv[1]):
+    with redirect_stdout(io.StringIO()) as output:
+        try:
+            app(arguments, standalone_mode=False)
+        except BaseException as stopped:
+            print(repr(stopped), file=sys.stderr)
+    imported = sorted({name.partition(".")[0] for name in sys.modules})
+    print(json.dumps([" ".join(arguments), bool(output.getvalue()), imported]))
+"""
+
+
+def test_nothing_heavy_is_imported() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, json.dumps(COMMANDS)],
+        cwd=HERE / "bad",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [command for command, printed, _ in lines if printed] == [" ".join(command) for command in COMMANDS]
+    for command, _, imported in lines:
+        assert "topicwarden" in imported
+        assert (command, sorted({*HEAVY, *NEEDLESS} & set(imported))) == (command, [])

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import project, topicwarden
+
+FILES = {
+    "topics/_defaults.yaml": "owner: team-platform\nreplication_factor: 3\n"
+    "config: {cleanup.policy: [compact, delete]}\n",
+    "topics/shop/orders.yaml": (
+        "topic: orders.placed.v1\npartitions: 12\nconfig:\n  retention.ms: 7d\n"
+        "stacks:\n  dev: {partitions: 1, config: {retention.ms: null}}\n"
+    ),
+    "topics/shop/clicks.yaml": "partitions: 3\nconfig: {cleanup.policy: compact}\n",
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return project(tmp_path, FILES, ("dev", "prod"))
+
+
+def _rows(text: str) -> dict[str, list[str]]:
+    """First column to the others, which two blanks part."""
+    lines = [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in text.splitlines()]
+    return {line[0]: line[1:] for line in lines}
+
+
+def test_each_value_with_the_place_it_comes_from(root: Path) -> None:
+    done = topicwarden("show", "orders.placed.v1", "--stack", "prod", cwd=root)
+    rows = _rows(done.out)
+    assert done.code == 0
+    assert done.out.startswith("orders.placed.v1 on stack prod, Kafka ")
+    assert rows["topic"] == ["orders.placed.v1", "topics/shop/orders.yaml:1:8"]
+    assert rows["owner"] == ["team-platform", "topics/_defaults.yaml:1:8"]
+    assert rows["partitions"] == ["12", "topics/shop/orders.yaml:2:13"]
+    assert rows["cleanup.policy"] == ["compact,delete", "topics/_defaults.yaml:3:26"]
+    assert rows["retention.ms"] == ["604800000 (7 d)", "topics/shop/orders.yaml:4:17"]
+    assert rows["min.insync.replicas"] == ["1", "Kafka's default, or the broker's min.insync.replicas"]
+
+
+def test_a_stack_has_its_own_values_and_places(root: Path) -> None:
+    rows = _rows(topicwarden("show", "orders.placed.v1", "-s", "dev", cwd=root).out)
+    assert rows["partitions"] == ["1", "topics/shop/orders.yaml:6:21"]
+    assert rows["retention.ms"] == ["604800000 (7 d)", "Kafka's default, or the broker's log.retention.ms"]
+
+
+def test_the_same_for_programs(root: Path) -> None:
+    done = topicwarden("show", "orders.placed.v1", "-s", "prod", "-f", "json", cwd=root)
+    shown = json.loads(done.out)
+    values = {".".join(each["path"]): each for each in shown["values"]}
+    assert (shown["stack"], values["config.retention.ms"]["value"]) == ("prod", "604800000")
+    assert values["config.retention.ms"]["place"] == {"file": "topics/shop/orders.yaml", "line": 4, "column": 17}
+    assert values["config.segment.ms"]["place"] is None
+    assert values["config.segment.ms"]["source"] == "Kafka's default"
+
+
+def test_all_topics_with_their_numbers(root: Path) -> None:
+    done = topicwarden("show", "--stack", "prod", cwd=root)
+    assert done.err == "2 topics on stack prod\n"
+    assert done.out.splitlines() == [
+        "topic             partitions  replicas  min in-sync  cleanup         retention  owner          declared in",
+        "clicks            3           3         (1)          compact         –          team-platform  "
+        "topics/shop/clicks.yaml",
+        "orders.placed.v1  12          3         (1)          compact,delete  7 d        team-platform  "
+        "topics/shop/orders.yaml",
+    ]
+    topics = json.loads(topicwarden("show", "-s", "prod", "-f", "json", cwd=root).out)["topics"]
+    assert [topic["topic"] for topic in topics] == ["clicks", "orders.placed.v1"]
+
+
+def test_an_unknown_topic_is_guessed_and_a_broken_one_not_forgotten(root: Path) -> None:
+    done = topicwarden("show", "orders.placd.v1", "-s", "dev", cwd=root)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith("declared for stack dev; did you mean orders.placed.v1?\n")
+    (root / "topics/shop/clicks.yaml").write_text("partitions: x\n")
+    done = topicwarden("show", "clicks", "-s", "dev", cwd=root)
+    assert done.code == 2
+    assert "1 error may hide topics: see `topicwarden check`" in done.err
+
+
+def test_a_stack_must_be_said_where_there_are_several(root: Path) -> None:
+    done = topicwarden("show", cwd=root)
+    assert done.code == 2
+    assert "select one with --stack: dev, prod" in done.err
+    (root / "stacks/Pulumi.prod.yaml").unlink()
+    (root / "topics/shop/orders.yaml").unlink()
+    assert topicwarden("show", cwd=root).code == 0

@@ -1,0 +1,397 @@
+"""Cases of checks of what the log cleaner must have done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.support.subjects import HORIZON, subject
+from tests.unit.audit.test_repeated_audits import COMPACT as COMPACTED
+from tests.unit.audit.test_repeated_audits import DEAD, DIRTY, MINUTE, Log, one_key, seen_empty
+from tests.unit.checks.cases import (
+    COMPACT,
+    FAIL,
+    PASS,
+    SUSPECT,
+    UNDECIDABLE,
+    Case,
+    absent,
+    extent,
+    out_of_sync,
+    seen_again,
+    with_counts,
+    with_logs,
+)
+from topicwarden.audit.compare_audits import topic_state
+from topicwarden.audit.history.topic_state import KnownTombstone, PreviousAudit, RememberedRecord
+from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
+from topicwarden.audit.subject import AuditedTopic
+from topicwarden.model.contents import Contents, KeyContents
+
+GRACE_MS = 2 * 15_000 + 5_000 + 19
+"""Twice the cleaner's back-off, the clocks, and 100,000 bytes at 5 MiB a second."""
+
+DELETE = {"cleanup.policy": "delete"}
+
+
+def half_dirty(more: int = 0) -> Log:
+    """A log whose dirty ratio is a half for certain, or ``more`` bytes above."""
+    log = one_key()
+    log.size = 20_000
+    log.counts = replace(DIRTY, payload_bytes=15_000, cleanable_bytes=15_000, clean_bytes_at_most=9_900 - more)
+    return log
+
+
+def cleanable(border: int) -> Log:
+    log = one_key()
+    log.horizon = replace(log.horizon, cleanable=border, blocked_by="an open transaction")
+    return log
+
+
+def lagging(border: int) -> Log:
+    log = one_key()
+    log.horizon = replace(log.horizon, lagging=border)
+    return log
+
+
+def hidden(**settings: str) -> AuditedTopic:
+    """The second look at a log that starts at offset 40, with records that DeleteRecords hid."""
+    log = Log(dict.fromkeys(range(40, 100), 5), {**DEAD, **{name.replace("_", "."): v for name, v in settings.items()}})
+    return seen_again(replace(seen_empty(log), start=40))
+
+
+def not_paired(pair: SupersededPair) -> AuditedTopic:
+    """A log of which only the first and the last record of one key are known."""
+    return replace(one_key(), records={0: 5}, counts=replace(DIRTY, earliest_pair=pair)).subject()
+
+
+def without_size(log: Log) -> AuditedTopic:
+    log.size = None
+    return log.subject()
+
+
+def one_size_untold() -> AuditedTopic:
+    """A compacted topic of two partitions, of which the second one's size is known."""
+    counts = replace(DIRTY, superseded_cleanable=1)
+    of = with_counts(subject(live=COMPACT, horizon=replace(HORIZON, cleanable=100)), counts, PartitionCounts(records=1))
+    return with_logs(of, extent(log_bytes=None), extent(log_bytes=1_000))
+
+
+def nothing_cleanable(of: AuditedTopic) -> AuditedTopic:
+    return replace(of, counts={0: replace(of.counts[0], superseded_cleanable=0)})
+
+
+def unknown_shape() -> Log:
+    """The log of ``one_key`` that no audit saw before it was written."""
+    return Log(dict.fromkeys(range(100), 5), DEAD)
+
+
+PAIRS = {offset: offset // 2 for offset in range(100)}
+
+
+def cleaned(first: int = 2, *, policy: dict[str, str] = COMPACTED, **changed: object) -> AuditedTopic:
+    """A log of fifty pairs from which offsets ``first`` to 49 are gone since the last audit."""
+    log = Log(dict(PAIRS), policy, counts=PartitionCounts(records=100))
+    left = {offset: key for offset, key in PAIRS.items() if not first <= offset < 50}
+    return seen_again(log, 1, records=left, **changed)
+
+
+def witnesses(*offsets: tuple[int, int | None], standing: int) -> AuditedTopic:
+    """Records that the last audit remembered, each with a later one of its key; so many are still ``standing``."""
+    held = tuple(RememberedRecord(0, offset, 5, later) for offset, later in offsets)
+    before = Log({}, COMPACTED)
+    before.look()
+    assert before.last
+    past = PreviousAudit(replace(before.last, remembered_records=held), still_present=frozenset(held[:standing]))
+    return replace(before.subject(), past=past)
+
+
+def gone_elsewhere() -> AuditedTopic:
+    """A pair of partition 0 still stands, and a record of partition 1 is gone."""
+    of = witnesses((0, 1), standing=1)
+    assert of.past.state
+    held = (*of.past.state.remembered_records, RememberedRecord(1, 6, 5, 7))
+    return replace(of, past=replace(of.past, state=replace(of.past.state, remembered_records=held)))
+
+
+def standing_elsewhere() -> AuditedTopic:
+    """The first pair of partition 0 is at offset 50; a pair of partition 1 and a tombstone still stand before it."""
+    of = replace(one_key(), records={50: 5, 51: 5}).subject()
+    return replace(
+        of,
+        past=replace(of.past, still_present=frozenset({RememberedRecord(1, 0, 5, 1), RememberedRecord(0, 3, 9, None)})),
+    )
+
+
+RIPE_MS = 10 * MINUTE + 5_000
+"""``delete.retention.ms``, and the clocks."""
+
+
+def tombstone(
+    waited: int = RIPE_MS + 1, *, end: int = 100, passed: bool = True, deleted: bool = True, **changed: object
+) -> AuditedTopic:
+    """A tombstone at offset 3 that still stands at the fifth audit.
+
+    A cleaning removes offset 10 before the second audit (with ``passed``; otherwise offset 1, below the tombstone).
+    The third audit is ``waited`` ms later; the log ends at ``end`` then. Offset 100 is removed before the fifth.
+    Without ``deleted``, offset 3 holds a record that offset 4 supersedes.
+    """
+    gone = 10 if passed else 1
+    log = Log(
+        {3: 9, gone: 1, gone + 1: 1}, COMPACTED, counts=PartitionCounts(records=3), deleted=((9, 3),) if deleted else ()
+    )
+    if not deleted:
+        log.records |= {4: 9}
+    log.look()
+    del log.records[gone]
+    log.look(after=MINUTE)
+    log.end = end
+    log.look(after=waited)
+    log.records |= {100: 6, 101: 6}
+    log.end = 102
+    return seen_again(log, MINUTE, records={at: key for at, key in log.records.items() if at != 100}, **changed)
+
+
+def another_tombstone() -> AuditedTopic:
+    """The one at offset 3 is gone; one at offset 20 stands, of which nothing else is remembered."""
+    of = tombstone()
+    return replace(of, past=replace(of.past, still_present=frozenset({RememberedRecord(0, 20, 8, None)})))
+
+
+def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = COMPACT) -> AuditedTopic:
+    """A key whose last record is at ``offset``; the last audit saw key 5 deleted at offset 50 of ``partition``."""
+    of = subject(PartitionCounts(records=1, resurrected=((key, offset),)), live=live)
+    return replace(of, past=PreviousAudit(topic_state(of, {}, [KnownTombstone(partition, 50, 5)], {})))
+
+
+def transaction(after: int, stable: int = 40, **changed: object) -> AuditedTopic:
+    return seen_again(Log({}, DELETE, counts=PartitionCounts(), stable=stable), after, **changed)
+
+
+MOST_MS = 900_000
+"""Kafka's default of ``transaction.max.timeout.ms``."""
+ENDED_MS = MOST_MS + 10_000 + 5_000
+
+CASES = (
+    Case(
+        "null-key",
+        "one, which compaction destroys",
+        subject(PartitionCounts(records=3, null_keys=1, first_null_key=7), live=COMPACT),
+        (FAIL,),
+        says="in a compacted topic",
+        partitions=(0,),
+    ),
+    Case(
+        "null-key",
+        "one, where a key is required",
+        subject(
+            PartitionCounts(records=3, null_keys=1, first_null_key=7), contents=Contents(key=KeyContents(required=True))
+        ),
+        (FAIL,),
+        says="although keys are required",
+    ),
+    Case("null-key", "none in a compacted topic", subject(PartitionCounts(records=3), live=COMPACT), ()),
+    Case(
+        "null-key",
+        "none, where a key is required",
+        subject(PartitionCounts(records=3), contents=Contents(key=KeyContents(required=True))),
+        (),
+    ),
+    Case(
+        "null-key",
+        "neither compacted nor required",
+        subject(PartitionCounts(records=3, null_keys=1, first_null_key=7)),
+        None,
+    ),
+    Case(
+        "empty-value",
+        "one in a compacted topic",
+        subject(PartitionCounts(records=3, empty_values=1, first_empty_value=7), live=COMPACT),
+        (FAIL,),
+        partitions=(0,),
+    ),
+    Case("empty-value", "a tombstone", subject(PartitionCounts(records=3, tombstones=3), live=COMPACT), ()),
+    Case(
+        "empty-value", "not compacted", subject(PartitionCounts(records=3, empty_values=1, first_empty_value=7)), None
+    ),
+    Case("compaction-ratio", "dirty by a byte", half_dirty(1).subject(), (SUSPECT,), partitions=(0,)),
+    Case(
+        "compaction-ratio",
+        "just as dirty as it may be",
+        half_dirty().subject(),
+        (PASS,),
+        evidence={"dirty_ratio_at_least": 0.5, "min.cleanable.dirty.ratio": 0.5},
+    ),
+    Case(
+        "compaction-ratio",
+        "longer than a cleaner takes",
+        seen_again(one_key(), GRACE_MS + 1),
+        (FAIL,),
+        says=f"has not cleaned them for {GRACE_MS + 1:,} ms",
+        evidence={"superseded": 99, "not_rolled": 0, "held_back": 0, "cleanable": 99},
+    ),
+    Case("compaction-ratio", "as long as a cleaner takes", seen_again(one_key(), GRACE_MS), (SUSPECT,)),
+    Case("compaction-ratio", "under another leader", seen_again(one_key(), epoch=8), (SUSPECT,)),
+    Case("compaction-ratio", "the first pair is cleanable", cleanable(2).subject(), (SUSPECT,)),
+    Case("compaction-ratio", "the first pair is held back", cleanable(1).subject(), (PASS,)),
+    Case(
+        "compaction-ratio", "longer, and the first pair is held back", seen_again(cleanable(1), GRACE_MS + 1), (PASS,)
+    ),
+    Case(
+        "compaction-ratio",
+        "nothing was appended since the first audit",
+        seen_again(unknown_shape()),
+        (PASS,),
+        says="the segment may be active",
+    ),
+    Case(
+        "compaction-ratio",
+        "one record was appended since the first audit",
+        seen_again(unknown_shape(), end=101),
+        (FAIL,),
+    ),
+    Case("compaction-ratio", "sizes are not told", without_size(one_key()), (UNDECIDABLE,)),
+    Case(
+        "compaction-ratio",
+        "sizes are not told, and nothing is cleanable",
+        nothing_cleanable(without_size(one_key())),
+        (PASS,),
+    ),
+    Case("compaction-ratio", "the size of this log is not told", one_size_untold(), (UNDECIDABLE,), partitions=(0,)),
+    Case("compaction-ratio", "no key has two records", subject(PartitionCounts(records=3, keys=3), live=COMPACT), ()),
+    Case("compaction-ratio", "hidden records may be young", hidden(), (PASS,), says="DeleteRecords hid may be young"),
+    Case("compaction-ratio", "hidden records cannot be young", hidden(message_timestamp_after_max_ms="0"), (FAIL,)),
+    Case("compaction-ratio", "the first and the last record of a key", not_paired(SupersededPair(3, 4, 5)), (SUSPECT,)),
+    Case("compaction-ratio", "the last record of a key is the newest", not_paired(SupersededPair(3, 100, 5)), (PASS,)),
+    Case("compaction-ratio", "not compacted", replace(one_key(), settings=DELETE).subject(), None),
+    Case(
+        "compaction-lag",
+        "older than the setting",
+        lagging(2).subject(),
+        (SUSPECT,),
+        partitions=(0,),
+        evidence={"offset": 0, "superseded_by": 1, "max.compaction.lag.ms": 1_000},
+    ),
+    Case("compaction-lag", "as old as the setting", lagging(1).subject(), ()),
+    Case(
+        "compaction-lag",
+        "longer than a cleaner takes",
+        seen_again(one_key(), GRACE_MS + 1),
+        (FAIL,),
+        evidence={"stood_for_ms": GRACE_MS + 1},
+        says=f"every audit for {GRACE_MS + 1:,} ms has seen both",
+    ),
+    Case("compaction-lag", "as long as a cleaner takes", seen_again(one_key(), GRACE_MS), (SUSPECT,)),
+    Case(
+        "compaction-lag",
+        "nothing was appended since the first audit",
+        seen_again(unknown_shape()),
+        (PASS,),
+        says="the segment may be active",
+    ),
+    Case("compaction-lag", "sizes are not told", without_size(one_key()), (UNDECIDABLE,)),
+    Case("compaction-lag", "no key has two records", replace(one_key(), records={0: 5}).subject(), ()),
+    Case(
+        "compaction-lag",
+        "without a bound",
+        replace(one_key(), settings={**DEAD, "max.compaction.lag.ms": str(2**63 - 1)}).subject(),
+        None,
+    ),
+    Case("compaction-lag", "hidden records may be young", hidden(), (PASS,), says="DeleteRecords hid may be young"),
+    Case("compaction-lag", "hidden records cannot be young", hidden(message_timestamp_after_max_ms="0"), (FAIL,)),
+    Case("compaction-lag", "the first and the last record of a key", not_paired(SupersededPair(3, 4, 5)), (SUSPECT,)),
+    Case("compaction-lag", "the last record of a key is the newest", not_paired(SupersededPair(3, 100, 5)), ()),
+    Case("compaction-lag", "another partition's pair", standing_elsewhere(), (SUSPECT,), evidence={"offset": 50}),
+    Case("compaction-lag", "not compacted", replace(one_key(), settings={**DEAD, **DELETE}).subject(), None),
+    Case("compaction-lag", "not on the cluster", absent(one_key().subject()), None),
+    Case(
+        "compaction-gap",
+        "a cleaning left the first pair",
+        cleaned(),
+        (FAIL,),
+        partitions=(0,),
+        evidence={"offset": 0, "superseded_by": 1, "cleaned_away": 2},
+    ),
+    Case("compaction-gap", "a cleaning took the first pair", cleaned(0), ()),
+    Case("compaction-gap", "a cleaning took one of the first pair", cleaned(1), ()),
+    Case("compaction-gap", "no cleaning", cleaned(50), ()),
+    Case(
+        "compaction-gap", "deleted up to a record that is gone", cleaned(start=8), (FAIL,), evidence={"cleaned_away": 8}
+    ),
+    Case("compaction-gap", "deleted up to the record behind it", cleaned(start=9), ()),
+    Case("compaction-gap", "another leader", cleaned(epoch=8), ()),
+    Case("compaction-gap", "truncated", cleaned(end=99), ()),
+    Case("compaction-gap", "deleted up to the last record that is gone", cleaned(start=50), ()),
+    Case("compaction-gap", "a cleaning behind the pair", witnesses((0, 1), (2, 3), standing=1), (FAIL,)),
+    Case("compaction-gap", "a cleaning of the pair's own key", witnesses((0, 1), (1, 2), standing=1), ()),
+    Case("compaction-gap", "a cleaning left a tombstone", witnesses((0, None), (2, 3), standing=1), ()),
+    Case(
+        "compaction-gap",
+        "a cleaning left a tombstone, and a pair that no audit saw before",
+        replace(witnesses((0, None), (6, 7), standing=1), pairs={0: (SupersededPair(4, 5, 5),)}),
+        (),
+    ),
+    Case("compaction-gap", "a cleaning of another partition", gone_elsewhere(), ()),
+    Case("compaction-gap", "never seen before", subject(live=COMPACT), None),
+    Case("compaction-gap", "not compacted", cleaned(settings=DELETE), None),
+    Case(
+        "tombstone-retention",
+        "a cleaning left it when its time had come",
+        tombstone(),
+        (FAIL,),
+        partitions=(0,),
+        evidence={"offset": 3, "delete.retention.ms": 10 * MINUTE},
+        says="the tombstone at offset 3 is still present",
+    ),
+    Case("tombstone-retention", "a cleaning left it when its time had just not come", tombstone(RIPE_MS), ()),
+    Case("tombstone-retention", "what was cleaned since was older", tombstone(end=101), ()),
+    Case("tombstone-retention", "no cleaning had passed it", tombstone(passed=False), ()),
+    Case("tombstone-retention", "a superseded record", tombstone(deleted=False), ()),
+    Case("tombstone-retention", "another tombstone", another_tombstone(), ()),
+    Case("tombstone-retention", "another leader", tombstone(epoch=8), ()),
+    Case("tombstone-retention", "another setting", tombstone(settings={**COMPACTED, "delete.retention.ms": "1"}), ()),
+    Case("tombstone-retention", "never seen before", subject(live=COMPACT), None),
+    Case("tombstone-retention", "not compacted", tombstone(settings=DELETE), None),
+    Case(
+        "resurrection",
+        "below its tombstone",
+        risen(49),
+        (FAIL,),
+        partitions=(0,),
+        evidence={"tombstone_offset": 50, "found_offset": 49, "keys_found": 1},
+    ),
+    Case("resurrection", "written after its tombstone", risen(51), ()),
+    Case("resurrection", "at its tombstone", risen(50), ()),
+    Case("resurrection", "another key", risen(49, key=6), ()),
+    Case("resurrection", "of another partition", risen(49, partition=1), ()),
+    Case("resurrection", "not compacted", risen(49, live=DELETE), None),
+    Case(
+        "resurrection",
+        "no tombstone was seen",
+        replace(risen(49), past=PreviousAudit(topic_state(subject(live=COMPACT), {}, [], {}))),
+        None,
+    ),
+    Case("resurrection", "never seen before", replace(risen(49), past=PreviousAudit()), None),
+    Case(
+        "hung-transaction",
+        "longer than any may take",
+        transaction(MOST_MS + 1),
+        (SUSPECT,),
+        partitions=(0,),
+        evidence={"last_stable": 40, "end": 100, "stood_for_ms": MOST_MS + 1},
+    ),
+    Case("hung-transaction", "as long as any may take", transaction(MOST_MS), ()),
+    Case("hung-transaction", "longer than a coordinator takes to end it", transaction(ENDED_MS + 1), (FAIL,)),
+    Case("hung-transaction", "as long as a coordinator takes to end it", transaction(ENDED_MS), (SUSPECT,)),
+    Case("hung-transaction", "at the last offset", transaction(ENDED_MS + 1, stable=99), (FAIL,)),
+    Case("hung-transaction", "none", transaction(ENDED_MS + 1, stable=100), ()),
+    Case("hung-transaction", "another one", seen_again(Log({}, DELETE, stable=40), ENDED_MS + 1, stable=41), ()),
+    Case("hung-transaction", "another leader", transaction(ENDED_MS + 1, epoch=8), ()),
+    Case(
+        "hung-transaction",
+        "too few replicas to end it",
+        out_of_sync(transaction(ENDED_MS + 1)),
+        (PASS,),
+        says="out of sync",
+    ),
+    Case("hung-transaction", "not on the cluster", absent(subject()), None),
+)

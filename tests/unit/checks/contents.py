@@ -1,0 +1,341 @@
+"""Cases of checks of keys, values, headers and timestamps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.support.subjects import NOW, subject
+from tests.unit.checks.cases import COMPACT, FAIL, PASS, UNDECIDABLE, Case, absent, with_counts
+from topicwarden.audit.keys.key_placement import KeyPlacement, MisplacedKey, PlacementKind, PlacementStudy
+from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, TimestampTypeCount
+from topicwarden.audit.subject import AuditedTopic
+from topicwarden.model.contents import (
+    Contents,
+    HeaderContents,
+    KeyContents,
+    PartitionContents,
+    RecordContents,
+    RecordRequirement,
+    TimestampContents,
+    ValueContents,
+)
+
+MURMUR2 = Contents(key=KeyContents(partitioner="murmur2"))
+KEYS = PartitionCounts(records=9, keys=9)
+
+
+def placed(
+    kind: PlacementKind,
+    *algorithms: str,
+    wrong: int | None = None,
+    never: int = 0,
+    several: int = 0,
+    failed: str = "",
+    partitions: int = 6,
+) -> KeyPlacement:
+    """Nine keys, of which ``wrong`` lie where the declared partitioner does not put them, ``never`` for any count."""
+    misplaced = {} if wrong is None else {2: MisplacedKey(wrong, never, 7)}
+    study = PlacementStudy(
+        keys=9,
+        fits=(),
+        scattered_keys=several,
+        scattered_examples=(((0, 1), (1, 2)),),
+        sample=(),
+        misplaced=misplaced,
+        failed=failed,
+    )
+    return KeyPlacement(kind, partitions, 9, dict.fromkeys(algorithms, 0.5), algorithms, (4, partitions), study)
+
+
+def in_two_partitions() -> KeyPlacement:
+    """Keys that were in place for a smaller count in partition 2, and one that never was in partition 3."""
+    placement = placed(PlacementKind.MIXED, "murmur2", "crc32")
+    assert placement.study
+    misplaced = {2: MisplacedKey(5, 0, 7), 3: MisplacedKey(1, 1, 8)}
+    return replace(placement, study=replace(placement.study, misplaced=misplaced))
+
+
+def keys(
+    placement: KeyPlacement | None, contents: Contents = MURMUR2, live: dict[str, str] | None = None
+) -> AuditedTopic:
+    return replace(subject(KEYS, contents=contents, live=live), placement=placement)
+
+
+def unstudied(kind: PlacementKind, partitions: int = 6) -> KeyPlacement:
+    return replace(placed(kind, "murmur2", partitions=partitions), study=None)
+
+
+def shares(*hottest: int, placement: KeyPlacement | None = None) -> AuditedTopic:
+    """Partitions of ten records each, and the records of the key that has most; a key may have a quarter."""
+    of = subject(contents=Contents(key=KeyContents(max_share=0.25)))
+    counts = (PartitionCounts(records=10, keys=5, hottest=most, hottest_offset=3) for most in hottest)
+    return replace(with_counts(of, *counts), placement=placement)
+
+
+def skewed(*records: int) -> AuditedTopic:
+    """Partitions with so many records; one may hold half as many again as the mean."""
+    return with_counts(
+        subject(contents=Contents(partitions=PartitionContents(max_skew=1.5))),
+        *(PartitionCounts(records=one) for one in records),
+    )
+
+
+def stamped(create: int | None, append: int | None, in_force: str | None = "CreateTime") -> AuditedTopic:
+    """A topic declared ``LogAppendTime``, and the last offsets with each type of timestamp."""
+    offsets = {"CreateTime": create, "LogAppendTime": append}
+    counts = PartitionCounts(
+        records=9,
+        timestamp_types={name: TimestampTypeCount(4, last) for name, last in offsets.items() if last is not None},
+    )
+    live = {} if in_force is None else {"message.timestamp.type": in_force}
+    return subject(counts, live=live, contents=Contents(timestamps=TimestampContents(type="LogAppendTime")))
+
+
+def faulty(rule: str, contents: Contents, *, undecided: bool = False) -> AuditedTopic:
+    fault = ContentFault(rule, "wrong", 3, (4, 7, 9), undecided=undecided)
+    largest = PartitionCounts(records=9, largest_record=11, last_timestamp=NOW + 2_000, faults=(fault,))
+    return with_counts(
+        subject(contents=contents),
+        largest,
+        PartitionCounts(largest_record=1, last_timestamp=NOW - 1),
+        PartitionCounts(),
+    )
+
+
+PAID = Contents(
+    expressions=(
+        RecordRequirement(id="paid", require="value.paid"),
+        RecordRequirement(id="named", require="value.named", message="No name."),
+    )
+)
+FAULTS = {
+    "key-schema": Contents(key=KeyContents(format="uuid")),
+    "value-schema": Contents(value=ValueContents(format="json")),
+    "header": Contents(headers=HeaderContents(required=("trace-id",))),
+    "expression": PAID,
+    "record-size": Contents(records=RecordContents(max_bytes=10)),
+    "timestamp-future": Contents(timestamps=TimestampContents(max_ahead=1_000)),
+    "timestamp-late": Contents(timestamps=TimestampContents(max_late=1_000)),
+    "timestamp-unit": Contents(),
+}
+RULES = {**{check: check for check in FAULTS}, "expression": "expression:paid"}
+"""The rule that the reader notes for each check."""
+EVIDENCE = {
+    "record-size": {"largest_record": 11, "declared": 10},
+    "timestamp-future": {"ahead_ms": 2_000, "declared_ms": 1_000},
+}
+
+
+def of_fault(check: str, contents: Contents) -> tuple[Case, ...]:
+    """What a check says whose border the reader draws: only of faults that the reader noted for it."""
+    rule = RULES[check]
+    seen = {"records": 3, "partition": 0, "offset": 4, **EVIDENCE.get(check, {})}
+    undeclared = () if check == "timestamp-unit" else (Case(check, "not declared", faulty(rule, Contents()), None),)
+    return (
+        Case(check, "noted", faulty(rule, contents), (FAIL,), evidence=seen, partitions=(0,)),
+        Case(check, "noted, and not decided", faulty(rule, contents, undecided=True), (UNDECIDABLE,)),
+        Case(check, "another check's", faulty(f"{rule}s", contents), ()),
+        Case(check, "not on the cluster", absent(faulty(rule, contents)), None),
+        *undeclared,
+    )
+
+
+OWN = Contents(key=KeyContents(partition_expression="ascii(key) % partitions"))
+GROWN = placed(PlacementKind.GROWN, "murmur2", wrong=5)
+
+CASES = (
+    *(case for check, contents in FAULTS.items() for case in of_fault(check, contents)),
+    Case("expression", "of another id", faulty("expression:named", PAID), (FAIL,), says="No name."),
+    Case(
+        "timestamp-type",
+        "the last record is of another type",
+        stamped(9, 8),
+        (FAIL,),
+        partitions=(0,),
+        evidence={"offset": 9, "seen": "CreateTime", "in_force": "CreateTime"},
+    ),
+    Case("timestamp-type", "the last record is of the declared type", stamped(8, 9), ()),
+    Case("timestamp-type", "only older records are of another type", stamped(9, None, "LogAppendTime"), ()),
+    Case("timestamp-type", "a setting that this user may not see", stamped(9, None, None), (UNDECIDABLE,)),
+    Case("timestamp-type", "no records", stamped(None, None), ()),
+    Case("timestamp-type", "not declared", subject(stamped(9, 8).counts[0]), None),
+    Case("timestamp-type", "not on the cluster", absent(stamped(9, 8)), None),
+    Case(
+        "key-partition",
+        "one key that was never in place",
+        keys(placed(PlacementKind.MIXED, "murmur2", "crc32", wrong=5, never=1)),
+        (FAIL,),
+        evidence={"keys": 9, "misplaced": 5, "never": 1},
+        partitions=(2,),
+    ),
+    Case(
+        "key-partition",
+        "never in place, though partitions were added",
+        keys(placed(PlacementKind.GROWN, "murmur2", wrong=5, never=1)),
+        (FAIL,),
+    ),
+    Case("key-partition", "in place before partitions were added", keys(GROWN), ()),
+    Case(
+        "key-partition",
+        "in place for another partitioner before partitions were added",
+        keys(placed(PlacementKind.GROWN, "crc32", wrong=5)),
+        (UNDECIDABLE,),
+    ),
+    Case(
+        "key-partition",
+        "in place for some smaller count",
+        keys(placed(PlacementKind.MIXED, "murmur2", "crc32", wrong=1)),
+        (UNDECIDABLE,),
+    ),
+    Case(
+        "key-partition",
+        "in place for an expression and some smaller count",
+        keys(placed(PlacementKind.GROWN, "murmur2", wrong=5), OWN),
+        (UNDECIDABLE,),
+    ),
+    Case(
+        "key-partition",
+        "in place for crc32 before partitions were added",
+        keys(placed(PlacementKind.GROWN, "crc32", wrong=5), Contents(key=KeyContents(partitioner="crc32"))),
+        (),
+    ),
+    Case("key-partition", "out of place today", keys(placed(PlacementKind.ONE, "murmur2", wrong=1)), (UNDECIDABLE,)),
+    Case(
+        "key-partition",
+        "out of place for a function",
+        keys(placed(PlacementKind.OWN, wrong=1, never=1), Contents(key=KeyContents(partition_function="module:place"))),
+        (FAIL,),
+        says="not where module:place puts them",
+    ),
+    Case(
+        "key-partition",
+        "never in place in one of two partitions",
+        keys(in_two_partitions()),
+        (FAIL,),
+        evidence={"misplaced": 6, "never": 1},
+        partitions=(2, 3),
+        says="one at offset 8 of partition 3",
+    ),
+    Case("key-partition", "all in place", keys(placed(PlacementKind.ONE, "murmur2", wrong=0)), ()),
+    Case("key-partition", "no answer", keys(placed(PlacementKind.OWN, failed="no answer"), OWN), (UNDECIDABLE,)),
+    Case("key-partition", "not studied", keys(unstudied(PlacementKind.ONE)), ()),
+    Case("key-partition", "no keys", keys(None), ()),
+    Case(
+        "key-partition",
+        "not declared",
+        keys(placed(PlacementKind.MIXED, "murmur2", "crc32", wrong=5, never=1), Contents()),
+        None,
+    ),
+    Case("key-partition", "not on the cluster", absent(keys(GROWN)), None),
+    Case(
+        "key-in-several-partitions",
+        "one",
+        keys(placed(PlacementKind.SCATTERED, several=1)),
+        (FAIL,),
+        partitions=(0, 1),
+        evidence={"keys": 9, "keys_in_several": 1},
+    ),
+    Case(
+        "key-in-several-partitions",
+        "one, which compaction cannot merge",
+        keys(placed(PlacementKind.SCATTERED, several=1), Contents(), COMPACT),
+        (FAIL,),
+        says="never merges partitions",
+    ),
+    Case(
+        "key-in-several-partitions",
+        "one, since partitions were added",
+        keys(placed(PlacementKind.GROWN, "murmur2", several=1)),
+        (FAIL,),
+        says="copy the latest values into a new topic",
+    ),
+    Case(
+        "key-in-several-partitions",
+        "one, of two kinds of producer",
+        keys(placed(PlacementKind.MIXED, "murmur2", "crc32", several=1)),
+        (FAIL,),
+        says="use the same partitioner in all producers",
+    ),
+    Case("key-in-several-partitions", "none", keys(placed(PlacementKind.OWN)), (PASS,)),
+    Case(
+        "key-in-several-partitions",
+        "one partitioner",
+        keys(unstudied(PlacementKind.ONE)),
+        (PASS,),
+        evidence={"keys": 9},
+    ),
+    Case("key-in-several-partitions", "one partition", keys(placed(PlacementKind.OWN, several=1, partitions=1)), ()),
+    Case("key-in-several-partitions", "no keys", keys(placed(PlacementKind.NONE, several=1)), ()),
+    Case("key-in-several-partitions", "keys that nobody counted", keys(None), ()),
+    Case(
+        "key-in-several-partitions",
+        "neither declared nor compacted",
+        keys(placed(PlacementKind.SCATTERED, several=1), Contents()),
+        None,
+    ),
+    Case(
+        "key-in-several-partitions",
+        "not on the cluster",
+        absent(keys(placed(PlacementKind.SCATTERED, several=1))),
+        None,
+    ),
+    Case(
+        "partition-skew",
+        "above the bound",
+        skewed(4, 1),
+        (FAIL,),
+        partitions=(0,),
+        evidence={"skew": 1.6, "records": 4, "mean": 2.5},
+    ),
+    Case("partition-skew", "at the bound", skewed(1, 3), ()),
+    Case("partition-skew", "no records", skewed(0, 0), ()),
+    Case("partition-skew", "not declared", with_counts(subject(), PartitionCounts(records=9), PartitionCounts()), None),
+    Case("partition-skew", "not on the cluster", absent(skewed(4, 1)), None),
+    Case(
+        "hot-key",
+        "above the share",
+        shares(6, 1),
+        (FAIL,),
+        partitions=(0,),
+        evidence={"share": 0.3, "records": 6, "offset": 3},
+    ),
+    Case("hot-key", "at the share", shares(1, 5), ()),
+    Case(
+        "hot-key",
+        "above the share in all partitions together",
+        shares(5, 1, placement=placed(PlacementKind.SCATTERED, several=1)),
+        (UNDECIDABLE,),
+        evidence={"share": 0.25, "share at most": 0.3},
+    ),
+    Case(
+        "hot-key",
+        "at the share in all partitions together",
+        shares(4, 1, placement=placed(PlacementKind.SCATTERED, several=1)),
+        (),
+    ),
+    Case(
+        "hot-key",
+        "above it together, and each key has one partition",
+        shares(5, 1, placement=placed(PlacementKind.OWN)),
+        (),
+    ),
+    Case("hot-key", "above it together, by one partitioner", shares(5, 1, placement=unstudied(PlacementKind.ONE)), ()),
+    Case(
+        "hot-key",
+        "above it together, and nobody studied the keys",
+        shares(5, 1, placement=unstudied(PlacementKind.GROWN)),
+        (UNDECIDABLE,),
+    ),
+    Case(
+        "hot-key", "above it together, in one partition", shares(5, 1, placement=unstudied(PlacementKind.GROWN, 1)), ()
+    ),
+    Case("hot-key", "above it together, and nobody knows where keys lie", shares(5, 1), ()),
+    Case(
+        "hot-key",
+        "no records",
+        with_counts(subject(contents=Contents(key=KeyContents(max_share=0.25))), PartitionCounts(), PartitionCounts()),
+        (),
+    ),
+    Case("hot-key", "not declared", with_counts(subject(), PartitionCounts(records=10, hottest=9)), None),
+    Case("hot-key", "not on the cluster", absent(shares(6, 1)), None),
+)

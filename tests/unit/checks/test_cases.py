@@ -1,0 +1,69 @@
+"""Every check says what it must, and not a record, an offset or a millisecond too early."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pytest
+
+from tests.support.subjects import subject
+from tests.unit.checks import compaction, contents, groups, replicas, retention, topics
+from tests.unit.checks.cases import FAIL, PASS, UNDECIDABLE, Case, reported
+from topicwarden.audit.checks import CHECKS
+
+CASES = (
+    *(*topics.CASES, *replicas.CASES, *groups.CASES),
+    *(*compaction.CASES, *retention.CASES, *contents.CASES),
+)
+NEVER_FAILS = {"internal-size": UNDECIDABLE}
+"""The strongest verdict of checks that never say ``fail``."""
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.check}: {case.name}" for case in CASES])
+def test_a_check_says_what_the_case_expects(case: Case) -> None:
+    check = CHECKS[case.check]
+    assert check.applies(case.of) == (case.expected is not None)
+    if case.expected is None:
+        return
+    judgements = reported(list(check.judge(case.of)))
+    assert tuple(one.verdict for one in judgements) == case.expected
+    assert [bool(one.remedy) for one in judgements] == [one is not PASS for one in case.expected], "what to do"
+    if not judgements:
+        assert not case.evidence and case.partitions is None and not case.says, "nothing is reported"
+        return
+    last = judgements[-1]
+    assert {name: last.evidence[name] for name in case.evidence} == case.evidence
+    assert case.partitions in (None, last.partitions)
+    assert case.says in " ".join((last.message, *last.because, last.remedy))
+
+
+def uncovered(cases: Collection[Case], checks: Collection[str]) -> dict[str, list[str]]:
+    """Return for each check the kinds of cases that it lacks."""
+    lacking = {
+        check: [
+            *([] if any(_strongest(case) for case in cases if case.check == check) else ["strongest verdict"]),
+            *([] if any(case.lawful for case in cases if case.check == check) else ["pass"]),
+        ]
+        for check in checks
+    }
+    return {check: kinds for check, kinds in lacking.items() if kinds}
+
+
+def _strongest(case: Case) -> bool:
+    return NEVER_FAILS.get(case.check, FAIL) in (case.expected or ())
+
+
+def test_every_check_has_a_case_of_its_strongest_verdict_and_one_that_passes() -> None:
+    assert uncovered(CASES, CHECKS) == {}
+
+
+def test_a_check_without_cases_is_noticed() -> None:
+    lawful = Case("new", "in order", subject(), ())
+    assert uncovered([], ["new"]) == {"new": ["strongest verdict", "pass"]}
+    assert uncovered([lawful], ["new"]) == {"new": ["strongest verdict"]}
+    assert uncovered([Case("new", "out of order", subject(), (FAIL,))], ["new"]) == {"new": ["pass"]}
+    assert uncovered([Case("new", "not applicable", subject(), None)], ["new"]) == uncovered([], ["new"])
+
+
+def test_no_check_that_never_fails_has_a_case_that_fails() -> None:
+    assert [case.name for case in CASES if case.check in NEVER_FAILS and FAIL in (case.expected or ())] == []

@@ -1,0 +1,29 @@
+"""The dangers of a deploy as lines: sorted, and few enough to read."""
+
+from __future__ import annotations
+
+from topicwarden.deploy.dangers import MOST, dangers
+from topicwarden.model.planned_change import Action, Consequence, Severity, TopicPlan
+
+
+def plan(topic: str, *weights: Severity, kind: str = "min-insync") -> TopicPlan:
+    found = [Consequence(kind=kind, weight=weight, message=f"{weight.value}\nof it") for weight in weights]
+    return TopicPlan(topic=topic, action=Action.UPDATE, consequences=found)
+
+
+def test_a_line_for_each_danger_sorted_and_nothing_else() -> None:
+    plans = [plan("b", Severity.DANGER, Severity.NOTE), plan("a", Severity.DANGER), plan("c", Severity.REFUSED)]
+    assert dangers(plans, "dev") == ["a: danger of it [min-insync]", "b: danger of it [min-insync]"]
+
+
+def test_replicas_that_are_left_to_rebalance_are_said_whatever_they_weigh() -> None:
+    moved = [plan("a", Severity.NOTE, kind="replication-factor")]
+    assert dangers(moved, "dev") == ["a: note of it [replication-factor]"]
+
+
+def test_hundreds_are_cut_and_counted() -> None:
+    plans = [plan(f"t{number:04}", Severity.DANGER) for number in range(MOST + 1_234)]
+    lines = dangers(plans, "prod")
+    assert len(lines) == MOST + 1
+    assert lines[-1] == "and 1,234 more: see `topicwarden plan --stack prod`"
+    assert dangers(plans[:MOST], "prod")[-1].startswith(f"t{MOST - 1:04}: ")

@@ -1,0 +1,142 @@
+"""Nothing of a source file is lost silently: what is planted in a good file is named, whatever it is and wherever."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit.importing.test_foreign import HERE, cases, source
+from topicwarden.specs.convert import ConversionResult, SourceFile, read_all
+from topicwarden.specs.yaml_nodes import KeyPath
+
+YAML = [case for case in cases("good") if not case.name.startswith("describe") and source(case).documents]
+STRUCTURED = [case for case in YAML if isinstance(source(case).documents[0].value, dict)]
+COMMENTED = [case for case in STRUCTURED if not case.name.startswith("terraform")]
+DESCRIBED = [case for case in cases("good") if case.name.startswith("describe")]
+VARIABLES = [HERE / "good" / name for name in ("create-topics-env", "create-topics-dockerfile")]
+
+KEYS = st.from_regex(r"planted[A-Z][a-z]{2,5}", fullmatch=True)
+SECRET = "hunter2"
+VALUES = st.recursive(
+    st.sampled_from([None, True, 7, 1.5, "", SECRET, f"two\nlines of {SECRET}"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["a", "b"]), inner, max_size=2),
+    max_leaves=3,
+)
+
+
+def mappings(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
+    if isinstance(value, dict):
+        yield path
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ()):
+        yield from mappings(item, (*path, key))
+
+
+def output(imported: ConversionResult) -> str:
+    """Everything that a person sees of an import: the topics with their comments, the problems and the notes."""
+    problems = [problem.message for problem in (*imported.problems, *imported.notes)]
+    topics = [f"{one.topic.name} {dict(one.topic.config)} {' '.join(one.comments)}" for one in imported.topics]
+    return "\n".join((*problems, *topics))
+
+
+def _name(value: dict[str, Any]) -> str | None:
+    spec, metadata = value.get("spec"), value.get("metadata")
+    topic = spec.get("topicName") if isinstance(spec, dict) else None
+    return topic or (metadata.get("name") if isinstance(metadata, dict) else value.get("name"))
+
+
+def named(path: KeyPath, documents: list[Any], imported: ConversionResult) -> bool:
+    """Whether a field is named, or what holds it: a field, or a whole resource by its name."""
+    seen = output(imported)
+    if str(path[-1]) in seen:
+        return True
+    tokens = {re.sub(r" \([\d,]+ times\)", "", part) for part in re.split(r", |: |\n", seen)}
+    value: Any = documents
+    for length, part in enumerate(path[:-1], start=1):
+        value = value[part]
+        keys = [key for key in path[1:length] if isinstance(key, str)]
+        name = _name(value) if isinstance(value, dict) else None
+        if keys and any(token.endswith(f".{keys[-1]}") or token == keys[-1] for token in tokens):
+            return True
+        if name and any(re.search(rf"(^|[ .]){re.escape(str(name))}( |$)", token) for token in tokens):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("case", STRUCTURED, ids=lambda case: case.name)
+@settings(max_examples=settings().max_examples // 2)
+@given(data=st.data())
+def test_an_unknown_field_is_named_wherever_it_is(case: Path, data: st.DataObject) -> None:
+    [file] = [path for path in case.iterdir() if path.name != "expected.txt"]
+    documents = [one for one in yaml.safe_load_all(file.read_text(encoding="utf-8")) if one is not None]
+    where = data.draw(st.sampled_from(list(mappings(documents))))
+    key = data.draw(KEYS)
+    target: Any = documents
+    for part in where:
+        target = target[part]
+    target[key] = data.draw(VALUES)
+    as_json = file.suffix in (".json", ".tfstate")
+    text = json.dumps(documents[0]) if as_json else yaml.safe_dump_all(documents, sort_keys=data.draw(st.booleans()))
+    imported = read_all([SourceFile(file.name, text.encode())])
+    assert named((*where, key), documents, imported), f"{where}\n{text}\n{output(imported)}"
+
+
+@pytest.mark.parametrize("case", COMMENTED, ids=lambda case: case.name)
+def test_a_comment_is_named_by_its_line(case: Path) -> None:
+    plain = source(case)
+    lines = plain.text.rstrip("\n").split("\n")
+    commented = SourceFile(plain.file, "\n".join([*lines, "# planted"]).encode())
+    assert f"line {len(lines) + 1}" in output(read_all([commented]))
+
+
+@pytest.mark.parametrize("case", DESCRIBED, ids=lambda case: case.name)
+@settings(max_examples=settings().max_examples // 2)
+@given(data=st.data())
+def test_an_unknown_part_of_a_description_is_named(case: Path, data: st.DataObject) -> None:
+    plain, key = source(case), data.draw(KEYS)
+    lines = plain.text.rstrip("\n").split("\n")
+    number = data.draw(st.integers(0, len(lines) - 1))
+    # What stands in the cell of a table is part of a setting, or of a column, that is named.
+    kinds = ["line", "word", "row"] if "|" in lines[number] else ["line", "word", "row", "label", "setting"]
+    kind = data.draw(st.sampled_from(kinds))
+    if kind == "label" or (kind == "setting" and "Configs: " not in lines[number]):
+        lines[number] += f"\t{key.capitalize()}: 7"
+        key = key.capitalize()
+    elif kind == "setting":
+        lines[number] = lines[number].replace("Configs: ", f"Configs: {key.lower()}=7,")
+        key = key.lower()
+    else:
+        lines.insert(number, {"line": f"some {key} words", "word": key, "row": f"  {key} | {SECRET} "}[kind])
+    imported = read_all([SourceFile(plain.file, "\n".join(lines).encode())])
+    seen = output(imported)
+    # A topic that is left out, or a line that is refused, is named as a whole.
+    above = [found[1] for line in lines[: number + 1] if (found := re.match(r"\s*Topic: ?([\w.-]+)", line))]
+    left_out = [name for name in above[-1:] if name not in {one.topic.name for one in imported.topics}]
+    refused = re.search(r"is it cut off|not YAML|seen none", seen)
+    assert refused or any(word.lower() in seen.lower() for word in (key, f"line {number + 1} ", *left_out)), (
+        f"{lines}\n{seen}"
+    )
+
+
+@pytest.mark.parametrize("case", VARIABLES, ids=lambda case: case.name)
+@settings(max_examples=settings().max_examples // 2)
+@given(data=st.data())
+def test_other_variables_are_named_without_their_values(case: Path, data: st.DataObject) -> None:
+    plain, key = source(case), data.draw(KEYS).upper()
+    lines = plain.text.rstrip("\n").split("\n")
+    number = data.draw(st.integers(0, len(lines)))
+    if number and lines[number - 1].endswith("\\"):
+        number -= 1
+    before = data.draw(st.sampled_from(["", "export ", "ENV ", "  "]))
+    kind = data.draw(st.sampled_from(["variable", "comment", "words"]))
+    lines.insert(number, {"variable": f"{before}{key}={SECRET}", "comment": f"# {key}", "words": f"a {key}"}[kind])
+    seen = output(read_all([SourceFile(plain.file, "\n".join(lines).encode())]))
+    assert (key if kind == "variable" else f"line {number + 1}") in seen
+    assert SECRET not in seen

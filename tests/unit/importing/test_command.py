@@ -1,0 +1,117 @@
+"""`topicwarden import --from` as a user runs it: exit codes, what is written, and what is said on a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import struct
+import subprocess
+from fcntl import ioctl
+from pathlib import Path
+from termios import TIOCSWINSZ
+
+import pytest
+
+from tests.support.command import COMMAND, Outcome, project, topicwarden
+
+POLICY = {"policies/topics.yaml": "rules: {owner: {level: error}}\n"}
+ALIKE = {"topics/one.yaml": "partitions: 1\nreplication_factor: 1\n"}
+OTHERWISE = {"topics/one.yaml": "partitions: 2\nreplication_factor: 1\n"}
+TAKEN = {"topics/one.v1.yaml": "partitions: 1\nreplication_factor: 1\n"}
+
+ALL_DELETED = (
+    "apiVersion: kafka.jikkou.io/v1beta2\nkind: KafkaTopic\n"
+    "metadata: {name: gone, annotations: {jikkou.io/delete: true}}\nspec: {partitions: 1, replicas: 1}\n"
+)
+
+
+def written(root: Path) -> set[str]:
+    return {path.relative_to(root).as_posix() for path in (root / "topics").rglob("*.yaml")}
+
+
+def run(root: Path, text: str, *arguments: str, files: dict[str, str] | None = None) -> Outcome:
+    (project(root, files or {}) / "topics").mkdir(exist_ok=True)
+    (root / "source").write_text(text)
+    return topicwarden("import", "--from", "source", *arguments, cwd=root)
+
+
+@pytest.mark.parametrize(
+    ("text", "files", "code"),
+    [
+        ("one:1:1", {}, 0),
+        ("one:1:1", ALIKE, 0),
+        ("one:1:1", OTHERWISE, 1),
+        ("one:1:1", POLICY, 1),
+        ("one:1:1,one.v1:1:1", POLICY | TAKEN, 1),
+        ("one_v1:1:1", TAKEN, 1),
+        ("one:1:1,two:1", {}, 1),
+        ("nothing", {}, 1),
+        (ALL_DELETED, ALIKE, 0),
+    ],
+    ids=["new", "as declared", "otherwise", "policy", "policy of some", "collision", "wrong", "unknown", "deleted"],
+)
+def test_a_dry_run_ends_as_the_real_run(tmp_path: Path, text: str, files: dict[str, str], code: int) -> None:
+    dry = run(tmp_path, text, "--dry-run", files=files)
+    before = written(tmp_path)
+    assert before == {name for name in files if name.startswith("topics/")}
+    real = run(tmp_path, text)
+    assert (dry.code, real.code) == (code, code), dry.out + dry.err + real.out + real.err
+    # The same problems, although there is no line to show of a file that is not written.
+    problems = [line for line in real.out.splitlines() if line.endswith("]") and ": " in line]
+    assert [line for line in problems if line not in dry.out] == []
+
+
+def test_what_is_not_imported_is_named_beside_the_diff(tmp_path: Path) -> None:
+    text = "services:\n  kafka:\n    environment:\n      KAFKA_PASSWORD: hunter2\n      KAFKA_CREATE_TOPICS: one:1:1\n"
+    done = run(tmp_path, text, "--dry-run")
+    assert done.code == 0
+    assert "services.kafka.environment.KAFKA_PASSWORD" in done.err
+    assert "not-imported" not in done.out
+    assert "hunter2" not in done.out + done.err
+
+
+def test_labels_become_comments_of_the_topic(tmp_path: Path) -> None:
+    text = ALL_DELETED.replace("jikkou.io/delete: true", "wiki: here").replace("gone", "kept")
+    done = run(tmp_path, text, "--from-format", "jikkou")
+    assert done.code == 0, done.out + done.err
+    assert "# metadata.annotations.wiki: here\n" in (tmp_path / "topics" / "kept.yaml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--from", "missing"), "missing cannot be read: No such file"),
+        (("--from", "source", "--from-format", "strimzy"), "did you mean strimzi?"),
+        (("--from", "source", "other.*"), "none of 1 topic matches other.*"),
+    ],
+)
+def test_what_cannot_run_ends_in_two(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+    run(tmp_path, "one:1:1", "--dry-run")
+    done = topicwarden("import", *arguments, cwd=tmp_path)
+    assert done.code == 2
+    assert said in done.err
+    assert "Traceback" not in done.out + done.err
+
+
+def test_notes_are_wrapped_between_words_on_a_terminal(tmp_path: Path) -> None:
+    names = [f"services.kafka.environment.KAFKA_VARIABLE_{number}" for number in range(9)]
+    lines = [f"      {name.rpartition('.')[2]}: x\n" for name in names]
+    project(tmp_path, {"topics/other.yaml": "partitions: 1\nreplication_factor: 1\n"})
+    text = "services:\n  kafka:\n    environment:\n      KAFKA_CREATE_TOPICS: one:1:1\n" + "".join(lines)
+    (tmp_path / "source.yaml").write_text(text)
+    ours, theirs = pty.openpty()
+    ioctl(theirs, TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    subprocess.run(
+        [COMMAND, "import", "--from", "source.yaml", "--dry-run"],
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        check=True,
+    )
+    os.close(theirs)
+    said = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert all(name in said for name in names)
+    assert max(map(len, said.splitlines())) <= 80

@@ -1,0 +1,81 @@
+"""The files of other tools: each folder of good/ and bad/ holds one file, and what is to become of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from topicwarden.model.problem import Problem
+from topicwarden.specs.convert import FORMATS, SourceFile, read_all
+from topicwarden.specs.fix import apply_fixes
+from topicwarden.specs.load import LoadedSpecs
+from topicwarden.specs.write import draft
+
+HERE = Path(__file__).parent
+EXPECTED = "expected.txt"
+
+
+def cases(kind: str) -> list[Path]:
+    return sorted((HERE / kind).iterdir())
+
+
+def source(case: Path) -> SourceFile:
+    [file] = [path for path in case.iterdir() if path.name != EXPECTED]
+    return SourceFile(file.name, file.read_bytes())
+
+
+def notes(problems: tuple[Problem, ...]) -> str:
+    return "".join(f"== note\n{problem}\n" for problem in problems)
+
+
+@pytest.mark.parametrize("case", cases("good"), ids=lambda case: case.name)
+def test_good_files_become_the_yaml_that_a_person_would_have_written(case: Path, tmp_path: Path) -> None:
+    read = read_all([source(case)])
+    assert read.problems == ()
+    comments = {one.topic.name: one.comments for one in read.topics}
+    made = draft([one.topic for one in read.topics], LoadedSpecs((), {}, ("dev",), ()), None, (), comments=comments)
+    assert made.refused == {}
+    files = "".join(f"== {file.path}\n{file.text}" for file in made.files)
+    assert files + notes(read.notes) == (case / EXPECTED).read_text()
+    for file in made.files:
+        assert apply_fixes(file.text.encode(), file.topic is None) == file.text.encode(), "as `check --fix` likes it"
+
+
+@pytest.mark.parametrize("case", cases("bad"), ids=lambda case: case.name)
+def test_every_wrong_entry_is_a_problem_at_its_place(case: Path) -> None:
+    read = read_all([source(case)])
+    problems = "".join(f"{problem}\n" for problem in read.problems)
+    assert problems + notes(read.notes) == (case / EXPECTED).read_text()
+
+
+def test_every_format_has_a_good_and_a_bad_file() -> None:
+    read = {name: [case for case in cases("good") if one.recognises(source(case))] for name, one in FORMATS.items()}
+    assert all(read.values())
+    for case in cases("good"):
+        assert case.name.startswith(next(name for name, found in read.items() if case in found))
+    for name in FORMATS:
+        assert any(path.name.startswith(name) for path in cases("bad"))
+
+
+def test_a_format_may_be_forced_and_then_must_fit() -> None:
+    strimzi = source(HERE / "good" / "strimzi")
+    assert read_all([strimzi], "strimzi") == read_all([strimzi])
+    [problem] = read_all([strimzi], "describe").problems
+    message = "expected topics in the format describe, seen none; select the format with --from-format"
+    assert str(problem) == f"kafka-topics.yaml:1:1: {message} [value]"
+
+
+def test_a_topic_of_two_files_is_told_with_both_places() -> None:
+    two = [source(HERE / "good" / name) for name in ("terraform-state", "terraform-show")]
+    assert [problem.message for problem in read_all(two).problems] == [
+        "systemd_logs is declared twice, first at terraform.tfstate:22:21; keep one",
+        "orders.placed is declared twice, first at terraform.tfstate:44:21; keep one",
+    ]
+
+
+def test_a_note_counts_comments_that_are_too_many_to_list() -> None:
+    strimzi = source(HERE / "good" / "strimzi")
+    commented = SourceFile(strimzi.file, strimzi.data + b"# more\n" * 1000)
+    [note] = [note for note in read_all([commented]).notes if "comments" in note.message]
+    assert note.message.endswith(", and 980 more lines")

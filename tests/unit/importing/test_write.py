@@ -1,0 +1,155 @@
+"""The writer on topics of every kind, beside whatever is declared already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topicwarden.model.topic import Topic
+from topicwarden.specs import configs
+from topicwarden.specs.fix import apply_fixes
+from topicwarden.specs.load import LoadedSpecs, load
+from topicwarden.specs.resolve import resolve
+from topicwarden.specs.write import NewFile, draft
+
+STACKS = ("dev", "prod")
+EMPTY = LoadedSpecs((), {}, STACKS, ())
+
+
+def project(folder: Path, files: dict[str, str]) -> LoadedSpecs:
+    for name, text in files.items():
+        path = folder / "topics" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    loaded = load(folder / "topics", folder, STACKS)
+    assert loaded.problems == ()
+    return loaded
+
+
+def texts(files: tuple[NewFile, ...]) -> dict[str, str]:
+    return {file.path: file.text for file in files}
+
+
+def test_a_live_value_comes_back_exactly_or_is_refused() -> None:
+    taken = {
+        "retention.ms": ["0", "1", "604800000", "604800001", "-1", str(2**63 - 1)],
+        "max.message.bytes": ["1048588", "1000000", "1048576", "0"],
+        "min.cleanable.dirty.ratio": ["0.01", "1.0E-4", "1.0", "0.0", "0.5"],
+        "cleanup.policy": ["", "delete", "compact,delete", "delete,compact"],
+        "compression.zstd.level": ["-131072", "22"],
+        "leader.replication.throttled.replicas": ["*", "", "0:1,1:2"],
+        "preallocate": ["true", "false"],
+        "message.timestamp.type": ["LogAppendTime"],
+        # As Kafka 4.1 stores and no loader takes:
+        "compression.type": ["producer", "tar"],
+        "confluent.placement.constraints": ["{}"],
+    }
+    for name, values in taken.items():
+        for value in values:
+            made = draft([Topic("a", 1, 1, {name: value})], EMPTY, "dev", ())
+            refused = value in ("tar", "{}")
+            assert bool(made.refused) is refused, (name, value)
+
+
+def test_new_defaults_never_reach_what_is_declared(tmp_path: Path) -> None:
+    held = {
+        "orders/orders.old.yaml": "partitions: 1\nreplication_factor: 1\nconfig: {retention.ms: 1h}\n",
+        "other.yaml": "partitions: 1\nreplication_factor: 1\n",
+    }
+    new = [Topic(f"orders.{name}", 6, 3, {"retention.ms": "604800000", "segment.ms": "1000"}) for name in "abc"]
+    made = texts(draft(new, project(tmp_path, held), "dev", ()).files)
+    # orders.old says what it is but for segment.ms, which it would inherit.
+    assert made["orders/_defaults.yaml"].splitlines()[1:] == [
+        "partitions: 6",
+        "replication_factor: 3",
+        "config:",
+        "  retention.ms: 7d",
+    ]
+    assert made["orders/orders.a.yaml"] == "config:\n  segment.ms: 1s\n"
+    assert "_defaults.yaml" not in made
+
+
+def test_defaults_that_are_there_stay_and_are_built_upon(tmp_path: Path) -> None:
+    held = {
+        "_defaults.yaml": "replication_factor: 3\nconfig: {retention.ms: 1h, segment.ms: 5m}\n"
+        "stacks: {dev: {replication_factor: 1, config: {retention.bytes: 1MiB}}}\n",
+        "orders/_defaults.yaml": "partitions: 6\n",
+    }
+    loaded = project(tmp_path, held)
+    new = [Topic("orders.a", 6, 3, {"retention.ms": "3600000"}), Topic("orders.b", 2, 1, {"segment.ms": "300000"})]
+    made = texts(draft(new, loaded, "dev", ()).files)
+    assert made == {
+        "orders/orders.a.yaml": "config:\n  segment.ms: null  # inherited from the brokers\n"
+        "stacks:\n  dev:\n    replication_factor: 3\n    config:\n"
+        "      retention.bytes: null  # inherited from the brokers\n",
+        "orders/orders.b.yaml": "partitions: 2\nreplication_factor: 1\n"
+        "config:\n  retention.ms: null  # inherited from the brokers\n"
+        "stacks:\n  dev:\n    config:\n      retention.bytes: null  # inherited from the brokers\n",
+    }
+
+
+def test_names_that_no_file_can_have_are_said_in_the_document() -> None:
+    names = ["_schemas", "_defaults", ".hidden", "Orders", "orders", "-", "a" * 249]
+    made = draft([Topic(name, 1, 1) for name in names], EMPTY, None, ("orders.yaml",))
+    assert made.refused == {}
+    paths = [file.path.lower() for file in made.files]
+    assert len(set(paths)) == len(paths)
+    assert not any(
+        part.startswith((".", "_")) for path in paths for part in path.split("/") if part != "_defaults.yaml"
+    )
+
+
+NAMES = st.from_regex(r"(orders|pay|a)?[._-]?[a-z]{1,3}([.-][a-z0-9]{1,3})?", fullmatch=True)
+VALUES = {
+    "boolean": st.sampled_from(["true", "false"]),
+    "list": st.sampled_from(["", "compact", "delete", "compact,delete"]),
+    "double": st.sampled_from(["0.0", "0.01", "1.0E-4", "1.0"]),
+}
+
+
+@st.composite
+def topics(draw: st.DrawFn) -> list[Topic]:
+    made: dict[str, Topic] = {}
+    for name in draw(st.lists(NAMES, unique_by=lambda one: one.replace(".", "_"), max_size=8)):
+        known = [each for each in configs.definitions("4.1").values() if "throttled" not in each.name]
+        chosen = draw(st.lists(st.sampled_from(known), unique=True, max_size=3))
+        config = {}
+        for one in chosen:
+            whole = st.one_of(
+                st.sampled_from([1, 1000, 3600000, 604800000, 1048576, 1048588]), st.integers(1, 2**31 - 1)
+            )
+            value = draw(VALUES.get(one.type, st.sampled_from(one.choices) if one.choices else whole.map(str)))
+            if one.problem(value) is None:
+                config[one.name] = value
+        made[name] = Topic(name, draw(st.sampled_from([1, 3, 6])), draw(st.sampled_from([1, 3])), config)
+    return list(made.values())
+
+
+@given(first=topics(), second=topics())
+def test_what_is_written_is_read_back_exactly_and_changes_nothing_else(
+    tmp_path_factory: pytest.TempPathFactory, first: list[Topic], second: list[Topic]
+) -> None:
+    """Two imports one after the other, on the disk, by the loader itself."""
+    folder = tmp_path_factory.mktemp("two")
+    (folder / "topics").mkdir()
+    wanted: dict[str, Topic] = {}
+    for drawn in (first, second):
+        metric = {name.replace(".", "_") for name in wanted}
+        new = [topic for topic in drawn if topic.name.replace(".", "_") not in metric]
+        taken = [path.relative_to(folder / "topics").as_posix().lower() for path in (folder / "topics").rglob("*")]
+        made = draft(new, load(folder / "topics", folder, STACKS), "dev", taken)
+        for file in made.files:
+            assert file.path.lower() not in taken
+            assert apply_fixes(file.text.encode(), file.topic is None) == file.text.encode()
+            path = folder / "topics" / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(file.text, encoding="utf-8")
+        wanted |= {topic.name: topic for topic in new if topic.name not in made.refused}
+        resolved = resolve(load(folder / "topics", folder, STACKS), "dev")
+        read = {held.topic.name: held.topic for held in resolved.declarations}
+        assert {name: (one.partitions, one.replication_factor, dict(one.config)) for name, one in read.items()} == {
+            name: (one.partitions, one.replication_factor, dict(one.config)) for name, one in wanted.items()
+        }

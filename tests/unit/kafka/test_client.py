@@ -1,0 +1,32 @@
+"""Whose error it is: the cluster's, or of the code that asks it."""
+
+from __future__ import annotations
+
+import pytest
+from kafka.errors import KafkaConnectionError
+
+from topicwarden.kafka import admin_client
+from topicwarden.kafka.connection import Connection
+from topicwarden.model.problem import Refusal
+
+
+class _Admin:
+    def __init__(self, **_: object) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def _no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin_client, "KafkaAdminClient", _Admin)
+
+
+def test_an_error_of_ours_is_not_the_clusters() -> None:
+    with pytest.raises(RuntimeError, match="ours"), admin_client.open_admin(Connection(("127.0.0.1:1",), tls=False)):
+        raise RuntimeError("ours")
+
+
+def test_an_error_of_kafkas_is() -> None:
+    refused = pytest.raises(Refusal, match=r"the Kafka cluster at 127\.0\.0\.1:1 stopped answering")
+    with refused, admin_client.open_admin(Connection(("127.0.0.1:1",), tls=False)):
+        raise KafkaConnectionError("gone")

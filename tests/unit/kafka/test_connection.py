@@ -1,0 +1,89 @@
+"""Stack settings to a connection, for every client alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from topicwarden.kafka.connection import connect_to
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+
+
+def project(folder: Path, settings: str) -> Project:
+    (folder / "stacks").mkdir()
+    (folder / "stacks" / "Pulumi.prod.yaml").write_text(settings)
+    return Project(folder)
+
+
+def test_the_providers_names_reach_every_client_and_the_password_no_message(tmp_path: Path) -> None:
+    connection = connect_to(
+        project(
+            tmp_path,
+            """
+            config:
+              kafka:bootstrapServers: [a:9093, b:9093]
+              kafka:saslMechanism: scram-sha512
+              kafka:saslUsername: alice
+              kafka:saslPassword: 'se"cret'
+            """,
+        ),
+        "prod",
+    )
+    java = connection.for_java()
+    assert java["bootstrap.servers"] == "a:9093,b:9093"
+    assert java["security.protocol"] == "SASL_SSL"
+    assert java["sasl.mechanism"] == "SCRAM-SHA-512"
+    assert java["sasl.jaas.config"].endswith('ScramLoginModule required username="alice" password="se\\"cret";')
+    assert "cret" not in repr(connection)
+
+
+def test_servers_may_be_json_as_pulumi_config_writes_them(tmp_path: Path) -> None:
+    settings = "config: {'kafka:bootstrapServers': '[\"a:9092\"]', 'kafka:tlsEnabled': 'false'}"
+    connection = connect_to(project(tmp_path, settings), "prod")
+    assert connection.bootstrap_servers == ("a:9092",)
+    assert connection.security_protocol == "PLAINTEXT"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("config: {}", "names no cluster: set kafka:bootstrapServers"),
+        ("", "names no cluster"),
+        ("config: [", "cannot be read as stack settings"),
+        ("config: 3", "cannot be read as stack settings"),
+        ("config: {'topicwarden:cluster': sandbox}", "start it with `topicwarden sandbox up`"),
+        ("config: {'kafka:bootstrapServers': [a:1], 'kafka:saslMechanism': magic}", "expected one of plain"),
+        ("config: {'kafka:bootstrapServers': [a:1], 'kafka:caCertFile': gone.pem}", "there is no such file"),
+    ],
+)
+def test_what_leads_nowhere_is_said_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, said: str
+) -> None:
+    monkeypatch.delenv("TOPICWARDEN_CACHE", raising=False)
+    with pytest.raises(Refusal) as refusal:
+        connect_to(project(tmp_path, settings), "prod")
+    assert said in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_an_unknown_stack_names_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(Refusal, match=r"no stack 'staging'.*stacks: prod"):
+        connect_to(project(tmp_path, "config: {}"), "staging")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("'kafka:saslPassword': x", "needs kafka:saslUsername"),
+        ("'kafka:saslUsername': x", "needs kafka:saslPassword"),
+        ("'kafka:saslUsername': x, 'kafka:saslPassword': 0123", "kafka:saslPassword: expected text"),
+        ("'kafka:saslUsername': 7, 'kafka:saslPassword': x", "kafka:saslUsername: expected text"),
+    ],
+)
+def test_credentials_are_text(tmp_path: Path, settings: str, said: str) -> None:
+    held = project(tmp_path, f"config: {{'kafka:bootstrapServers': [a:1], 'kafka:saslMechanism': plain, {settings}}}")
+    with pytest.raises(Refusal, match=said) as refused:
+        connect_to(held, "prod")
+    assert "83" not in str(refused.value)

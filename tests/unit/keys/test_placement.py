@@ -1,0 +1,92 @@
+"""What keys' places tell, on keys placed by hand; real producers are in ``tests/broker/contents``."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Callable
+
+import pytest
+
+from topicwarden.audit.keys.key_placement import KeyPlacement, PlacementKind, PlacementStudy, SampledKey, conclude
+from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, ALGORITHMS_BY_NAME
+
+KEYS = [f"key-{number}".encode() for number in range(600)]
+TODAY = 6
+
+
+def fnv1a(key: bytes) -> int:
+    """As Java has it: signed."""
+    hashed = 0x811C9DC5
+    for byte in key:
+        hashed = (hashed ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return hashed - (1 << 32) if hashed >> 31 else hashed
+
+
+def hashes(key: bytes) -> dict[str, int]:
+    return {"murmur2": random.Random(key).getrandbits(31), "crc32": zlib.crc32(key), "fnv1a": fnv1a(key)}
+
+
+def concluded(place: Callable[[int, dict[str, int]], int], several: int = 0, keys: int = 600) -> KeyPlacement:
+    """The conclusion on keys that ``place`` puts somewhere, by number and hashes, written in the order of numbers."""
+    sample = [(number, hashes(key)) for number, key in enumerate(KEYS[:keys])]
+    lying = [SampledKey(place(number, held), number, number, held) for number, held in sample]
+    fits = [
+        sum(algorithm.partition_for(key.hashes[algorithm.hash_column], TODAY) == key.partition for key in lying)
+        for algorithm in ALGORITHMS
+    ]
+    return conclude(
+        TODAY,
+        [PartitionCounts(keys=keys, fits=tuple(fits))],
+        PlacementStudy(keys, tuple(fits), several, (), tuple(lying)),
+    )
+
+
+def test_the_vector_of_the_documentation() -> None:
+    assert ALGORITHMS_BY_NAME["crc32"].partition_for(zlib.crc32(b"100:48069"), 12) == 6
+    assert ALGORITHMS_BY_NAME["fnv1a"].partition_for(fnv1a(b"100:48069"), 12) == 3
+
+
+@pytest.mark.parametrize("name", list(ALGORITHMS_BY_NAME))
+def test_one_algorithm_is_known_by_a_score_of_one(name: str) -> None:
+    one = ALGORITHMS_BY_NAME[name]
+    told = concluded(lambda _, held: one.partition_for(held[one.hash_column], TODAY))
+    assert (told.kind, told.algorithms) == (PlacementKind.ONE, (name,))
+    assert all(share < 0.9 for other, share in told.scores.items() if other != name)
+
+
+@pytest.mark.parametrize("counts", [(4, 6), (2, 6), (2, 4, 6), (5, 6), (3, 6)])
+def test_partitions_that_were_added_are_told_in_their_order(counts: tuple[int, ...]) -> None:
+    told = concluded(lambda number, held: held["crc32"] % counts[number * len(counts) // len(KEYS)])
+    assert (told.kind, told.algorithms, told.partition_counts) == (PlacementKind.GROWN, ("crc32",), counts)
+
+
+def test_partitions_never_become_fewer() -> None:
+    assert concluded(lambda number, held: held["crc32"] % (6 if number < 300 else 4)).kind is not PlacementKind.GROWN
+
+
+def test_two_producers_side_by_side_are_not_growth() -> None:
+    told = concluded(lambda number, held: held["crc32" if number % 3 else "murmur2"] % TODAY)
+    assert (told.kind, told.algorithms) == (PlacementKind.MIXED, ("crc32", "murmur2"))
+
+
+def test_two_producers_one_after_the_other_are_not_growth() -> None:
+    told = concluded(lambda number, held: held["crc32" if number < 300 else "murmur2"] % TODAY)
+    assert told.kind is PlacementKind.MIXED
+
+
+def test_one_of_its_own_and_none_differ_by_the_keys_in_several_partitions() -> None:
+    chance = random.Random(3)
+    assert concluded(lambda number, _: number * 7 % TODAY).kind is PlacementKind.OWN
+    assert concluded(lambda *_: chance.randrange(TODAY), several=400).kind is PlacementKind.SCATTERED
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_chance_is_never_taken_for_an_explanation(seed: int) -> None:
+    chance = random.Random(seed)
+    assert concluded(lambda *_: chance.randrange(TODAY), keys=60).kind is PlacementKind.OWN
+
+
+def test_no_keys_tell_nothing() -> None:
+    assert conclude(TODAY, [PartitionCounts(records=5, null_keys=5)], None).kind is PlacementKind.NONE

@@ -1,0 +1,87 @@
+"""What counts as changed by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from topicwarden.kafka.snapshot import LiveTopic, PartitionReplicas, Snapshot
+from topicwarden.model.planned_change import Severity
+from topicwarden.model.topic import Allowance, Permission, Topic
+from topicwarden.plan.consequences import drift, unseen
+from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
+from topicwarden.plan.plan_evidence import PlanEvidence
+from topicwarden.plan.topic_change import changes
+from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.validated_document import SettingLocations
+from topicwarden.specs.yaml_nodes import YamlFile
+
+ON_TOPIC, DEFAULT = "DYNAMIC_TOPIC_CONFIG", "DEFAULT_CONFIG"
+
+
+@pytest.mark.parametrize(
+    ("declared", "deployed", "live", "source", "by_hand"),
+    [
+        ("1", "1", "1", ON_TOPIC, False),
+        ("2", "1", "1", ON_TOPIC, False),  # a change that is to be deployed
+        ("1", "1", "3", ON_TOPIC, True),
+        ("2", "1", "3", ON_TOPIC, True),
+        ("2", "1", "2", ON_TOPIC, False),  # by hand what is declared now
+        ("1", None, "9", DEFAULT, False),  # nobody ever set it
+        (None, None, "9", DEFAULT, False),
+        (None, None, "3", ON_TOPIC, True),
+        ("1", "1", "9", DEFAULT, True),  # somebody removed it
+    ],
+)
+def test_only_what_somebody_set_is_drift(
+    declared: str | None, deployed: str | None, live: str, source: str, by_hand: bool
+) -> None:
+    def config(value: str | None) -> dict[str, str]:
+        return {} if value is None else {"retention.ms": value}
+
+    topic = LiveTopic(
+        Topic("t", 1, 1, config(live)), "id", {"retention.ms": source}, (PartitionReplicas(0, 1, (1,), (1,)),), {}
+    )
+    snapshot = Snapshot("c", 0, {1: None}, {}, {"t": topic})
+    held = Declaration(Topic("t", 1, 1, config(declared)), SettingLocations(YamlFile("topics/t.yaml"), (), {}))
+    found = changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, config(deployed))}), snapshot)
+    said = [one.kind for change in found for one in drift.evaluate(change, PlanEvidence(snapshot))]
+    assert said == (["drift"] if by_hand else [])
+
+
+@pytest.mark.parametrize("deployed", [{}, {"leader.replication.throttled.replicas": "0:1"}])
+def test_a_replication_throttle_is_no_change_whether_a_refresh_has_read_it_or_not(deployed: dict[str, str]) -> None:
+    config = {"leader.replication.throttled.replicas": "0:1"}
+    sources = dict.fromkeys(config, ON_TOPIC)
+    snapshot = Snapshot(
+        "c",
+        0,
+        {1: None},
+        {},
+        {"t": LiveTopic(Topic("t", 1, 1, config), "id", sources, (PartitionReplicas(0, 1, (1,), (1,)),))},
+    )
+    held = Declaration(Topic("t", 1, 1), SettingLocations(YamlFile("topics/t.yaml"), (), {}))
+    assert changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, deployed)}), snapshot) == ()
+
+
+@pytest.mark.parametrize(("retention", "weight"), [("1", Severity.DANGER), ("2", Severity.REFUSED)])
+def test_a_topic_that_somebody_deleted_is_not_changed(retention: str, weight: Severity) -> None:
+    """The provider cannot update it: the deploy would fail halfway."""
+    snapshot = Snapshot("c", 0, {1: None}, {}, {})
+    held = Declaration(
+        Topic("t", 1, 1, {"retention.ms": retention}), SettingLocations(YamlFile("topics/t.yaml"), (), {})
+    )
+    (change,) = changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, {"retention.ms": "1"})}), snapshot)
+    (found,) = drift.evaluate(change, PlanEvidence(snapshot))
+    assert (found.kind, found.weight) == ("missing", weight)
+    assert ("fail" in found.because[0]) == (weight is Severity.REFUSED)
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("allow", [frozenset[Permission](), frozenset({Permission(Allowance.DELETE)})])
+def test_a_topic_that_no_broker_shows_is_not_taken_for_gone(hidden: bool, allow: frozenset[Permission]) -> None:
+    snapshot = Snapshot("c", 0, {1: None}, {}, {}, hidden=frozenset({"t"} if hidden else ()))
+    deployed = DeployedTopic("t", 1, 1, {}, Topic("t", 1, 1, allow=allow), "topics/t.yaml")
+    (change,) = changes([], DeployedStack({"t": deployed}), snapshot)
+    rules = [rule for rule in (drift, unseen) if rule.needs(change, 0) is not None]
+    found = [(one.kind, one.weight) for rule in rules for one in rule.evaluate(change, PlanEvidence(snapshot))]
+    assert found == ([] if allow else [("unseen" if hidden else "missing", Severity.REFUSED)])

@@ -1,0 +1,58 @@
+"""A step of the engine that the plan does not predict is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from topicwarden.model.planned_change import Action, Severity, TopicPlan
+from topicwarden.plan.engine_steps import TopicStep, with_unpredicted
+
+
+def weight(action: Action | None, op: str, live: bool = True) -> Severity | None:
+    plans = [] if action is None else [TopicPlan(topic="t", action=action)]
+    found = with_unpredicted(plans, [TopicStep("t", op, "urn")], {"t"} if live else set())
+    return found[0].weight if found else None
+
+
+@pytest.mark.parametrize(
+    ("action", "op"),
+    [
+        (Action.CREATE, "create"),
+        (Action.ADOPT, "import"),
+        (Action.UPDATE, "update"),
+        (Action.RECREATE, "delete-replaced"),
+        (Action.RECREATE, "create-replacement"),
+        (Action.DELETE, "delete"),
+    ],
+)
+def test_what_is_predicted_passes(action: Action, op: str) -> None:
+    assert weight(action, op) is None
+
+
+@pytest.mark.parametrize("op", ["delete", "delete-replaced", "replace", "update", "discard", "import-replacement"])
+@pytest.mark.parametrize("action", [None, Action.DRIFT, Action.MOVE, Action.CREATE, Action.ADOPT])
+def test_anything_else_is_refused(action: Action | None, op: str) -> None:
+    assert weight(action, op) is Severity.REFUSED
+
+
+@pytest.mark.parametrize(
+    ("action", "op"), [(Action.UPDATE, "delete-replaced"), (Action.RECREATE, "delete"), (Action.DELETE, "replace")]
+)
+def test_a_deletion_of_another_kind_is_refused(action: Action, op: str) -> None:
+    assert weight(action, op) is Severity.REFUSED
+
+
+def test_creating_what_is_not_there_takes_nothing_away() -> None:
+    assert weight(Action.DRIFT, "create-replacement", live=False) is None
+    assert weight(None, "delete", live=False) is Severity.REFUSED
+
+
+def test_the_refusal_names_the_step_and_the_resource_and_comes_once() -> None:
+    steps = [TopicStep("b", "delete", "urn:b"), TopicStep("b", "delete", "urn:b2"), TopicStep("a", "discard", "urn:a")]
+    plans = with_unpredicted([TopicPlan(topic="c", action=Action.CREATE)], steps, {"a", "b"})
+    assert [(plan.topic, plan.action, len(plan.consequences)) for plan in plans] == [
+        ("a", Action.DELETE, 1),
+        ("b", Action.DELETE, 1),
+        ("c", Action.CREATE, 0),
+    ]
+    assert "the engine would delete the topic (urn:b)" in plans[1].consequences[0].message

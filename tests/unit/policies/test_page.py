@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from topicwarden.cli.rules import PAGES, check_docs
+from topicwarden.policies.rules import RULES, STACK_RULES
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_pages_are_in_step_with_the_rules_and_checks(name: str) -> None:
+    """To mend them: ``topicwarden rules NAME > docs/NAME.md``."""
+    assert (DOCS / f"{name}.md").read_text(encoding="utf-8") == PAGES[name]()
+
+
+def test_every_rule_has_a_bad_example() -> None:
+    bad = Path(__file__).parent / "bad"
+    told = "".join(path.read_text(encoding="utf-8") for path in bad.glob("*/expected.txt"))
+    assert [name for name in (*RULES, *STACK_RULES) if f"[{name}]" not in told] == []
+
+
+@pytest.mark.parametrize("check", check_docs())
+def test_every_check_says_what_it_proves_shows_it_and_names_its_source(check: str) -> None:
+    """The parts come in this order, each a paragraph; what a check says comes first, in one sentence."""
+    lead, *parts = check_docs()[check].split("\n\n")
+    assert lead.endswith("."), check
+    assert "**fail**" in "".join(parts), check
+    assert [part.partition(":")[0] for part in parts[-3:]] == ["Example", "Remedy", "Source"], check

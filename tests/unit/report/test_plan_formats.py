@@ -1,0 +1,216 @@
+"""What every format says of one plan, and that nothing in a name or a message can break out of it."""
+
+from __future__ import annotations
+
+import io
+import json as stdlib_json
+import random
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+from markdown_it import MarkdownIt
+from rich.cells import cell_len
+from rich.console import Console
+
+from tests.unit.report import plans
+from topicwarden.model.planned_change import Action, PlanReport, Severity, TopicPlan
+from topicwarden.report.plan import FORMATS, json, markdown, render, text
+from topicwarden.report.plan.digest import digest
+from topicwarden.report.plan.setting_display import live, value
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_whole_output(form: str) -> None:
+    """After a change of wording: ``.venv/bin/python -m tests.unit.report.plans``, and read the difference."""
+    assert render(plans.rich(), form) == (plans.EXPECTED / f"{form}.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_format_depends_on_the_order_of_finding(form: str) -> None:
+    report = plans.rich()
+    turned = [topic.model_copy(update={"consequences": topic.consequences[::-1]}) for topic in report.topics[::-1]]
+    assert render(report.model_copy(update={"topics": turned}), form) == render(report, form)
+
+
+def test_json_follows_its_schema_and_reads_back() -> None:
+    for report in (plans.rich(), plans.empty(), plans.failed()):
+        drawn = json.render(report)
+        jsonschema.validate(stdlib_json.loads(drawn), json.schema(), jsonschema.Draft202012Validator)
+        assert drawn.isascii()
+        read = PlanReport.model_validate_json(drawn)
+        assert (read.refused, read.counts()) == (report.refused, report.counts())
+
+
+@pytest.mark.parametrize(
+    ("report", "headline", "summary"),
+    [
+        (plans.empty(), "Nothing would change.", "no topic changes; 998 as declared"),
+        (
+            plans.failed(),
+            "Pulumi's preview failed, so this is not the whole plan.",
+            "no topic changes; 0 as declared; the preview failed",
+        ),
+        (
+            plans.report([TopicPlan(topic="a", action=Action.CREATE)], 3),
+            "1 topic changes; no danger was found.",
+            "1 topic changes: 1 create; 3 as declared",
+        ),
+        (
+            plans.report([TopicPlan(topic="a", action=Action.CREATE)], 3, unseen=["b: Describe is missing"]),
+            "1 topic changes; no danger was found in what could be seen.",
+            "1 topic changes: 1 create; 3 as declared; 1 not seen",
+        ),
+        (
+            plans.report([TopicPlan(topic="a", action=Action.DRIFT)], 3),
+            "Nothing would change.",
+            "no topic changes; 1 changed by hand; 3 as declared",
+        ),
+    ],
+)
+def test_a_sentence_for_the_approver_and_a_line_of_counts(report: PlanReport, headline: str, summary: str) -> None:
+    assert (digest(report).headline, digest(report).summary) == (headline, summary)
+    assert summary in text.render(report).splitlines()
+    assert render(report, "github").endswith(f"plan of stack prod: {summary}\n")
+
+
+def test_counts_above_a_thousand_have_separators() -> None:
+    counted = digest(plans.many(1_002))
+    assert counted.headline == "1,002 topics need a second look before this is merged."
+    assert counted.summary == "1,002 topics change: 1,002 update; 1,002 danger; 12 as declared"
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_a_terminal_is_coloured_and_never_overrun(width: int) -> None:
+    drawn = text.render(plans.rich(), Console(file=io.StringIO(), width=width, force_terminal=True))
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", drawn).splitlines()
+    assert "\x1b[" in drawn
+    # The last line is one line, for grep.
+    assert max(map(cell_len, lines[:-1])) <= width
+    assert any(line.startswith("  refused fewer-partitions orders.placed.v1: The topic would be") for line in lines)
+    assert "    declared  topics/payments/payments.captured.v1.yaml:7:17" in lines
+
+
+def test_a_pipe_has_120_columns_and_neither_colour_nor_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    piped = text.render(plans.rich(), Console(file=io.StringIO()))
+    assert piped == text.render(plans.rich())
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", piped)
+    assert 100 < max(map(cell_len, piped.splitlines()[:-1])) <= 120
+
+
+def test_a_terminal_without_unicode_is_served() -> None:
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    assert text.render(plans.rich(), Console(file=out, width=80)).isascii()
+
+
+def test_the_failed_preview_is_said_first_everywhere() -> None:
+    said = "kafka:index:Topic (orders.placed.v1): 50% of"
+    assert text.render(plans.failed()).startswith(f"pulumi {said} brokers did not answer\n")
+    assert "(orders.placed.v1): 50% of brokers did not answer\n" in render(plans.failed(), "markdown")
+    assert render(plans.failed(), "github").startswith(
+        "::error title=pulumi preview::kafka:index:Topic (orders.placed.v1): 50%25 of%0Abrokers"
+    )
+
+
+def test_markdown_shows_hostile_text_as_it_is_and_calls_no_one() -> None:
+    tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(markdown.render(plans.rich()))
+    children = [child for token in tokens for child in token.children or []]
+    assert {child.content for child in children if child.type == "html_inline"} <= {"<code>", "</code>"} | {
+        "<sub>",
+        "</sub>",
+    }
+    assert not {child.type for child in children} & {"link_open", "image", "code_inline", "em_open", "s_open"}
+    blocks = "".join(token.content for token in tokens if token.type == "html_block")
+    assert not re.search(r"<(?!/?(details|summary|b|code)>|!-- topicwarden plan prod -->)", blocks)
+    # What GitHub looks through for mentions, issues and emoji: all text outside of <code>.
+    inline, inside = "", False
+    for child in children:
+        inside = child.content == "<code>" if child.type == "html_inline" else inside
+        inline += "" if inside else child.content
+    assert "@\u200bteam/all closes #\u200b12 | `code` *bold* <img src=x>" in inline
+    assert not re.search(r"@\w|#\d|:rocket:", inline)
+
+
+def test_every_row_of_every_table_has_the_cells_of_its_head() -> None:
+    tables = [block.splitlines() for block in markdown.render(plans.rich()).split("\n\n") if block.startswith("|")]
+    assert len(tables) == 12
+    for head, *rows in tables:
+        assert {row.count("|") for row in rows} == {head.count("|")}, head
+
+
+@pytest.mark.parametrize("number", [1, 60, 400, 1_200])
+def test_markdown_stays_below_githubs_limit_and_counts_what_it_cuts(number: int) -> None:
+    report = plans.many(number, refused=min(number, 7))
+    drawn = markdown.render(report)
+    assert len(drawn.encode()) <= markdown.LIMIT
+    assert drawn.splitlines()[0] == markdown.marker("prod") == "<!-- topicwarden plan prod -->"
+    rows = [line for line in drawn.splitlines() if re.match(r"\| [✗!] ", line)]
+    told = [drawn.count(f"<code>{name}</code>: ") for name in (topic.topic for topic in report.topics)]
+    cut = re.search(r"^… and ([0-9,]+) topics? more", drawn, re.MULTILINE)
+    assert len(rows) + (int(cut[1].replace(",", "")) if cut else 0) == number
+    folded = re.search(r"^… and the details of ([0-9,]+) topics? more", drawn, re.MULTILINE)
+    assert sum(told) + (int(folded[1].replace(",", "")) if folded else 0) == number
+    # What is refused comes first, whatever its name, with all its details.
+    assert all(row.startswith("| ✗ ") for row in rows[: min(number, 7)])
+    assert drawn.count("<b>refused</b>") == min(number, 7)
+    assert drawn.count("<details>") == drawn.count("</details>") == sum(told)
+
+
+def test_no_text_however_long_makes_a_comment_too_long() -> None:
+    """Names, messages and reasons of every length, from a fixed seed."""
+    dice = random.Random(7)
+    topics = []
+    for number in range(40):
+        topic = plans.retention_cut()
+        first = topic.consequences[0].model_copy(
+            update={"message": "é|" * dice.randrange(20_000), "because": ["x" * 90] * dice.randrange(300)}
+        )
+        topics.append(topic.model_copy(update={"topic": f"{'n' * 240}{number}", "consequences": [first]}))
+    report = plans.report(topics, unseen=["@y" * dice.randrange(4_000) for _ in range(60)])
+    assert len(markdown.render(report).encode()) <= markdown.LIMIT
+
+
+def test_a_project_in_a_folder_of_the_repository_is_named_from_its_root(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "kafka").mkdir()
+    for form, said in (("github", "::error file=kafka/topics/orders/"), ("markdown", "<code>kafka/topics/orders/")):
+        assert said in render(plans.rich(), form, tmp_path / "kafka")
+        assert said not in render(plans.rich(), form)
+    assert "kafka/topics" not in render(plans.rich(), "json", tmp_path / "kafka")
+
+
+def test_annotations_come_by_weight_as_actions_shows_ten_of_a_kind() -> None:
+    commands = [line.split(" ")[0] for line in render(plans.many(30, refused=3), "github").splitlines()]
+    assert commands == ["::error"] * 3 + ["::warning"] * 27 + ["::notice"] * 27 + ["plan"]
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (value("retention.ms", "604800000"), "7d"),
+        (value("retention.ms", "604800001"), "604800001ms (7 d)"),
+        (value("retention.ms", "-1"), "-1 (for ever)"),
+        (value("retention.bytes", "-1"), "-1 (no limit)"),
+        (value("flush.ms", str(2**63 - 1)), "without bound"),
+        (value("segment.bytes", "1073741824"), "1GiB"),
+        (value("max.message.bytes", "1048588"), "1048588 (1.0 MiB)"),
+        (value("max.message.bytes", "100"), "100"),
+        (value("partitions", "12"), "12"),
+        (value("message.timestamp.type", None), "–"),
+        (value("leader.replication.throttled.replicas", ""), '""'),
+        (live(plans.setting("segment.ms", None, None, "1000", "DEFAULT_CONFIG")), "1s (Kafka's default)"),
+        (live(plans.setting("segment.ms", None, None, "1000")), "1s"),
+        (
+            live(plans.setting("max.message.bytes", None, None, "1048588", "DEFAULT_CONFIG")),
+            "1048588 (1.0 MiB, Kafka's default)",
+        ),
+    ],
+)
+def test_values_are_said_in_human_units(shown: str, expected: str) -> None:
+    assert shown == expected
+
+
+def test_weights_are_those_of_the_models() -> None:
+    assert digest(plans.rich()).weights == {Severity.REFUSED: 1, Severity.DANGER: 2, Severity.NOTE: 2}

@@ -1,0 +1,250 @@
+"""What every format says of one report, and that nothing in a record or a name can break out of it."""
+
+from __future__ import annotations
+
+import io
+import json as stdlib_json
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+from markdown_it import MarkdownIt
+from rich.cells import cell_len
+from rich.console import Console
+
+from tests.support import reports
+from topicwarden.model.finding import AuditReport, Finding, TopicFacts
+from topicwarden.model.problem import Refusal
+from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.report import display
+from topicwarden.report.audit import html, json, markdown, report_files, text
+from topicwarden.report.audit.digest import digest
+
+PUBLISHED = Path(__file__).parents[3] / "docs" / "report.schema.json"
+
+
+def printed(report: AuditReport, width: int | None = None) -> str:
+    out = io.StringIO()
+    text.render(report, Console(file=out, width=width, force_terminal=width is not None, color_system=None))
+    return out.getvalue()
+
+
+def test_worst_comes_first_and_is_summed_up() -> None:
+    view = digest(reports.rich())
+    weights = [BY_WEIGHT.index(topic.verdict) for topic in view.topics]
+    assert weights == sorted(weights)
+    assert view.topics[0].verdict is Verdict.FAIL
+    assert view.headline == "6 of 12 topics hold what was declared; 5 need attention; 1 could not be settled."
+    assert view.summary == "12 topics, 51,789,485 records in 4.2 s: 3 fail, 2 suspect, 1 undecidable, 67 pass"
+    assert [t.standing for t in view.topics if t.standing] == ["not on the cluster", "not declared"]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "sentence"),
+    [
+        ([], "No topics were audited."),
+        ([Verdict.PASS], "The topic holds what was declared."),
+        ([Verdict.PASS] * 2, "All 2 topics hold what was declared."),
+        ([Verdict.PASS, Verdict.SUSPECT], "1 of 2 topics holds what was declared; 1 needs attention."),
+        ([Verdict.UNDECIDABLE], "0 of 1 topic holds what was declared; 1 could not be settled."),
+    ],
+)
+def test_one_sentence_for_management(verdicts: list[Verdict], sentence: str) -> None:
+    topics = [reports.topic(f"a.t{n}", [1]) for n in range(len(verdicts))]
+    findings = [Finding(check="c", verdict=v, topic=t.name) for v, t in zip(verdicts, topics, strict=True)]
+    assert digest(reports.report(topics, findings)).headline == sentence
+
+
+def test_a_finding_on_a_topic_without_facts_is_not_lost() -> None:
+    report = reports.report([], [Finding(check="c", verdict=Verdict.FAIL, topic="ghost", message="seen nowhere")])
+    assert "fail c ghost: seen nowhere" in printed(report, 80)
+    assert "seen nowhere" in markdown.render(report)
+    assert "seen nowhere" in html.render(report)
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_a_terminal_is_filled_and_never_overrun(width: int) -> None:
+    lines = printed(reports.rich(), width).splitlines()
+    # The last line is one line, for grep.
+    assert max(map(cell_len, lines[:-1])) <= width
+    assert "    declared  topics/orders/orders.state.v1.yaml:7:19" in lines
+    assert any(line.startswith("fail compaction-lag orders.state.v1 [0, 2]: A superseded record") for line in lines)
+    assert any(line.startswith("note compaction-ratio stock.levels.v1 [0, 1]: 3,111 keys") for line in lines)
+    assert lines[-1] == digest(reports.rich()).summary
+
+
+def test_a_pipe_gets_whole_rows_without_colour_or_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out = printed(reports.rich())
+    assert "\x1b" not in out
+    assert "\u202e" not in out
+    (row,) = (line for line in out.splitlines() if "web.clicks.v1 " in line)
+    assert row.split()[-5:] == ["24", "48,273,516", "2.7", "GiB", "1.01×"]
+    assert max(map(cell_len, out.splitlines())) <= 120
+
+
+def test_a_terminal_without_unicode_is_served() -> None:
+    raw = io.BytesIO()
+    console = Console(file=io.TextIOWrapper(raw, encoding="ascii", write_through=True), width=80)
+    text.render(reports.rich(), console)
+    assert b"x fail" in raw.getvalue()
+
+
+def test_every_format_tells_what_was_settled_and_what_limits_the_audit() -> None:
+    report = reports.rich()
+    limits = digest(report).limits
+    assert [limit.split()[0] for limit in limits] == ["Only", "95.12%", "Retention", "The"]
+    seen = printed(report, 400)
+    marked = markdown.render(report)
+    page = html.render(report)
+    for limit in limits[:3]:
+        assert f"limit {limit}" in seen
+        assert f"- {limit}" in marked
+        assert f"<li>{limit}</li>" in page
+    assert (
+        "now fail compaction-lag orders.state.v1 [0, 2]: was suspect at 2025-10-08T08:53:20Z: it still stands" in seen
+    )
+    assert "- compaction-lag orders.state.v1 \\[0, 2\\]: suspect, now **fail**: it still stands (first seen" in marked
+    assert "what stood at 17 was deleted" in page
+    assert "At the audit of 2025-10-08T08:53:20Z, 10 of 13 topics held." in marked
+
+
+def test_a_full_audit_without_trouble_has_no_limits() -> None:
+    assert digest(reports.empty()).limits == []
+    assert "limit" not in printed(reports.empty())
+
+
+def test_domains_and_owners_in_need_come_first() -> None:
+    view = digest(reports.rich())
+    assert [(group.name, group.topics) for group in view.domains][:3] == [
+        ("orders", 3),
+        ("customers", 1),
+        ("payments", 2),
+    ]
+    assert [group.name for group in view.owners] == ["", "team-orders", "team-payments"]
+
+
+def test_findings_beyond_what_a_page_bears_are_counted() -> None:
+    found = [Finding(check=f"c{n}", verdict=Verdict.FAIL, topic="a.t", message="m") for n in range(1_200)]
+    page = html.render(reports.report([reports.topic("a.t", [1])], found))
+    assert page.count('<details class="finding') == 1_000
+    assert page.count('<details class="finding fail" open>') == 20
+    assert "200 more findings, which report.json holds" in page
+
+
+def test_json_follows_the_published_schema_and_reads_back() -> None:
+    schema = json.schema()
+    assert stdlib_json.loads(PUBLISHED.read_text(encoding="utf-8")) == schema
+    jsonschema.Draft202012Validator.check_schema(schema)
+    for report in (reports.rich(), reports.empty()):
+        jsonschema.validate(stdlib_json.loads(json.render(report)), schema, jsonschema.Draft202012Validator)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"stack": "prod"}, schema)
+    read = AuditReport.model_validate_json(json.render(reports.rich()))
+    assert read.counts() == reports.rich().counts()
+
+
+def test_json_and_markdown_do_not_depend_on_the_order_of_finding() -> None:
+    report = reports.rich()
+    turned = report.model_copy(update={"topics": report.topics[::-1], "findings": report.findings[::-1]})
+    assert json.render(turned) == json.render(report)
+    assert markdown.render(turned) == markdown.render(report)
+
+
+def test_markdown_shows_hostile_text_as_it_is() -> None:
+    tokens = MarkdownIt("commonmark").enable("table").parse(markdown.render(reports.rich()))
+    # markdown-it drops cells that a row has too many: so a sign that splits a cell shows as text that is lost.
+    lines = [line for line in markdown.render(reports.rich()).splitlines() if line.startswith("|")]
+    assert {len(re.findall(r"(?<!\\)\|", line)) - 1 for line in lines} == {6, 8}
+    assert sum(token.type == "tr_open" for token in tokens) == len(lines) - 3
+    inline = [child for token in tokens for child in token.children or []]
+    assert not {child.type for child in inline} & {"html_inline", "link_open", "image", "code_inline"}
+    cells = ["".join(c.content for c in token.children or []) for token in tokens if token.type == "inline"]
+    assert reports.SCRIPT in cells
+    blocks = "".join(token.content for token in tokens if token.type == "html_block")
+    assert "<script" not in blocks
+    assert "<img" not in blocks
+
+
+def test_html_lets_nothing_out_of_its_text() -> None:
+    page = html.render(reports.rich())
+    script = (Path(html.__file__).parent / "report.js").read_text(encoding="utf-8")
+    (at,) = [match.start() for match in re.finditer("<script", page)]
+    assert page[at:].startswith(f"<script>{script}</script>\n</body>")
+    assert "<img" not in page
+    assert "\x1b" not in page
+    assert "{{ 7*7 }}" in page
+    assert "http://" not in page.replace("http://www.w3.org/", "").replace("[link](http://x)", "")
+
+
+def test_times_that_no_calendar_holds_and_topics_without_partitions_are_shown() -> None:
+    page = html.render(reports.rich())
+    assert "1760000000000000 (year 57742)" in page
+    assert "1969-12-31T00:00:00Z" in page
+    assert "-1 (no timestamp)" in page
+    assert "customers.profile.v3" in page.split('id="details"')[1]
+
+
+def test_a_thousand_topics_make_a_page_that_opens() -> None:
+    page = html.render(reports.thousand())
+    assert len(page.encode()) < 3_000_000
+    assert page.count("<details data-topic=") == 1_000
+    assert "Shown are 20 of 1,000 topics" in page
+    assert "which report.json holds" in page
+
+
+def test_wide_topics_keep_their_plots_small() -> None:
+    topics = [reports.topic(f"a.t{n}", [(p * 7919) % 10_007 for p in range(1_000)]) for n in range(20)]
+    assert len(html.render(reports.report(topics, [])).encode()) < 3_000_000
+
+
+def test_files_are_written_whole_and_replaced(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "reports"
+    report_files.write(reports.rich(), out)
+    paths = report_files.write(reports.empty(), out)
+    assert [path.name for path in paths] == ["report.html", "report.md", "report.json", "report.sarif", "report.xml"]
+    assert sorted(path.name for path in out.iterdir()) == sorted(path.name for path in paths)
+    assert AuditReport.model_validate_json(paths[2].read_bytes()).topics == []
+
+
+def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    for place in (taken, taken / "below"):
+        with pytest.raises(Refusal, match="--out"):
+            report_files.write(reports.empty(), place)
+    assert taken.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (display.size(0), "0 B"),
+        (display.size(1_048_575), "1.0 MiB"),
+        (display.size(-2_048), "-2.0 KiB"),
+        (display.duration(59_999), "60 s"),
+        (display.duration(93_600_000), "1 d 2 h"),
+        (display.duration(-3_600_000), "-1 h"),
+        (display.moment(-62_135_596_800_000), "0001-01-01T00:00:00Z"),
+        (display.moment(10**18), "1000000000000000000 (year 31690708)"),
+        (display.span(0, 60_000), "1970-01-01 00:00 – 00:01"),
+        (display.brief(999_999), "999k"),
+        (display.numbers([5, 3, 4, 9, 0]), "0, 3-5, 9"),
+        (display.age(None, 0), "in the future"),
+        (display.age(-7_200_000, -3_600_000), "1 h – 2 h ahead"),
+        (display.age(0, 3_600_000), "under 1 h"),
+        (display.age(86_400_000, None), "over 1 d"),
+        (display.evidence("retention.ms", 604_800_000), "604800000 (7 d)"),
+        (display.evidence("largest_timestamp", 1_760_000_000_000), "1760000000000 (2025-10-09T08:53:20Z)"),
+        (display.evidence("offset", 1_760_000_000_000), "1760000000000"),
+        (display.shorten("orders.placed.v1", 9), "orde…d.v1"),
+    ],
+)
+def test_units(shown: str, expected: str) -> None:
+    assert shown == expected
+
+
+def test_an_empty_topic_has_no_skew_and_no_ages() -> None:
+    topics: list[TopicFacts] = [reports.topic("a.empty", [0, 0], [0, 0])]
+    assert "there is no skew to show" in html.render(reports.report(topics, []))

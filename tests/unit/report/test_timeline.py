@@ -1,0 +1,57 @@
+"""What a partition's line of offsets shows, from what little may be known of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.reports import partition
+from topicwarden.model.finding import Finding
+from topicwarden.model.verdict import Verdict
+from topicwarden.report.audit.timeline import timeline
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        ({}, []),
+        ({"rolled": 600}, [("rolled", 0, 600), ("open", 600, 1_000)]),
+        ({"rolled": 600, "cleanable": 200}, [("cleanable", 0, 200), ("rolled", 200, 600), ("open", 600, 1_000)]),
+        ({"rolled": 600, "overdue": 600}, [("overdue", 0, 600), ("open", 600, 1_000)]),
+        ({"rolled": 0, "log_start": 400}, [("open", 400, 1_000)]),
+        ({"last_stable": 700}, [("unstable", 700, 1_000)]),
+        ({"rolled": 900, "last_stable": 700}, [("rolled", 0, 700), ("unstable", 700, 1_000)]),
+        ({"rolled": 5_000, "last_stable": None}, [("rolled", 0, 1_000)]),
+    ],
+)
+def test_stretches_are_what_is_known_and_no_more(
+    known: dict[str, object], expected: list[tuple[str, int, int]]
+) -> None:
+    line = timeline(partition(0, 1_000, **known))
+    assert line is not None
+    assert [(each.kind, each.start, each.end) for each in line.stretches] == expected
+
+
+@pytest.mark.parametrize("known", [{"log_start": None}, {"log_end": None}, {"log_start": 1_000}])
+def test_an_empty_or_unknown_log_has_no_line(known: dict[str, object]) -> None:
+    assert timeline(partition(0, 1_000, **known)) is None
+
+
+def test_findings_mark_their_offsets_on_their_own_partition_alone() -> None:
+    def finding(partitions: list[int], **evidence: int | str) -> Finding:
+        return Finding(check="c", verdict=Verdict.FAIL, topic="t", partitions=partitions, evidence=evidence)
+
+    found = [
+        finding([0], offset=10, superseded_by=250, records=300),
+        finding([0, 1], offset=20, partition=0),
+        finding([0, 1], offset=30, partition=1),
+        finding([0, 1], offset=40),
+        finding([0], blocking_offset=5_000, offset="none"),
+        finding([0], found_offset=250),
+    ]
+    line = timeline(partition(0, 1_000), found)
+    assert line is not None
+    assert [(mark.offset, mark.names, mark.left) for mark in line.marks] == [
+        (10, "c: offset", 1.0),
+        (20, "c: offset", 2.0),
+        (250, "c: superseded by, c: found offset", 25.0),
+    ]

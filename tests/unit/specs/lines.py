@@ -1,0 +1,27 @@
+"""What the tests compare: the problems, or the settings, of a tree of examples as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from topicwarden.specs.load import load
+from topicwarden.specs.resolve import all_problems, resolve
+
+STACKS = ("dev", "prod")
+
+
+def problem_lines(tree: Path) -> list[str]:
+    loaded = load(tree / "topics", tree, STACKS)
+    return [str(problem) for problem in all_problems(resolve(loaded, stack) for stack in STACKS)]
+
+
+def setting_lines(tree: Path) -> Iterator[str]:
+    """``stack topic setting = value at place``, in order."""
+    loaded = load(tree / "topics", tree, STACKS)
+    for stack in STACKS:
+        for declaration in resolve(loaded, stack).declarations:
+            places = declaration.places
+            for path, value in sorted(places.settings.items()):
+                setting = " ".join(map(str, path))
+                yield f"{stack} {declaration.topic.name} {setting} = {value!r} at {places.at(path)}"

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import pytest
+
+from topicwarden.specs.configs import definition, definitions, kafka_lines, kafka_version, nearest
+from topicwarden.specs.configs.generate import merge
+
+
+def test_the_catalogue_is_kafkas() -> None:
+    assert kafka_version().startswith("4.")
+    assert len(definitions()) >= 33
+    assert {each.type for each in definitions().values()} == {"boolean", "string", "int", "long", "double", "list"}
+
+
+def test_every_validator_is_understood() -> None:
+    for each in definitions().values():
+        low, high = each.bounds
+        throttled = each.name.endswith("throttled.replicas")
+        assert each.validator is None or low is not None or high is not None or each.choices or throttled, each
+
+
+def test_every_default_of_kafkas_is_valid() -> None:
+    assert {name: each.problem(each.default) for name, each in definitions().items() if each.default} == {
+        name: None for name, each in definitions().items() if each.default
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "valid", "invalid"),
+    [
+        ("retention.ms", ["-1", "0", "+5", str(2**63 - 1)], ["-2", str(2**63), "1.0", "", "1e3", "x", "٣"]),
+        ("retention.bytes", ["-1", "-7"], [str(-(2**63) - 1)]),
+        ("segment.bytes", ["1048576", "2147483647"], ["1048575", "2147483648"]),
+        ("compression.gzip.level", ["1", "9", "-1"], ["0", "10", "-2"]),
+        ("compression.zstd.level", ["-131072", "22"], ["-131073", "23"]),
+        ("min.cleanable.dirty.ratio", ["0", "1", "0.5", "1e-3", ".5"], ["1.1", "-0.1", "NaN", "half"]),
+        ("preallocate", ["true", "FALSE", " true "], ["yes", "1", ""]),
+        ("cleanup.policy", ["delete", "compact, delete", ""], ["Delete", "compact,", "delete,delete"]),
+        ("compression.type", ["zstd", "producer"], ["none", "ZSTD", ""]),
+        ("message.timestamp.type", ["CreateTime"], ["createtime"]),
+        ("leader.replication.throttled.replicas", ["*", "", "0:1,2:3"], ["0", "0:1:2", "*,0:1"]),
+    ],
+)
+def test_bounds_are_kafkas(name: str, valid: list[str], invalid: list[str]) -> None:
+    known = definition(name)
+    assert known is not None
+    assert [value for value in valid if known.problem(value)] == []
+    assert [value for value in invalid if not known.problem(value)] == []
+
+
+def test_a_message_says_expected_against_seen() -> None:
+    known = definition("max.message.bytes")
+    assert known is not None
+    assert known.problem("2147483648", "2GiB") == (
+        "expected a whole number (int) of at least 0, seen 2GiB (2147483648); the maximum int is 2147483647"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("retention_ms", "retention.ms"), ("log.retention.ms", "retention.ms"), ("Cleanup.Policy", "cleanup.policy")],
+)
+def test_the_nearest_name(written: str, meant: str) -> None:
+    assert nearest(written) == meant
+    assert definition(written) is None
+
+
+def test_nothing_is_near_nonsense() -> None:
+    assert nearest("zzz") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("retention.ms", ("3.9", "4.0", "4.1", "4.2", "4.3")),
+        ("message.format.version", ("3.9",)),
+        ("message.downconversion.enable", ("3.9",)),
+    ],
+)
+def test_a_line_of_kafka_has_its_own_settings(name: str, lines: tuple[str, ...]) -> None:
+    assert tuple(line for line in kafka_lines() if definition(name, line)) == lines
+    assert definition(name) is not None
+
+
+def test_bounds_and_defaults_are_of_the_line() -> None:
+    small = {line: definitions(line)["segment.bytes"].problem("1000") is None for line in kafka_lines()}
+    assert small == {"3.9": True, "4.0": True, "4.1": False, "4.2": False, "4.3": False}
+    assert definitions("3.9")["message.timestamp.after.max.ms"].default == str(2**63 - 1)
+    assert definitions("4.0")["message.timestamp.after.max.ms"].default == "3600000"
+
+
+def test_deprecated_is_what_kafka_calls_so() -> None:
+    assert {each.name for each in definitions("3.9").values() if each.deprecated} == {
+        "message.format.version",
+        "message.timestamp.difference.max.ms",
+    }
+    assert not [each for each in definitions("4.3").values() if each.deprecated]
+
+
+def test_the_generator_says_since_until_and_what_differs() -> None:
+    old, new = (
+        {"type": "int", "default": "1", "documentation": "x"},
+        {"type": "int", "default": "2", "documentation": "y"},
+    )
+    merged = merge({"4.0.1": {"a": old, "gone": old}, "4.1.0": {"a": new, "come": new}})
+    assert merged == {
+        "kafka": {"4.0": "4.0.1", "4.1": "4.1.0"},
+        "configs": {
+            "a": {"definition": new, "differs": {"4.0": {"default": "1"}}},
+            "come": {"since": "4.1", "definition": new},
+            "gone": {"until": "4.0", "definition": old},
+        },
+    }

@@ -1,0 +1,112 @@
+"""Check that everything the documentation names exists: commands, options, targets of make, files and links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support import documents
+
+REPOSITORY = Path(__file__).parents[2]
+NAMES = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
+DOCUMENTS = [*(REPOSITORY / name for name in NAMES), *sorted((REPOSITORY / "docs").glob("*.md"))]
+FOREIGN = {
+    "guards.md": {"--target", "--exclude", "--refresh", "--continue-on-error"},
+    "README.md": {"--suppress-outputs"},
+    "SECURITY.md": {"--require-hashes"},
+}
+"""Options of other programs that a document names without the command."""
+GENERATED = (".cache/",)
+"""Folders that a user's run creates."""
+ROOTS = (REPOSITORY, REPOSITORY / "validation" / "topicwarden")
+"""Where the names of files begin."""
+
+each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+
+
+@each_document
+def test_every_command_and_option_that_is_named_exists(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    wrong = [
+        f"{document.name}:{code.line}: `{code.text}`: {problem}"
+        for code, arguments in documents.commands(text)
+        if (problem := documents.problem(arguments))
+    ] + [
+        f"{document.name}:{code.line}: `{code.text}`: {problem}"
+        for code, arguments in documents.options(text)
+        if arguments[0] not in FOREIGN.get(document.name, ()) and (problem := documents.option_problem(arguments))
+    ]
+    assert wrong == []
+
+
+def test_every_example_in_the_help_is_a_command() -> None:
+    examples = {
+        name: (command.epilog or "").partition(". ")[0] for name, command in documents.leaves(documents.PARSER).items()
+    }
+    found = {name: [one for _, one in documents.commands(f"```\n{text}\n```")] for name, text in examples.items()}
+    assert [name for name, text in examples.items() if text.startswith("Example: ") and not found[name]] == []
+    problems = [(name, documents.problem(one)) for name, every in found.items() for one in every]
+    assert [(name, problem) for name, problem in problems if problem] == []
+
+
+def test_the_readers_find_what_documents_name() -> None:
+    readme = DOCUMENTS[0].read_text(encoding="utf-8")
+    assert {arguments[0] for _, arguments in documents.commands(readme)} >= {"check", "audit", "sandbox", "rebalance"}
+    assert {arguments[0] for _, arguments in documents.options(readme)} >= {"--since", "--fail-on"}
+    assert {target for _, target in documents.targets(readme)} >= {"demo", "test", "check"}
+    assert {name for _, name in documents.files(readme, ROOTS)} >= {"template/ci/stack.sh", "benchmarks/plan.py"}
+    assert "docs/guards.md" in documents.links(readme)
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("`topicwarden check --fix`", []),
+        ("`topicwarden audit --since last --stack S`", []),
+        ("```sh\nFOO=1 topicwarden sandbox up --brokers 3  # three\n```", []),
+        ("prose about topicwarden that is no command", []),
+        ("`topicwarden:history: none`", []),
+        ("`topicwarden frobnicate`", ['there is no command "frobnicate"']),
+        ("`topicwarden sandbox frobnicate`", ['there is no command "frobnicate"']),
+        ("```sh\n$ topicwarden check | topicwarden frobnicate\n```", ['there is no command "frobnicate"']),
+        ("`topicwarden check --frobnicate`", ["No such option: --frobnicate"]),
+        ("`topicwarden audit --since yesterday`", ["'yesterday' is not one of 'all', 'last'."]),
+        ("`topicwarden demo twice`", ["Got unexpected extra argument"]),
+    ],
+)
+def test_an_invented_command_is_noticed(text: str, seen: list[str]) -> None:
+    problems = [problem for _, arguments in documents.commands(text) if (problem := documents.problem(arguments))]
+    assert [expected in problem for problem, expected in zip(problems, seen, strict=True)] == [True] * len(seen)
+
+
+@pytest.mark.parametrize(
+    ("option", "exists"),
+    [
+        ("`--fail-on suspect`", True),
+        ("`--max-records N`", True),
+        ("`--fail-on sometimes`", False),
+        ("`--history`", True),
+        ("`--frobnicate`", False),
+    ],
+)
+def test_an_invented_option_is_noticed(option: str, exists: bool) -> None:
+    ((_, arguments),) = documents.options(option)
+    assert (documents.option_problem(arguments) is None) == exists
+
+
+@each_document
+def test_every_target_of_make_that_is_named_exists(document: Path) -> None:
+    rules = (REPOSITORY / "Makefile").read_text(encoding="utf-8").splitlines()
+    known = {line.partition(":")[0] for line in rules if ":" in line and not line.startswith(("\t", " ", "#", "."))}
+    named = documents.targets(document.read_text(encoding="utf-8"))
+    assert [f"{document.name}:{code.line}: make {target}" for code, target in named if target not in known] == []
+
+
+@each_document
+def test_every_file_that_is_named_exists(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    named = [name for _, name in documents.files(text, ROOTS) if not name.startswith(GENERATED)]
+    missing = [name for name in named if not any((root / name).exists() for root in ROOTS)]
+    broken = [link for link in documents.links(text) if not (document.parent / link).exists()]
+    assert (missing, broken) == ([], [])

@@ -1,0 +1,1 @@
+"""Collect what the cluster reports: offsets, horizons, internal topics and consumer groups."""

@@ -1,0 +1,112 @@
+"""The purpose and the consumer groups of each topic, and the offsets before which records expire soon."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from topicwarden.audit.collect.horizon import TopicPartition
+from topicwarden.audit.collect.internal_topics import InternalTopic, connect_candidates, recognise_internal_topics
+from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.consumer_groups import ConsumerGroup
+from topicwarden.kafka.snapshot import LiveTopic, Snapshot
+
+SOON = 10
+"""A record expires soon if it expires within a tenth of the retention time from now."""
+
+
+@dataclass(frozen=True)
+class GroupFollowing:
+    """The consumer groups with committed offsets in one topic, and the offsets by partition that matter to them.
+
+    ``ends``: the log end offsets, read after the groups. ``expiring_before``: every record before this offset expires
+    soon. ``tombstones_removable_before``: tombstones before this offset may have been removed. The last two only have
+    the partitions in which a group lags. ``complete`` is false if this user may not see all groups.
+    """
+
+    groups: tuple[ConsumerGroup, ...] = ()
+    ends: Mapping[int, int] = field(default_factory=dict)
+    expiring_before: Mapping[int, int] = field(default_factory=dict)
+    tombstones_removable_before: Mapping[int, int] = field(default_factory=dict)
+    complete: bool = True
+
+
+@dataclass(frozen=True)
+class ClusterContext:
+    """Facts about topics from the cluster, besides their records.
+
+    ``internal``: the internal topics and their roles. ``consumer_groups``: the groups of each topic. ``unreadable``:
+    the topics that this user may not read.
+    """
+
+    internal: Mapping[str, InternalTopic] = field(default_factory=dict)
+    consumer_groups: Mapping[str, GroupFollowing] = field(default_factory=dict)
+    unreadable: frozenset[str] = frozenset()
+
+
+def read_cluster_context(cluster: Cluster, snapshot: Snapshot, topics: Mapping[str, LiveTopic]) -> ClusterContext:
+    """Return the context of ``topics``.
+
+    The number of requests is bounded: the group requests of ``kafka/consumer_groups.py``, and three for offsets.
+    Groups are read after the snapshot, so that no committed offset is older than the log start offsets.
+    """
+    # Groups of all topics: a Kafka Streams application's group identifies its changelog topics.
+    groups = cluster.groups(snapshot.topics)
+    candidates = connect_candidates(topics)
+    newest = cluster.newest_records(candidates) if candidates else {}
+    internal = recognise_internal_topics(topics, groups, {name: records.keys for name, records in newest.items()})
+    consumer_groups = _consumer_groups(cluster, snapshot, topics, groups)
+    return ClusterContext(internal, consumer_groups, cluster.unreadable(snapshot, topics))
+
+
+def _consumer_groups(
+    cluster: Cluster, snapshot: Snapshot, topics: Mapping[str, LiveTopic], groups: tuple[ConsumerGroup, ...]
+) -> dict[str, GroupFollowing]:
+    logs = {(name, number): log for name, live in topics.items() for number, log in live.extents.items()}
+    lowest: dict[TopicPartition, int] = {}
+    for group in groups:
+        for partition, offset in group.offsets.items():
+            if partition in logs:
+                lowest[partition] = min(offset, lowest.get(partition, offset))
+    beyond_end = {
+        partition
+        for group in groups
+        for partition, offset in group.offsets.items()
+        if partition in logs and offset > logs[partition].end
+    }
+    lagging = {
+        partition: topics[partition[0]].topic for partition, offset in lowest.items() if offset < logs[partition].end
+    }
+    now = snapshot.taken_at
+    expiry_times = {
+        partition: now - retention + retention // SOON
+        for partition, topic in lagging.items()
+        if (retention := topic.retention_time) is not None
+    }
+    tombstone_times = {
+        partition: now - delete_retention
+        for partition, topic in lagging.items()
+        if topic.compacted and (delete_retention := topic.number("delete.retention.ms")) is not None
+    }
+
+    def first_offsets(times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        found = cluster.first_offsets_at(times)
+        return {partition: found[partition][0] if partition in found else logs[partition].end for partition in times}
+
+    expiring, removable = first_offsets(expiry_times), first_offsets(tombstone_times)
+    ends = cluster.log_ends(beyond_end)
+    complete = snapshot.cluster_described and not any(group.hidden for group in groups)
+
+    def in_topic(name: str, offsets: Mapping[TopicPartition, int]) -> dict[int, int]:
+        return {number: offset for (topic, number), offset in offsets.items() if topic == name}
+
+    return {
+        name: GroupFollowing(
+            tuple(group for group in groups if name in group.topics),
+            ends={number: log.end for number, log in live.extents.items()} | in_topic(name, ends),
+            expiring_before=in_topic(name, expiring),
+            tombstones_removable_before=in_topic(name, removable),
+            complete=complete,
+        )
+        for name, live in topics.items()
+    }

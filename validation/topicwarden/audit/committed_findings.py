@@ -1,0 +1,154 @@
+"""Evidence about contents that the first scan does not provide: counts of committed records, and key placement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.collect.horizon import TopicPartition
+from topicwarden.audit.contents.contracts import Contracts, build_contracts
+from topicwarden.audit.keys.key_placement import KeyPlacement
+from topicwarden.audit.keys.key_scan import TopicKeys, key_placements
+from topicwarden.audit.scan.committed import committed_counts, may_hold_uncommitted
+from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.partition_reads import PartitionRead
+from topicwarden.audit.subject import AuditedTopic
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.schema_registry import SchemaRegistry
+from topicwarden.kafka.snapshot import LiveTopic, Snapshot
+from topicwarden.model.contents import Contents
+from topicwarden.model.verdict import Verdict
+from topicwarden.specs.resolve import Declaration
+
+
+@dataclass(frozen=True)
+class DeclaredContents:
+    """The declared contents of topics, by topic name, and the means to judge records by them.
+
+    ``root`` is the project folder, for schema files. ``partition_functions`` are the Python functions
+    (``module:function``) that may be imported.
+    """
+
+    declarations: Mapping[str, Declaration] = field(default_factory=dict)
+    root: Path = Path()
+    registry: SchemaRegistry | None = None
+    partition_functions: frozenset[str] = frozenset()
+
+    def contracts(self, topics: Iterable[LiveTopic], now: int) -> Contracts:
+        """Return the contracts that the scan of ``topics`` judges records by; ``now`` is in milliseconds."""
+        return build_contracts(topics, self.declarations, self.root, self.registry, now)
+
+    def contents(self, topic: str) -> Contents:
+        """Return the declared contents of a topic; empty if the topic is not declared."""
+        declaration = self.declarations.get(topic)
+        return declaration.topic.contents if declaration else Contents()
+
+
+@dataclass(frozen=True)
+class ScanResult:
+    """The result of a scan: the topics of a snapshot, the partition reads, and the counts by partition."""
+
+    snapshot: Snapshot
+    topics: tuple[LiveTopic, ...]
+    reads: tuple[PartitionRead, ...]
+    counts: Mapping[TopicPartition, PartitionCounts]
+
+    def last_stable(self, partition: TopicPartition) -> int:
+        """Return the last stable offset of a partition."""
+        topic, number = partition
+        return self.snapshot.topics[topic].extents[number].last_stable
+
+    @property
+    def stable_reads(self) -> list[PartitionRead]:
+        """Return the counted partition reads, each cut off at the last stable offset."""
+        return [
+            replace(read, range=replace(read.range, end=min(read.range.end, self.last_stable(read.topic_partition))))
+            for read in self.reads
+            if read.topic_partition in self.counts
+        ]
+
+
+def count_committed(
+    spark: SparkSession,
+    connection: Connection,
+    scan_result: ScanResult,
+    contracts: Contracts,
+    declared: DeclaredContents,
+    *,
+    rate: int | None = None,
+) -> tuple[dict[TopicPartition, PartitionCounts], dict[str, KeyPlacement]]:
+    """Return the counts of committed records by partition, and the key placement of each topic with counted keys.
+
+    Only partitions that fail a check of contents and may contain uncommitted records are read again. ``rate`` is the
+    same limit as in ``scan``.
+    """
+    counts, stable = scan_result.counts, scan_result.stable_reads
+    keys = [
+        TopicKeys(
+            live.topic.name,
+            live.topic.partitions,
+            declared.contents(live.topic.name),
+            {p: counts[live.topic.name, p] for p in live.extents if (live.topic.name, p) in counts},
+            tuple(
+                read.range
+                for read in stable
+                if read.range.topic == live.topic.name and read.range.start < read.range.end
+            ),
+        )
+        for live in scan_result.topics
+        if live.topic.name in contracts.by_key
+    ]
+    placements = key_placements(spark, connection, keys, declared.root, declared.partition_functions)
+    uncertain = _uncertain_partitions(scan_result, declared, placements)
+    again = [read for read in stable if read.topic_partition in uncertain]
+    now = scan_result.snapshot.taken_at
+    committed = committed_counts(spark, connection, again, counts, contracts=contracts, now=now, rate=rate)
+    return {**counts, **committed}, placements
+
+
+def _uncertain_partitions(
+    scan_result: ScanResult, declared: DeclaredContents, placements: Mapping[str, KeyPlacement]
+) -> frozenset[TopicPartition]:
+    """Return the partitions that fail a check of contents and may contain uncommitted records."""
+    candidates: dict[str, set[int]] = {}
+    for read in scan_result.reads:
+        counts = scan_result.counts.get(read.topic_partition)
+        if counts and may_hold_uncommitted(counts, read.range.end, scan_result.last_stable(read.topic_partition)):
+            candidates.setdefault(read.range.topic, set()).add(read.range.partition)
+    return frozenset(
+        (name, partition)
+        for name, partitions in candidates.items()
+        for partition in partitions & _failing_partitions(_subject(name, scan_result, declared, placements))
+    )
+
+
+def _subject(
+    name: str, scan_result: ScanResult, declared: DeclaredContents, placements: Mapping[str, KeyPlacement]
+) -> AuditedTopic:
+    """Return the topic for checks of contents, as if every record were committed."""
+    live, declaration = scan_result.snapshot.topics[name], declared.declarations.get(name)
+    counts = {p: scan_result.counts[name, p] for p in live.extents if (name, p) in scan_result.counts}
+    return AuditedTopic(
+        snapshot=scan_result.snapshot,
+        declared=declaration.topic if declaration else None,
+        live=live,
+        horizons={},
+        counts=counts,
+        committed=counts,
+        placement=placements.get(name),
+    )
+
+
+def _failing_partitions(subject: AuditedTopic) -> set[int]:
+    """Return the partitions that do not pass every check of contents."""
+    failing: set[int] = set()
+    for check in CHECKS.values():
+        judges = check.TRAITS.judges_committed_records and check.applies(subject)
+        for result in check.judge(subject) if judges else ():
+            if result.verdict is not Verdict.PASS:
+                failing.update(subject.counts if check.TRAITS.compares_partitions else result.partitions)
+    return failing

@@ -1,0 +1,1 @@
+"""Contracts that the reader judges records by."""

@@ -1,0 +1,69 @@
+"""The history as an audit uses it: an audit notes any problem with the history, and goes on without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.sql import SparkSession
+
+from topicwarden.audit.history.store import HistoryStore, Unreadable
+from topicwarden.audit.history.topic_state import TopicState
+from topicwarden.model.problem import Refusal
+
+NONE = "none"
+"""The value of ``--history`` that turns the history off."""
+
+
+class AuditHistory:
+    """The history at ``url``; empty if that is None. ``notes`` has the problems for the report."""
+
+    def __init__(self, spark: SparkSession, url: str | None) -> None:
+        self._store = HistoryStore(spark, url) if url is not None else None
+        self._url = url
+        self.notes: list[str] = []
+
+    @property
+    def store(self) -> HistoryStore | None:
+        return self._store
+
+    def require_shared(self) -> None:
+        """Raise ``Refusal`` if the history is on local disks that the driver and the executors do not share."""
+        if self._store is None:
+            return
+        reason = "Spark's executors do not write to the disk that the driver reads"
+        try:
+            if self._store.is_shared():
+                return
+        except Unreadable as error:
+            reason = f"Spark's executors cannot write there: {error}"
+        raise Refusal(
+            f"the history at {self._url} cannot be used: {reason}; choose an address that the driver and all executors "
+            "share (--history s3a://bucket/history, or topicwarden:history of the stack), or turn the history off "
+            "(--history none)"
+        )
+
+    def last_states(self, cluster_id: str | None) -> dict[str, TopicState]:
+        """Return the last saved state of each topic of this cluster, by topic name."""
+        if self._store is None or cluster_id is None:
+            return {}
+        try:
+            other_versions, states = self._store.other_versions(), self._store.last_states()
+        except Unreadable as error:
+            self.add_note(f"cannot be read, and is ignored: {error}; findings that need two audits stay open")
+            return {}
+        if other_versions and not states:
+            names = ", ".join(other_versions)
+            self.add_note(f"was written by another version ({names}) and is ignored: this counts as a first audit")
+        return {state.topic: state for state in states if state.cluster_id == cluster_id}
+
+    def save(self, states: Iterable[TopicState], started: int) -> None:
+        """Add the states of this audit, which started at ``started`` (ms)."""
+        if self._store is None:
+            return
+        try:
+            self._store.save(states, started)
+        except Unreadable as error:
+            self.add_note(f"cannot be written: {error}; the next audit cannot compare with this one")
+
+    def add_note(self, problem: str) -> None:
+        self.notes.append(f"the history at {self._url} {problem}")

@@ -1,0 +1,105 @@
+"""Scan only what earlier audits have not read, combine it with their counts, and save all of it for the next audit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from topicwarden.audit.collect.horizon import Horizon, TopicPartition
+from topicwarden.audit.contents.contracts import Contracts
+from topicwarden.audit.history.key_store import FOLDER, KeyStore
+from topicwarden.audit.history.scan_plan import ScanStep, WrittenPart, complete_counts, known_partition
+from topicwarden.audit.history.store import HistoryStore, Unreadable, part_name
+from topicwarden.audit.history.topic_state import KnownPartition
+from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.full_scan import scan
+from topicwarden.audit.scan.partition_reads import DeletedKey
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class IncrementalScan:
+    """The counts of all records in the log, read now or by earlier audits.
+
+    ``known``: what the next audit need not read again. ``read``: the number of records that this audit read.
+    """
+
+    counts: Mapping[TopicPartition, PartitionCounts]
+    known: Mapping[TopicPartition, KnownPartition] = field(default_factory=dict)
+    read: int = 0
+    horizons: Mapping[TopicPartition, Horizon] = field(default_factory=dict)
+    """Horizons with borders lowered to offsets for which the counts are known."""
+    notes: tuple[str, ...] = ()
+
+
+def scan_since(
+    spark: SparkSession,
+    connection: Connection,
+    steps: list[ScanStep],
+    snapshot: Snapshot,
+    rules: Contracts,
+    *,
+    deleted_keys: Iterable[DeletedKey],
+    store: HistoryStore,
+    rate: int | None,
+) -> IncrementalScan | None:
+    """Return the result of the incremental scan; None if the history cannot be used.
+
+    ``rate`` (bytes a second) and ``deleted_keys`` as in ``full_scan.scan``.
+    """
+    name = part_name(snapshot.taken_at)
+    new_offsets = sum(step.read.range.size for step in steps if step.known)
+    keys = KeyStore(spark, store, {step.read.range.part: step.stored for step in steps}, name, new_offsets)
+    reads = [step.read for step in steps]
+    try:
+        found = scan(
+            spark,
+            connection,
+            reads,
+            snapshot.taken_at,
+            rules,
+            deleted_keys=deleted_keys,
+            earlier_reads=keys,
+            rate=rate,
+        )
+        keys.merge_parts()
+    except (PySparkException, Py4JJavaError, Unreadable):
+        return None
+    counts = {
+        step.read.topic_partition: complete_counts(step, found[step.read.topic_partition])
+        for step in steps
+        if step.read.topic_partition in found
+    }
+    known = {
+        step.read.topic_partition: known_partition(
+            step,
+            counts[step.read.topic_partition],
+            snapshot.topics[step.read.range.topic],
+            rules,
+            WrittenPart(name, keys.read[step.read.range.part], keys.totals[step.read.range.part]),
+        )
+        for step in steps
+        if step.read.topic_partition in counts
+    }
+    horizons = {step.read.topic_partition: step.read.horizon for step in steps}
+    return IncrementalScan(counts, known, sum(keys.read.values()), horizons, tuple(_notes(steps)))
+
+
+def _notes(steps: Iterable[ScanStep]) -> Iterable[str]:
+    reasons = Counter(step.reason for step in steps if step.reason)
+    for reason, number in sorted(reasons.items()):
+        yield f"{number:,} partition{'s' if number > 1 else ''} read in full: {reason}"
+
+
+def stored_part_names(store: HistoryStore) -> frozenset[str]:
+    """Return the names of the complete parts in ``keys/``; empty if the history cannot be read."""
+    try:
+        return frozenset(part.name for part in store.parts(FOLDER))
+    except (PySparkException, Py4JJavaError):
+        return frozenset()

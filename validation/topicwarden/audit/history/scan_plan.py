@@ -1,0 +1,219 @@
+"""Plan an incremental scan (``--since last``): which offsets of each partition to read, and why if all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from topicwarden import __version__
+from topicwarden.audit.collect.horizon import Horizon, TopicPartition
+from topicwarden.audit.contents.contracts import Contracts
+from topicwarden.audit.history.stored_partitions import StoredPartition
+from topicwarden.audit.history.topic_state import (
+    Checkpoint,
+    KnownPartition,
+    PartitionState,
+    RememberedRecord,
+    TopicState,
+)
+from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.partition_reads import BLOCK, PartitionRead, counted_by_key
+from topicwarden.kafka.snapshot import LiveTopic, Snapshot
+
+_CHECKPOINTS = 16
+"""The most checkpoints of one partition."""
+
+
+@dataclass(frozen=True)
+class ScanStep:
+    """The step for one partition: the offsets to read, and what earlier audits counted.
+
+    ``reason``: why the partition is read in full; empty if it is not.
+    """
+
+    read: PartitionRead
+    stored: StoredPartition
+    known: KnownPartition | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class WrittenPart:
+    """The part that this audit adds for a partition: its name, the records read, and the totals of all keys (JSON)."""
+
+    name: str
+    read: int
+    totals: str
+
+
+@dataclass(frozen=True)
+class HistoryState:
+    """The history of the topics of a scan.
+
+    ``states``: the last state of each topic that still has the same id. ``still_present``: the remembered records that
+    are still in the log. ``parts``: the names of the parts in ``keys/``.
+    """
+
+    states: Mapping[str, TopicState]
+    still_present: Mapping[TopicPartition, frozenset[RememberedRecord]]
+    parts: frozenset[str]
+
+
+def plan_scan(
+    reads: Iterable[PartitionRead], snapshot: Snapshot, rules: Contracts, history: HistoryState
+) -> list[ScanStep]:
+    """Return one step for each of ``reads``, which are reads of whole partitions."""
+    return [_step(read, snapshot.topics[read.range.topic], rules, history) for read in reads]
+
+
+def _step(read: PartitionRead, live: LiveTopic, rules: Contracts, history: HistoryState) -> ScanStep:
+    whole = StoredPartition(live.id, read.range.partition)
+    state = history.states.get(read.range.topic)
+    before = state.partition(read.range.partition) if state else None
+    if before is None or before.known is None or state is None:
+        return ScanStep(read, whole, None, "no earlier audit with --since last has read it")
+    reason = _reason_for_full_read(read, live, before.known, rules, history.parts) or _cleaned(
+        read, state, before, live, history.still_present.get(read.topic_partition, frozenset())
+    )
+    if reason:
+        return ScanStep(read, whole, None, reason)
+    known, by_key = before.known, counted_by_key(read, rules)
+    log_start, block_end = read.range.start, min(_first_block_end(read), known.end)
+    reread = replace(read.range, start=log_start, end=block_end) if not by_key and log_start < block_end else None
+    horizon = _lowered_horizon(read, known)
+    new = replace(read, range=replace(read.range, start=known.end), horizon=horizon, reread=reread)
+    return ScanStep(
+        new,
+        replace(whole, parts=known.parts, read=known.read, start=0 if by_key else log_start, totals=known.totals),
+        known,
+    )
+
+
+def _first_block_end(read: PartitionRead) -> int:
+    """Return the end of the block that contains the log start; the log start itself if a block begins there."""
+    return -(-read.range.start // BLOCK) * BLOCK
+
+
+def _reason_for_full_read(
+    read: PartitionRead, live: LiveTopic, known: KnownPartition, rules: Contracts, parts: frozenset[str]
+) -> str:
+    by_key, start = counted_by_key(read, rules), read.range.start
+    recounted = not by_key and start < _first_block_end(read)
+    limits_future = "latest" in (rules.topics.get(read.range.topic, {}).get("records") or {})
+    reasons = {
+        "the history of keys is incomplete": not set(known.parts) <= parts,
+        "judged by other rules than last time": known.terms != terms_digest(live, rules),
+        "the log was truncated": read.range.end < known.end,
+        "all known records were deleted": start >= known.end > known.start,
+        "retention deleted records with keys": by_key and start > known.start,
+        "records with faults may have been deleted": known.faulty
+        and (start > known.start or recounted or limits_future),
+        "a compacted topic has records without a key": read.compacted and known.null_keys > 0,
+        "records have expired or have a timestamp in the future": read.horizon.future_offset is not None
+        or read.horizon.overdue > read.horizon.start
+        or (read.horizon.expired_time is not None and read.horizon.unexpired is None),
+    }
+    return next((reason for reason, applies in reasons.items() if applies), "")
+
+
+def _cleaned(
+    read: PartitionRead,
+    state: TopicState,
+    before: PartitionState,
+    live: LiveTopic,
+    still_present: frozenset[RememberedRecord],
+) -> str:
+    """Return why cleaning may have changed the known records; empty if it has not.
+
+    A compacted partition is unchanged if it has the same leader and every remembered record is still present.
+    """
+    if not read.compacted:
+        return ""
+    replicas = next(replicas for replicas in live.replicas if replicas.partition == read.range.partition)
+    if replicas.leader_epoch is None or replicas.leader_epoch != before.leader_epoch:
+        return "the leader changed, and each replica cleans on its own"
+    remembered = [record for record in state.remembered_records if record.partition == read.range.partition]
+    return "" if all(record in still_present for record in remembered) else "the cleaner removed records"
+
+
+def _lowered_horizon(read: PartitionRead, known: KnownPartition) -> Horizon:
+    """Return the horizon with borders for which the counts are known.
+
+    These are the current borders, or else the next lower checkpoints of earlier audits.
+    """
+    start, offsets = read.range.start, [read.range.start, *(checkpoint.offset for checkpoint in known.checkpoints)]
+
+    def lowered(border: int) -> int:
+        return border if border >= known.end else max(offset for offset in offsets if offset <= max(border, start))
+
+    rolled = lowered(read.horizon.rolled)
+    cleanable = min(lowered(read.horizon.cleanable), rolled)
+    return replace(read.horizon, rolled=rolled, cleanable=cleanable, lagging=min(read.horizon.lagging, cleanable))
+
+
+def complete_counts(step: ScanStep, counts: PartitionCounts) -> PartitionCounts:
+    """Return ``counts`` with the known records before the borders added; only needed for compacted partitions."""
+    known, horizon = step.known, step.read.horizon
+    if known is None or not step.read.compacted:
+        return counts
+    nothing = Checkpoint(known.start, 0, 0, 0)
+    checkpoints = {checkpoint.offset: checkpoint for checkpoint in (nothing, *known.checkpoints)}
+    last = known.checkpoints[-1]
+
+    def before(border: int, new: Checkpoint) -> Checkpoint:
+        if border < known.end:
+            return checkpoints[border]
+        return Checkpoint(border, last.records + new.records, last.payload_bytes + new.payload_bytes, new.keys)
+
+    rolled = before(horizon.rolled, Checkpoint(0, counts.rolled, 0, counts.keys_rolled))
+    cleanable = before(
+        horizon.cleanable, Checkpoint(0, counts.cleanable, counts.cleanable_bytes, counts.keys_cleanable)
+    )
+    return replace(
+        counts,
+        rolled=rolled.records,
+        cleanable=cleanable.records,
+        cleanable_bytes=cleanable.payload_bytes,
+        superseded_rolled=rolled.records - rolled.keys,
+        superseded_cleanable=cleanable.records - cleanable.keys,
+    )
+
+
+def known_partition(
+    step: ScanStep, counts: PartitionCounts, live: LiveTopic, rules: Contracts, written: WrittenPart
+) -> KnownPartition:
+    """Return what the next audit need not read again; ``counts`` are those of ``complete_counts``."""
+    end, horizon = step.read.range.end, step.read.horizon
+    by_offset = {checkpoint.offset: checkpoint for checkpoint in (step.known.checkpoints if step.known else ())}
+    keys = counts.cleanable - counts.superseded_cleanable
+    by_offset[horizon.cleanable] = Checkpoint(horizon.cleanable, counts.cleanable, counts.cleanable_bytes, keys)
+    by_offset[end] = Checkpoint(end, counts.records, counts.payload_bytes, counts.keys)
+    checkpoints = sorted(by_offset.values(), key=lambda checkpoint: checkpoint.offset)[-_CHECKPOINTS:]
+    parts, read = step.stored.with_part(written.name, written.read)
+    return KnownPartition(
+        parts=parts,
+        read=read,
+        terms=terms_digest(live, rules),
+        start=horizon.start,
+        faulty=bool(counts.faults),
+        null_keys=counts.null_keys,
+        checkpoints=tuple(checkpoints),
+        totals=written.totals,
+    )
+
+
+def terms_digest(live: LiveTopic, rules: Contracts) -> str:
+    """Return a digest of all rules for counting and judging records, except for the time of the audit."""
+    judged = {name: value for name, value in rules.topics.get(live.topic.name, {}).items() if name != "records"}
+    records = rules.topics.get(live.topic.name, {}).get("records") or {}
+    decisive = {
+        "topicwarden": __version__,  # versions may count differently
+        "partitions": live.topic.partitions,
+        "by_key": live.topic.compacted or live.topic.name in rules.by_key,
+        "compacted": live.topic.compacted,
+        "terms": judged,
+        "records": {name: value for name, value in records.items() if name != "latest"},
+    }
+    return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,119 @@
+"""Run every check on one topic, and convert the results into findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.collect.internal_topics import fits_connect_name
+from topicwarden.audit.compare_audits import ResultsByCheck
+from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.finding import Finding, FindingLocation
+from topicwarden.model.verdict import Verdict
+from topicwarden.specs.resolve import Declaration
+
+
+def judge(subject: AuditedTopic) -> ResultsByCheck:
+    """Return the results of each check that applies to the topic, or that may apply. No result is a pass.
+
+    If this user may not read the topic, checks that read records are undecidable. For Kafka's own topics, which few
+    users may read, these checks are omitted.
+    """
+    results = {
+        check_id: tuple(_limit_by_coverage(check_id, subject, [*check.judge(subject), *_unread(check_id, subject)]))
+        if subject.readable or not check.TRAITS.reads_records
+        else (_read_denied(),)
+        for check_id, check in CHECKS.items()
+        if check.applies(subject) and (subject.readable or not check.TRAITS.reads_records or not _internal(subject))
+    }
+    undecided = dict.fromkeys(_perhaps_internal(subject), _read_denied()) | dict.fromkeys(
+        _perhaps_applicable(subject), _describe_denied()
+    )
+    missing = undecided.keys() - results.keys()
+    return results | {check_id: (undecided[check_id],) for check_id in CHECKS if check_id in missing}
+
+
+def _perhaps_applicable(subject: AuditedTopic) -> frozenset[str]:
+    """Return the checks that depend on the topic's configuration, if this user may not see the configuration."""
+    if subject.live is None or subject.settings_known or _internal(subject):
+        return frozenset()
+    return frozenset(
+        check_id
+        for check_id, check in CHECKS.items()
+        if check.TRAITS.needs_settings or (check.TRAITS.needs_previous_audit and subject.past.state)
+    )
+
+
+def _perhaps_internal(subject: AuditedTopic) -> frozenset[str]:
+    """Return the checks of internal topics, if only unreadable records can show whether the topic is internal."""
+    if subject.live is None or subject.readable or subject.internal or not fits_connect_name(subject.live.topic.name):
+        return frozenset()
+    return frozenset(check_id for check_id, check in CHECKS.items() if check.TRAITS.judges_internal_topics)
+
+
+def _describe_denied() -> CheckResult:
+    return CheckResult(
+        Verdict.UNDECIDABLE,
+        "the brokers did not return the topic's configuration",
+        remedy="grant DescribeConfigs on the topic",
+    )
+
+
+def _internal(subject: AuditedTopic) -> bool:
+    return subject.live is not None and subject.live.topic.internal
+
+
+def _read_denied() -> CheckResult:
+    return CheckResult(Verdict.UNDECIDABLE, "this user may not read the records", remedy="grant Read on the topic")
+
+
+def findings(topic: str, results: ResultsByCheck, declaration: Declaration | None) -> Iterator[Finding]:
+    """Yield the findings for the report: one per result to report, or a plain pass for a check without any."""
+    for check_id, check_results in results.items():
+        reported = [result for result in check_results if result.message or result.verdict is not Verdict.PASS]
+        for result in reported or [CheckResult(Verdict.PASS, "")]:
+            yield _finding(check_id, topic, result, declaration)
+
+
+def _unread(check_id: str, subject: AuditedTopic) -> Iterator[CheckResult]:
+    replicas = subject.live.replicas if subject.live else ()
+    leaderless = tuple(state.partition for state in replicas if state.leader is None)
+    if leaderless and CHECKS[check_id].TRAITS.reads_records:
+        yield CheckResult(
+            Verdict.UNDECIDABLE,
+            "could not be read: the partition has no leader",
+            partitions=leaderless,
+            remedy="bring back a broker that holds a replica",
+        )
+
+
+def _limit_by_coverage(check_id: str, subject: AuditedTopic, results: list[CheckResult]) -> list[CheckResult]:
+    """Return the results that remain valid if only a share of the records was read.
+
+    Faults that were found remain. A pass says which share of the offsets was read.
+    """
+    if subject.coverage >= 1 or not CHECKS[check_id].TRAITS.reads_records:
+        return results
+    share = f"{subject.coverage:.2%}".replace(".00%", "%")
+    if CHECKS[check_id].TRAITS.needs_every_record:
+        message = f"needs every record, and only {share} of the offsets were read"
+        return [CheckResult(Verdict.UNDECIDABLE, message, remedy="audit without --sample and --max-records")]
+    if any(result.verdict is not Verdict.PASS for result in results):
+        return results
+    message = f"no fault in the records that were read: the newest {share} of the offsets"
+    return [*results, CheckResult(Verdict.PASS, message)]
+
+
+def _finding(check_id: str, topic: str, result: CheckResult, declaration: Declaration | None) -> Finding:
+    place = declaration.places.at(result.path) if declaration else None
+    return Finding(
+        check=check_id,
+        verdict=result.verdict,
+        topic=topic,
+        partitions=list(result.partitions),
+        message=result.message,
+        because=list(result.because),
+        remedy=result.remedy,
+        evidence=dict(result.evidence),
+        place=FindingLocation(file=place.file, line=place.line, column=place.column) if place else None,
+    )

@@ -1,0 +1,1 @@
+"""Find out which partitioner placed the keys of a topic."""

@@ -1,0 +1,207 @@
+"""Conclude from counts alone which partitioner placed the keys of a topic.
+
+The right algorithm explains every key. A wrong one explains about one key in n, with n partitions. If two algorithms
+together explain all keys, there are two kinds of producer. If old keys fit a smaller number of partitions, partitions
+were added later. If no algorithm explains the keys, and each key is in only one partition, the partitioner is a custom
+one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import combinations
+
+from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, Algorithm
+
+ALMOST_ALL = 0.99
+"""The share of keys that two causes must explain; chance, clocks and manual writes account for the rest."""
+
+_SECTIONS = 8
+"""The keys of a partition are examined in this many sections, in the order of their first record."""
+_FEWEST_KEYS = 20
+"""A section with fewer keys proves nothing."""
+
+
+class PlacementKind(StrEnum):
+    """The conclusion from the placement of keys about the producers."""
+
+    NONE = "no keys"
+    ONE = "one partitioner"
+    GROWN = "one partitioner, and partitions were added since"
+    MIXED = "two kinds of producer"
+    OWN = "a partitioner of its own"
+    SCATTERED = "no partitioner: keys lie in several partitions"
+
+
+@dataclass(frozen=True)
+class SampledKey:
+    """A key in a partition: the offsets of its first and last record there, and its hashes by hash column."""
+
+    partition: int
+    first: int
+    last: int
+    hashes: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class MisplacedKey:
+    """The number of keys in a partition that the declared partitioner assigns to another partition.
+
+    ``unexplained`` counts the keys among them that are also misplaced with every smaller number of
+    partitions. ``offset`` is the first record of such a key, or else of any misplaced key.
+    """
+
+    keys: int
+    unexplained: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class PlacementStudy:
+    """The committed keys of one topic: the counts of all keys, and a random sample.
+
+    ``keys`` and ``fits`` are those of ``PartitionCounts``, over all partitions. ``scattered_keys``: the number of keys
+    in more than one partition; ``scattered_examples`` has some of them as ``(partition, offset)`` pairs. ``misplaced``:
+    by partition, if a partitioner is declared. ``failed``: why a custom partitioner returned no result.
+    """
+
+    keys: int
+    fits: tuple[int, ...]
+    scattered_keys: int
+    scattered_examples: tuple[tuple[tuple[int, int], ...], ...]
+    sample: tuple[SampledKey, ...]
+    misplaced: Mapping[int, MisplacedKey] = field(default_factory=dict)
+    failed: str = ""
+
+
+@dataclass(frozen=True)
+class KeyPlacement:
+    """The conclusion about one topic.
+
+    ``scores``: the share of keys that each algorithm explains with the current number of partitions. ``algorithms``:
+    those that explain the keys, alone (``ONE``, ``GROWN``) or together (``MIXED``). ``ONE`` has several algorithms if
+    there are too few partitions or keys to distinguish them. ``partition_counts``: the numbers of partitions that the
+    topic has had, ascending.
+    """
+
+    kind: PlacementKind
+    partitions: int
+    keys: int
+    scores: Mapping[str, float]
+    algorithms: tuple[str, ...] = ()
+    partition_counts: tuple[int, ...] = ()
+    study: PlacementStudy | None = None
+
+
+def scores(counts: Iterable[PartitionCounts]) -> dict[str, float]:
+    """Return the share of the distinct keys that each algorithm explains; empty if no keys were counted."""
+    keyed = [partition for partition in counts if partition.fits and partition.keys]
+    keys = sum(partition.keys for partition in keyed)
+    if not keys:
+        return {}
+    return {
+        algorithm.name: sum(partition.fits[number] for partition in keyed) / keys
+        for number, algorithm in enumerate(ALGORITHMS)
+    }
+
+
+def conclude(partitions: int, counts: Iterable[PartitionCounts], study: PlacementStudy | None) -> KeyPlacement:
+    """Return the conclusion about a topic's keys; ``study`` is needed if no algorithm explains every key."""
+    partition_counts = list(counts)
+    if study is not None:  # the study has only committed keys
+        partition_counts = [PartitionCounts(keys=study.keys, fits=study.fits)]
+    score, keys = scores(partition_counts), sum(each.keys for each in partition_counts if each.fits)
+    if not score:
+        return KeyPlacement(PlacementKind.NONE, partitions, 0, {}, study=study)
+    exact = tuple(name for name, share in score.items() if share == 1)
+    if exact:
+        return KeyPlacement(PlacementKind.ONE, partitions, keys, score, exact, (partitions,), study)
+    if study is None:
+        return KeyPlacement(PlacementKind.OWN, partitions, keys, score)
+    if grown := _explain_by_growth(study.sample, partitions):
+        algorithm, past_counts = grown
+        return KeyPlacement(PlacementKind.GROWN, partitions, keys, score, (algorithm.name,), past_counts, study)
+    if pair := _explain_by_two(study.sample, partitions):
+        return KeyPlacement(PlacementKind.MIXED, partitions, keys, score, pair, (partitions,), study)
+    kind = PlacementKind.SCATTERED if study.scattered_keys else PlacementKind.OWN
+    return KeyPlacement(kind, partitions, keys, score, (), (partitions,), study)
+
+
+def _explain_by_growth(sample: tuple[SampledKey, ...], partitions: int) -> tuple[Algorithm, tuple[int, ...]] | None:
+    """Return the algorithm that explains the keys with a growing number of partitions, and these numbers."""
+    for algorithm in ALGORITHMS:
+        counts = sorted({partitions, *_section_counts(sample, algorithm, partitions)})
+        if len(counts) > 1 and _in_order(sample, algorithm, counts):
+            for count in counts[:-1]:  # with one partition, every key in partition 0 fits, so some counts are needless
+                fewer = [each for each in counts if each != count]
+                counts = fewer if _in_order(sample, algorithm, fewer) else counts
+            return algorithm, tuple(counts)
+    return None
+
+
+def _section_counts(sample: tuple[SampledKey, ...], algorithm: Algorithm, partitions: int) -> Iterator[int]:
+    """Yield the largest number of partitions that explains all keys of a section, for each section of a partition."""
+    for keys in _by_partition(sample).values():
+        size = max(_FEWEST_KEYS, -(-len(keys) // _SECTIONS))
+        for start in range(0, len(keys), size):
+            section = keys[start : start + size]
+            if len(section) >= _FEWEST_KEYS or len(keys) < _FEWEST_KEYS:
+                fitting = [
+                    count
+                    for count in range(partitions, section[0].partition, -1)
+                    if all(_fits(key, algorithm, count) for key in section)
+                ]
+                yield from fitting[:1]
+
+
+def _in_order(sample: tuple[SampledKey, ...], algorithm: Algorithm, counts: list[int]) -> bool:
+    """Return whether every key fits one of ``counts``, and in each partition the counts grow over time.
+
+    A few keys may be out of order, because producers learn of new partitions at different times.
+    """
+    for keys in _by_partition(sample).values():
+        fitting_counts = [[count for count in counts if _fits(key, algorithm, count)] for key in keys]
+        if not all(fitting_counts):
+            return False
+        least = 0
+        out_of_order = 0
+        for fitting in fitting_counts:
+            possible = [count for count in fitting if count >= least]
+            out_of_order += not possible
+            least = min(possible) if possible else least
+        if out_of_order > (1 - ALMOST_ALL) * len(keys):
+            return False
+    return True
+
+
+def _explain_by_two(sample: tuple[SampledKey, ...], partitions: int) -> tuple[str, ...] | None:
+    """Return the two algorithms that explain the keys together, the more frequent first."""
+    fits = {
+        algorithm.name: {number for number, key in enumerate(sample) if _fits(key, algorithm, partitions)}
+        for algorithm in ALGORITHMS
+    }
+    enough = ALMOST_ALL * len(sample)
+    pairs = [
+        pair
+        for pair in combinations(fits, 2)
+        if len(fits[pair[0]] | fits[pair[1]]) >= enough and all(len(fits[name]) < enough for name in pair)
+    ]
+    if not pairs or len(sample) < _FEWEST_KEYS:
+        return None
+    best = max(pairs, key=lambda pair: len(fits[pair[0]] | fits[pair[1]]))
+    return tuple(sorted(best, key=lambda name: -len(fits[name])))
+
+
+def _fits(key: SampledKey, algorithm: Algorithm, count: int) -> bool:
+    return algorithm.partition_for(key.hashes[algorithm.hash_column], count) == key.partition
+
+
+def _by_partition(sample: Iterable[SampledKey]) -> dict[int, list[SampledKey]]:
+    """Return the keys of each partition in the order of their first record."""
+    keys: dict[int, list[SampledKey]] = {}
+    for key in sorted(sample, key=lambda key: key.first):
+        keys.setdefault(key.partition, []).append(key)
+    return keys

@@ -1,0 +1,74 @@
+"""Merge the counts of the reader by group, and add them up by partition (``PartitionTotals.java``).
+
+A group is one key, or one age band of a block of offsets. Spark needs the groups if several tasks read one partition,
+or if an earlier audit has counted a part of it. Otherwise the reader adds up the groups, and no key enters Spark.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from topicwarden.audit.scan.counts import METRICS, Merge
+
+GROUP = ("part", "note", "keyed", "bucket")
+"""The columns that identify a group."""
+
+_MERGES: dict[str, Merge] = {
+    **{name: metric.merge for name, metric in METRICS.items() if metric.column},
+    # Columns of keys: the partitioners that fit, and offsets of the key's records.
+    **{"fits": Merge.MIN, "first_offset": Merge.MIN, "last_offset": Merge.MAX, "last_tombstone": Merge.MAX},
+}
+
+Counted = dict[str, int]
+"""Counts by the field names of ``PartitionCounts``; a count is absent if there is nothing to count."""
+
+
+@dataclass(frozen=True)
+class RangeTotals:
+    """The totals that one task reports for the partition with the number ``part`` in the scan.
+
+    ``read``: the records that this audit read. ``bands``: the counts of each age band. ``keys``: the counts of the
+    keys. ``before``: what earlier audits had counted for the same keys. ``notes``: the reader's notes on the records.
+    """
+
+    part: int
+    read: int
+    bands: list[Counted]
+    notes: list[str]
+    keys: Counted = field(default_factory=dict)
+    before: Counted = field(default_factory=dict)
+
+    @staticmethod
+    def from_json(text: str) -> RangeTotals:
+        """Return the totals that ``PartitionTotals.java`` wrote as ``text``."""
+        totals: dict[str, Any] = json.loads(text)
+        keys = totals.pop("keys", {})
+        return RangeTotals(**totals, keys=keys, before=keys.pop("before", {}))
+
+
+def merge_groups(counted: DataFrame) -> DataFrame:
+    """Return one row for each key, one for each age band of a block of offsets, and one for each note."""
+    merged = counted.groupBy(*GROUP).agg(
+        *(getattr(F, _MERGES[name].value)(name).alias(name) for name in counted.columns if name not in GROUP)
+    )
+    return merged.select(counted.columns)
+
+
+def add_up(spark: SparkSession, groups: DataFrame, counting: str) -> DataFrame:
+    """Return rows of ``RangeTotals`` as JSON.
+
+    ``groups`` has the reader's columns in their order. A column ``read`` may follow: how many records of a block this
+    audit read. ``counting`` is the JSON that the reader received.
+
+    ``GroupTotals.java`` adds up, with the code that the reader uses, so that each count has one definition.
+    """
+    jvm: Any = spark._jvm
+    strings = jvm.org.apache.spark.sql.Encoders.STRING()
+    return DataFrame(
+        groups._jdf.mapPartitions(jvm.io.topicwarden.reader.counting.GroupTotals(counting), strings).toDF(), spark
+    )

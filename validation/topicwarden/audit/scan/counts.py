@@ -1,0 +1,156 @@
+"""The counts of a partition as plain numbers, so that checks need no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+
+_HOUR, _DAY = 3_600_000, 86_400_000
+BANDS: tuple[int, ...] = (0, _HOUR, 6 * _HOUR, _DAY, 7 * _DAY, 30 * _DAY, 90 * _DAY, 365 * _DAY, 3 * 365 * _DAY)
+"""Lower bounds of the age bands in milliseconds; the band before the first one is for timestamps in the future."""
+
+
+@dataclass(frozen=True)
+class ContentFault:
+    """One kind of fault in the records of a partition.
+
+    ``rule``: the id of a check, or ``expression:<id>``. ``reason`` and ``excerpt`` describe structure only, never the
+    contents of a record. ``offsets``: the first few offsets. ``undecided``: the records could not be judged, because
+    no registry answered or an expression does not fit the record.
+
+    ``at_least``: ``count`` is a lower bound. ``at_most``: ``count`` may include records of aborted and open
+    transactions. ``unconfirmed``: like ``at_most``, and none of the records is known to be committed.
+    """
+
+    rule: str
+    reason: str
+    count: int
+    offsets: tuple[int, ...]
+    excerpt: str = ""
+    undecided: bool = False
+    at_least: bool = False
+    at_most: bool = False
+    unconfirmed: bool = False
+
+
+@dataclass(frozen=True)
+class TimestampTypeCount:
+    """The number of records with one timestamp type, and the offset of the last of them."""
+
+    records: int
+    last_offset: int
+
+
+class Merge(Enum):
+    """How the numbers of two groups of records become one."""
+
+    SUM = "sum"
+    MIN = "min"
+    MAX = "max"
+
+    def of(self, numbers: Iterable[int]) -> int | None:
+        """Return the merged number; None if there is none."""
+        present = list(numbers)
+        if not present:
+            return None
+        match self:
+            case Merge.SUM:
+                return sum(present)
+            case Merge.MIN:
+                return min(present)
+            case Merge.MAX:
+                return max(present)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number that the reader counts, under the name of its field in ``PartitionCounts``.
+
+    ``column``: its Spark SQL type among the saved counts of blocks; None if it is counted from keys.
+    ``by_border``: it depends on the borders of one audit, such as ``Horizon.rolled``.
+    """
+
+    merge: Merge = Merge.SUM
+    column: str | None = "long"
+    by_border: bool = False
+
+
+def _metric(default: int | None = 0, **traits: Any) -> Any:
+    return field(default=default, metadata={"metric": Metric(**traits)})
+
+
+@dataclass(frozen=True)
+class PartitionCounts:
+    """The counts of one partition.
+
+    A number of the reader is declared here once: its column in the history and its merging follow from the metric.
+    """
+
+    records: int = _metric()
+    payload_bytes: int = _metric()
+    largest_record: int = _metric(merge=Merge.MAX, column="int")
+    null_keys: int = _metric()
+    first_null_key: int | None = _metric(None, merge=Merge.MIN)
+    tombstones: int = _metric()
+    empty_values: int = _metric()
+    first_empty_value: int | None = _metric(None, merge=Merge.MIN)
+    keys: int = _metric(column=None)
+    superseded: int = _metric(column=None)
+    superseded_rolled: int = _metric(column=None)
+    superseded_cleanable: int = _metric(column=None)
+    rolled: int = _metric(by_border=True)
+    """Records before ``Horizon.rolled``."""
+    cleanable: int = _metric(by_border=True)
+    """Records before ``Horizon.cleanable``."""
+    cleanable_bytes: int = _metric(by_border=True)
+    """Bytes of keys and values of these records."""
+    clean_bytes_at_most: int = _metric(column=None)
+    """Bytes of keys and values if only the largest record of each key remained."""
+    keys_rolled: int = _metric(column=None)
+    """Keys with a record before ``Horizon.rolled``; counted if an earlier audit has read a part of the records."""
+    keys_cleanable: int = _metric(column=None)
+    """Keys with a record before ``Horizon.cleanable``; counted under the same condition."""
+    first_superseded: int | None = _metric(None, merge=Merge.MIN, column=None)
+    expired: int = _metric(by_border=True)
+    expired_behind_future: int = _metric(by_border=True)
+    first_timestamp: int | None = _metric(None, merge=Merge.MIN)
+    last_timestamp: int | None = _metric(None, merge=Merge.MAX)
+    earliest_pair: SupersededPair | None = None
+    """The first and the last record of the key whose last record has the lowest offset, among keys with several."""
+    deleted: tuple[tuple[int, int], ...] = ()
+    """Some keys whose last record is a tombstone: the key's hash and the offset of the tombstone."""
+    resurrected: tuple[tuple[int, int], ...] = ()
+    """Keys known as deleted whose last record is before the tombstone: the key's hash and that record's offset."""
+    ages: tuple[int, ...] = (0,) * (len(BANDS) + 1)
+    """Records by age band, from the future to the oldest."""
+    fits: tuple[int, ...] = ()
+    """How many of ``keys`` each of ``partitioner_bits.ALGORITHMS`` assigns to this partition; empty if not counted."""
+    hottest: int = 0
+    """The number of records of the most frequent key; 0 if keys are not counted."""
+    hottest_offset: int | None = None
+    hottest_key: int | None = None
+    """The 64-bit hash of that key."""
+    faults: tuple[ContentFault, ...] = ()
+    timestamp_types: Mapping[str, TimestampTypeCount] = field(default_factory=dict)
+    """Counts by Kafka's name of the timestamp type."""
+    last_gap: int | None = None
+    """The last offset in the read range without a record."""
+    at_most: bool = False
+    """In counts of committed records: the numbers may include records of aborted and open transactions."""
+
+
+METRICS = MappingProxyType({one.name: one.metadata["metric"] for one in fields(PartitionCounts) if one.metadata})
+"""The metrics by field name, in the order of the fields."""
+
+
+@dataclass(frozen=True)
+class SupersededPair:
+    """The offsets of a record and of the next record with the same key."""
+
+    offset: int
+    superseded_by: int
+    key: int = 0
+    """The 64-bit hash of the key that both records have."""

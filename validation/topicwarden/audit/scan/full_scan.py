@@ -1,0 +1,86 @@
+"""Read every record of every topic once, and count the records inside the reader.
+
+The reader counts all records by age band. It also counts by the hash of the key if a topic is compacted or has rules
+for keys (``CountingReader.java``). No record enters Spark; only the counts and the reader's notes
+(``RangeSummary.java``) do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+
+from topicwarden.audit.collect.horizon import TopicPartition
+from topicwarden.audit.contents.contracts import NO_CONTRACTS, Contracts
+from topicwarden.audit.scan.aggregate import Counted, RangeTotals, add_up, merge_groups
+from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.merge import merge
+from topicwarden.audit.scan.offset_ranges import pack_tasks, read_ranges
+from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead, counted_by_key, counting_options
+from topicwarden.kafka.connection import Connection
+
+_LEAST_REDUCERS = 4
+
+
+class IncrementalReads(Protocol):
+    """The counts of records that earlier audits read and this audit does not read again."""
+
+    def add_up(self, read: DataFrame, cut: Collection[int], counting: str) -> list[RangeTotals]:
+        """Return the totals of the groups in ``read`` and of all records that earlier audits counted.
+
+        ``cut`` has the numbers of the partitions that several tasks read by key. ``counting`` is the JSON that the
+        reader received.
+        """
+
+
+def scan(
+    spark: SparkSession,
+    connection: Connection,
+    reads: list[PartitionRead],
+    now: int,
+    contracts: Contracts = NO_CONTRACTS,
+    *,
+    deleted_keys: Iterable[DeletedKey] = (),
+    earlier_reads: IncrementalReads | None = None,
+    rate: int | None = None,
+    consumer: Mapping[str, str] | None = None,
+) -> dict[TopicPartition, PartitionCounts]:
+    """Return the counts of ``reads``, with the records judged by ``contracts``.
+
+    Record ages are measured from ``now`` (ms). For each of ``deleted_keys``, the scan looks for a record that was
+    resurrected after the key was seen deleted. With ``earlier_reads``, ``reads`` are the new ranges, and it adds the
+    counts of the others. ``rate`` limits the bytes a second; ``consumer`` overrides ``offset_ranges.READ_OPTIONS``.
+    """
+    if not reads:
+        return {}
+    by_key = frozenset(read.range.part for read in reads if counted_by_key(read, contracts))
+    # A consumer has one position in each partition, so a second range of a partition needs its own tasks.
+    rereads = pack_tasks(spark, (read.reread for read in reads if read.reread))
+    tasks = pack_tasks(spark, (read.range for read in reads), whole=by_key) + rereads
+    pieces = Counter(piece.part for task in tasks for piece in task)
+    cut = frozenset(number for number in by_key if pieces[number] > 1)
+    counting = counting_options(reads, contracts, now, deleted_keys)
+    rows = "totals" if earlier_reads is None and not cut else "groups"
+    found = read_ranges(spark, connection, tasks, consumer, contracts, rate=rate, counted=rows, counting=counting)
+    # As many reducers as readers: each reducer then has about as many groups as one reader produces.
+    spark.conf.set("spark.sql.shuffle.partitions", str(max(len(tasks), _LEAST_REDUCERS)))
+    if earlier_reads is not None:
+        totals = earlier_reads.add_up(found, cut, counting)
+    else:
+        texts = add_up(spark, merge_groups(found), counting) if cut else found
+        totals = [RangeTotals.from_json(row[0]) for row in texts.collect()]
+    counted: dict[int, list[Counted]] = {}
+    notes: dict[int, list[str]] = {}
+    for total in totals:
+        counted.setdefault(total.part, []).extend([*total.bands, total.keys])
+        notes.setdefault(total.part, []).extend(total.notes)
+    return {
+        read.topic_partition: merge(
+            counted[number], notes.get(number, []), contracts.topics.get(read.range.topic, {}).get("late")
+        )
+        for read in reads
+        if (number := read.range.part) in counted
+    }

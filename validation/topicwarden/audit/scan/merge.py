@@ -1,0 +1,70 @@
+"""Merge the totals of a partition's age bands and keys to ``PartitionCounts``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from topicwarden.audit.scan.aggregate import Counted
+from topicwarden.audit.scan.counts import BANDS, METRICS, Merge, PartitionCounts, SupersededPair
+from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
+from topicwarden.audit.scan.reader_notes import last_gap, merge_faults, timestamp_types
+
+_DELETED_KEYS = 4
+"""How many deleted keys ``KeyTotals.java`` reports, as ``deleted_key_0`` and so on."""
+
+
+def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> PartitionCounts:
+    """Return the counts of a partition from the totals of its age bands and keys, and from the reader's ``notes``.
+
+    ``max_late`` (ms) as in ``merge_faults``.
+    """
+    numbers = {name: _merged(totals, name, metric.merge) for name, metric in METRICS.items()}
+    merged: dict[str, Any] = {name: number for name, number in numbers.items() if number is not None}
+    ages: Counter[int | None] = Counter()
+    for counted in totals:
+        ages[counted.get("band")] += counted.get("records", 0)
+    by_key = any("hottest" in counted for counted in totals)
+    hottest = max(totals, key=hottest_rank)
+    deleted_names = ((f"deleted_key_{number}", f"deleted_offset_{number}") for number in range(_DELETED_KEYS))
+    return PartitionCounts(
+        **merged,
+        earliest_pair=_earliest_pair(totals),
+        deleted=_keys(totals, *deleted_names),
+        resurrected=_keys(totals, ("risen_key", "risen_offset")),
+        ages=tuple(ages.get(number, 0) for number in range(len(BANDS) + 1)),
+        fits=tuple(_merged(totals, algorithm.name) or 0 for algorithm in ALGORITHMS) if by_key else (),
+        hottest=hottest.get("hottest", 0),
+        hottest_offset=hottest.get("hottest_offset"),
+        hottest_key=hottest.get("hottest_key"),
+        faults=merge_faults(notes, max_late),
+        timestamp_types=timestamp_types(notes),
+        last_gap=last_gap(notes),
+    )
+
+
+def _merged(totals: list[Counted], name: str, merge: Merge = Merge.SUM) -> int | None:
+    return merge.of(counted[name] for counted in totals if name in counted)
+
+
+def hottest_rank(keys: Counted) -> tuple[int, int]:
+    """Return the sort key of the hottest key: most records first, then the lowest offset."""
+    return keys.get("hottest", 0), -keys.get("hottest_offset", 0)
+
+
+def _earliest_pair(totals: list[Counted]) -> SupersededPair | None:
+    pairs = [
+        SupersededPair(counted["pair_first"], counted["pair_last"], counted["pair_key"])
+        for counted in totals
+        if "pair_last" in counted
+    ]
+    return min(pairs, key=lambda pair: pair.superseded_by, default=None)
+
+
+def _keys(totals: list[Counted], *names: tuple[str, str]) -> tuple[tuple[int, int], ...]:
+    """Return for each pair of column names the least key hash and its offset, if there is any."""
+    found = (
+        min(((counted[key], counted[offset]) for counted in totals if key in counted), default=None)
+        for key, offset in names
+    )
+    return tuple(key for key in found if key is not None)

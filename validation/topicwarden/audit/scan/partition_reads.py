@@ -1,0 +1,83 @@
+"""The offset range to read of each partition, and the options by which the reader counts its records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from topicwarden.audit.collect.horizon import Horizon, TopicPartition
+from topicwarden.audit.contents.contracts import Contracts
+from topicwarden.audit.scan.counts import BANDS
+from topicwarden.audit.scan.offset_ranges import OffsetRange
+from topicwarden.kafka.snapshot import LiveTopic
+
+BLOCK = 8_192
+"""The number of offsets that are counted together if records are not counted by key."""
+BANDS_AT_MOST = 16
+"""An upper bound for the number of age bands; the reader numbers a block's groups in steps of this size."""
+
+
+DeletedKey = tuple[str, int, int, int]
+"""Topic, partition, hash of a key, and offset of the tombstone that was the key's last record."""
+
+
+@dataclass(frozen=True)
+class PartitionRead:
+    """The offset range to read of one partition, and the borders to count by."""
+
+    range: OffsetRange
+    compacted: bool
+    horizon: Horizon
+    reread: OffsetRange | None = None
+    """A second range to read: the rest of a block if retention has deleted the start of the block."""
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return self.range.topic, self.range.partition
+
+
+def partition_reads(topics: Iterable[LiveTopic], horizons: Mapping[TopicPartition, Horizon]) -> list[PartitionRead]:
+    """Return a read of every partition that is not empty in the snapshot."""
+    nonempty = [
+        (live.topic, partition, extent)
+        for live in topics
+        for partition, extent in live.extents.items()
+        if extent.start < extent.end
+    ]
+    return [
+        PartitionRead(
+            OffsetRange(number, topic.name, partition, extent.start, extent.end),
+            topic.compacted,
+            horizons[topic.name, partition],
+        )
+        for number, (topic, partition, extent) in enumerate(nonempty)
+    ]
+
+
+def counting_options(
+    reads: list[PartitionRead], contracts: Contracts, now: int, deleted_keys: Iterable[DeletedKey] = ()
+) -> str:
+    """Return the JSON that tells the reader how to count; see ``CountingRules.java``."""
+    deleted: dict[TopicPartition, list[tuple[int, int]]] = {}
+    for topic, partition, key, offset in deleted_keys:
+        deleted.setdefault((topic, partition), []).append((key, offset))
+    borders = [
+        {
+            "part": read.range.part,
+            "by_key": counted_by_key(read, contracts),
+            "rolled_border": read.horizon.rolled,
+            "cleanable_border": read.horizon.cleanable,
+            "expired_time": read.horizon.expired_time,
+            "future_offset": read.horizon.future_offset,
+            "graves": deleted.get(read.topic_partition, []),
+        }
+        for read in reads
+    ]
+    rules = {"now": now, "bands": BANDS, "block": BLOCK, "bands_at_most": BANDS_AT_MOST}
+    return json.dumps({**rules, "parts": borders})
+
+
+def counted_by_key(read: PartitionRead, contracts: Contracts) -> bool:
+    """Return whether the reader also counts the records by key."""
+    return read.compacted or read.range.topic in contracts.by_key

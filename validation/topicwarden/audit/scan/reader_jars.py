@@ -1,0 +1,40 @@
+"""The jar of the Spark reader for the running Spark: a data source that reads exact offset ranges.
+
+The wheel contains the jars. In a source checkout ``topicwarden sandbox install`` builds them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyspark
+
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.toolchain.spark_reader import LINES, MODULE, jar
+
+FORMAT = "io.topicwarden.reader.source.OffsetRangeSource"
+"""The name of the data source for ``spark.read.format``."""
+
+PACKAGED = Path(__file__).parents[1] / "jars"
+"""Where the wheel has the jars."""
+
+
+def jars(project: Project) -> list[Path]:
+    """Return the jars that a Spark session needs. Raises Refusal if there is none for the installed pyspark."""
+    line = ".".join(pyspark.__version__.split(".")[:2])
+    if line not in LINES:
+        raise Refusal(
+            f"the audit supports Spark {', '.join(LINES)}, found pyspark {pyspark.__version__}; "
+            "run `pip install 'topicwarden[audit]'`"
+        )
+    built = jar(project, line)
+    for path in (PACKAGED / built.name, built):
+        if path.is_file():
+            return [path]
+    if (MODULE / "pom.xml").is_file():
+        raise Refusal(f"the reader for Spark {line} is not built; run `topicwarden sandbox install`")
+    raise Refusal(
+        f"this installation of topicwarden has no reader for Spark {line}: it was not installed from a wheel; "
+        "run `pip install --force-reinstall --only-binary topicwarden 'topicwarden[audit]'`"
+    )

@@ -1,0 +1,22 @@
+"""The declared topics of a stack, for commands that connect to its cluster."""
+
+from __future__ import annotations
+
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.policies.check_specs import check
+from topicwarden.specs.resolve import Declaration
+
+
+def declared(project: Project, stack: str, participle: str) -> tuple[Declaration, ...]:
+    """Return the declared topics of ``stack``.
+
+    Raises Refusal if the check finds errors. ``participle`` names the operation for its message, such as "audited".
+    """
+    checked = check(project, [stack])
+    if errors := checked.errors:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        raise Refusal(
+            f"the declared topics cannot be {participle}: {errors[0]}{more}; run `topicwarden check --stack {stack}`"
+        )
+    return checked.declarations[stack]

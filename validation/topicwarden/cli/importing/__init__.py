@@ -1,1 +1,0 @@
-"""What `topicwarden import` is made of."""

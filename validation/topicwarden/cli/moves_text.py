@@ -1,0 +1,81 @@
+"""Text output of replica moves, before and during the reassignment."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Table
+
+from topicwarden.plan.placement.durability import received, seconds
+from topicwarden.plan.placement.replica_placement import ReplicaMove
+from topicwarden.rebalance.reassignment import ReassignmentProgress as Step
+from topicwarden.rebalance.reassignment import Watch
+from topicwarden.report.display import NOTHING, duration, size
+
+_MAX_ROWS = 50
+_LINE_INTERVAL_S = 5.0
+
+
+def show(moves: Sequence[ReplicaMove], rate: int | None) -> None:
+    """Print the moves, one row for each partition, then the bytes for each broker, and the estimated duration.
+
+    ``rate`` is the throttle in bytes per second; None for no throttle. Prints at most 50 rows.
+    """
+    table = Table("topic", "partition", "replicas", "", "bytes to copy", box=None, pad_edge=False)
+    for move in moves[:_MAX_ROWS]:
+        replicas = [" ".join(map(str, brokers)) for brokers in (move.before, move.after)]
+        table.add_row(move.topic, str(move.partition), replicas[0], f"→ {replicas[1]}", size(move.bytes_to_copy))
+    Console().print(table)
+    if len(moves) > _MAX_ROWS:
+        print(f"… and {len(moves) - _MAX_ROWS:,} more partitions")
+    by_broker = ", ".join(f"broker {broker} {size(amount)}" for broker, amount in received(moves).items())
+    print(f"to copy: {size(sum(move.bytes_to_copy or 0 for move in moves))}{f' ({by_broker})' if by_broker else ''}")
+    if unknown := sum(move.bytes_to_copy is None for move in moves):
+        print(f"not counted: {unknown:,} partitions whose size the brokers do not report")
+    if rate is None:
+        print("throttle: none; brokers copy at full speed")
+    else:
+        minimum = duration(1000 * seconds(moves, rate)) if received(moves) else NOTHING
+        print(f"throttle: {size(rate)} per second into and out of each broker; duration: at least {minimum}")
+
+
+@contextmanager
+def watching(stop: Event) -> Iterator[Watch]:
+    """Yield callbacks that show progress on standard error: a bar on a terminal, else a line every few seconds.
+
+    ``stop`` is passed on: the reassignment stops waiting when it is set.
+    """
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(binary_units=True))
+    with Progress(
+        *columns,
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task("moving", total=None)
+        last_line_at = time.monotonic()
+
+        def progress(step: Step) -> None:
+            nonlocal last_line_at
+            moved = f"moved {step.partitions:,} of {step.of_partitions:,} partitions"
+            bar.update(task, description=moved, completed=step.log_bytes, total=step.of_bytes)
+            if not console.is_terminal and time.monotonic() - last_line_at >= _LINE_INTERVAL_S:
+                last_line_at = time.monotonic()
+                print(f"{moved}, {size(step.log_bytes)} of {size(step.of_bytes)}", file=sys.stderr, flush=True)
+
+        def say(line: str) -> None:
+            if console.is_terminal:
+                bar.console.print(line, markup=False, highlight=False)
+            else:
+                print(line, file=sys.stderr, flush=True)
+
+        yield Watch(progress, say, stop)

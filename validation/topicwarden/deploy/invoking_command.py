@@ -1,0 +1,107 @@
+"""Tells a Pulumi program which topicwarden command runs it, proven by a file that the command keeps locked.
+
+A plan and an adoption need a program that does not stop at problems that they report themselves. An environment
+variable alone could be set by accident and would turn a guard off. So the variable only names a file. The program
+accepts it only while another live process of the same user holds a lock on that file, for this project and stack.
+
+This is ``flock`` and not ``filelock``: the check must not create or take over the file, and must read owner, mode,
+content and lock from one descriptor that does not follow links.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.model.project import Project
+
+VARIABLE: Final = "TOPICWARDEN_CALLER"
+"""The variable that names the file. It is ignored unless the file is locked."""
+
+
+_END: Final = "ended"
+"""The file next to the locked file that a program creates when it has registered all its topics."""
+
+
+class CommandKind(StrEnum):
+    """A command that runs `pulumi`, and the checks that the program leaves to it."""
+
+    PLAN = "plan"
+    """The plan reports refused changes itself, so its preview shows every step."""
+    IMPORT = "import"
+    """An adoption does not change topics, so policies do not stop it."""
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """An engine whose programs know which command runs them; also tells whether such a program reached its end."""
+
+    engine: PulumiEngine
+    _end: Path
+
+    def ended(self) -> bool:
+        """Return whether a program reported since the last call that all its topics were registered."""
+        reported = self._end.exists()
+        self._end.unlink(missing_ok=True)
+        return reported
+
+
+@contextmanager
+def invoking(engine: PulumiEngine, command: CommandKind) -> Iterator[Invocation]:
+    """Yield an engine whose programs know that ``command`` runs them, until the context ends."""
+    with TemporaryDirectory(prefix="topicwarden-") as folder:
+        path = Path(folder, "caller")
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.write(descriptor, _content(command, engine.project, engine.stack))
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield Invocation(replace(engine, variables={**engine.variables, VARIABLE: str(path)}), path.with_name(_END))
+        finally:
+            os.close(descriptor)
+
+
+def invoked_by(command: CommandKind, project: Project, stack: str) -> bool:
+    """Return whether ``command`` runs this program now; an empty or stale variable is ignored."""
+    path = os.environ.get(VARIABLE)
+    if not path:
+        return False
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except (OSError, ValueError):
+        return False
+    try:
+        status = os.fstat(descriptor)
+        private = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
+        return private and _locked(descriptor) and os.read(descriptor, 65_536) == _content(command, project, stack)
+    finally:
+        os.close(descriptor)
+
+
+def report_end(project: Project, stack: str) -> None:
+    """Tell the topicwarden command that runs this program, if any, that the program has registered all its topics."""
+    if any(invoked_by(command, project, stack) for command in CommandKind):
+        Path(os.environ[VARIABLE]).with_name(_END).touch(mode=0o600)
+
+
+def _locked(descriptor: int) -> bool:
+    """Return whether another process holds the lock; a lock that this call gets ends with the descriptor."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _content(command: CommandKind, project: Project, stack: str) -> bytes:
+    # Pulumi accepts organization/project/stack as well as the stack's name alone.
+    return json.dumps([command.value, str(project.root.resolve()), stack.rpartition("/")[2]]).encode()

@@ -1,0 +1,171 @@
+"""Runs the ``pulumi`` command for one stack of a project."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import Any
+
+from topicwarden import child_processes
+from topicwarden.deploy.backend_locks import run_past_lost_locks
+from topicwarden.deploy.partial_state import raise_if_partial, retry_partial_state
+from topicwarden.kafka.connection import NO_PULUMI
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+
+_LEVELS = ("error", "info#err")
+TOPIC_TYPE = "kafka:index/topic:Topic"
+
+
+@dataclass(frozen=True)
+class EngineStep:
+    """A step of a preview on one resource; ``op`` is Pulumi's, such as ``create``, ``import`` and ``same``."""
+
+    op: str
+    urn: str
+    type: str
+    parent: str | None
+
+
+@dataclass(frozen=True)
+class PulumiEngine:
+    """The ``pulumi`` command for one stack; ``variables`` are added to the environment of this process."""
+
+    project: Project
+    stack: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run ``pulumi`` without prompts and return its result, with any exit code."""
+        environment = {**os.environ, **self.variables}
+        pulumi = shutil.which("pulumi", path=environment.get("PATH"))
+        if pulumi is None:
+            raise Refusal(NO_PULUMI)
+        command = [pulumi, *arguments, "--stack", self.stack, "--non-interactive"]
+        try:
+            return child_processes.run(command, self.project.root, environment)
+        except OSError as error:  # thousands of targets may exceed the limit of a command line
+            raise Refusal(f"{pulumi} cannot be run: {error.strerror}") from error
+
+    def run_read_only(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a ``pulumi`` command that changes nothing; retry while the state is being written. See ``run``."""
+
+        def run_once() -> subprocess.CompletedProcess[str]:
+            done = self.run(*arguments)
+            if done.returncode:
+                errors = error_text(done)
+                raise_if_partial(errors)
+                _refuse_missing_login(errors, self.stack)
+            return done
+
+        return retry_partial_state(run_once)
+
+    def resources(self, remedy: str | None = None) -> list[dict[str, Any]]:
+        """Return the resources of the stack's state; refuse a stack that Pulumi does not know, with ``remedy``."""
+        done = self.run_read_only("stack", "export")
+        if done.returncode:
+            if done.returncode < 0:
+                raise Refusal(f"`pulumi stack export` was killed by signal {-done.returncode}: run the command again")
+            raise Refusal(
+                f"Pulumi has no stack {self.stack}, or cannot read it: {error_text(done)}; "
+                + (remedy or f"`pulumi stack init {self.stack}` creates it")
+            )
+        deployment = decoded(done, "pulumi stack export").get("deployment") or {}
+        return deployment.get("resources") or []
+
+    def preview(self, targets: Sequence[str] = ()) -> list[EngineStep]:
+        """Return the steps that ``pulumi up`` would take; with ``targets``, only on these URNs. Refuse if it fails."""
+        done = self.run_read_only("preview", "--json", *targeted(targets))
+        if done.returncode:
+            raise Refusal(f"`pulumi preview` failed: {error_text(done)}", details=log_of(done))
+        return [_step(entry) for entry in decoded(done, "pulumi preview").get("steps") or ()]
+
+    def up(self, targets: Sequence[str]) -> None:
+        """Run ``pulumi up`` for ``targets``, past the lock of a killed ``pulumi``; refuse if it fails."""
+        done = run_past_lost_locks(self.run, "up", "--yes", "--skip-preview", *targeted(targets))
+        if done.returncode:
+            raise Refusal(f"`pulumi up` failed: {error_text(done)}", details=log_of(done))
+
+
+def decoded(done: subprocess.CompletedProcess[str], command: str) -> dict[str, Any]:
+    """Return the JSON object that ``pulumi`` printed; refuse incomplete output."""
+    try:
+        answer = json.loads(done.stdout)
+    except json.JSONDecodeError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise Refusal(f"`{command}` ended early: {error_text(done)}", details=log_of(done))
+    return answer
+
+
+def log_of(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the log of a ``pulumi`` run: its exit code and its full errors, without configuration."""
+    try:
+        messages = "".join(str(entry["message"]) for entry in json.loads(done.stdout)["diagnostics"])
+    except (ValueError, KeyError, TypeError):
+        return f"exit code {done.returncode}\n{_plain(done)}\n"
+    return f"exit code {done.returncode}\n{messages}\n{done.stderr}"
+
+
+def _refuse_missing_login(errors: str, stack: str) -> None:
+    """Refuse if the environment lacks a backend, or the passphrase of the stack."""
+    sandbox = f'for a stack on the sandbox, `eval "$(topicwarden sandbox env --stack {stack})"` sets it'
+    if "PULUMI_ACCESS_TOKEN must be set" in errors:
+        raise Refusal(
+            "Pulumi is not logged in to a backend for the stacks' state: run `pulumi login`, or set "
+            f"PULUMI_BACKEND_URL or PULUMI_ACCESS_TOKEN; {sandbox}"
+        )
+    if "passphrase must be set" in errors:
+        raise Refusal(f"stack {stack} is encrypted with a passphrase: set PULUMI_CONFIG_PASSPHRASE; {sandbox}")
+
+
+def error_text(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the errors of a ``pulumi`` run, without progress messages and tracebacks."""
+    try:
+        diagnostics = [(entry["severity"], str(entry["message"])) for entry in json.loads(done.stdout)["diagnostics"]]
+        # The standard error of a program has the severity "info#err".
+        errors = next(
+            filter(None, ([text for severity, text in diagnostics if severity == level] for level in _LEVELS)), []
+        )
+    except (ValueError, KeyError, TypeError):
+        errors = list(_errors((done.stdout + done.stderr).splitlines()))
+    texts = dict.fromkeys(without_traceback(text.strip().removeprefix("error:").strip()) for text in errors)
+    return "\n".join(filter(None, texts)) or _plain(done) or _exit(done.returncode)
+
+
+def _plain(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the output of ``pulumi``, unless it is JSON: JSON has the configuration, and may be incomplete."""
+    return (done.stderr or ("" if done.stdout.lstrip().startswith("{") else done.stdout)).strip()
+
+
+def _exit(code: int) -> str:
+    return f"it was killed by signal {-code}" if code < 0 else f"it ended with exit code {code}"
+
+
+def _errors(lines: Sequence[str]) -> Iterator[str]:
+    """Yield each line with an error; if the line ends with a colon, with the lines up to the next empty line."""
+    for number, line in enumerate(lines):
+        if line.strip().startswith("error:"):
+            rest = takewhile(str.strip, lines[number + 1 :]) if line.rstrip().endswith(":") else ()
+            yield "\n".join([line, *rest])
+
+
+def without_traceback(text: str) -> str:
+    """Return ``text`` with a traceback replaced by its exception."""
+    first, traceback, rest = text.partition("Traceback (most recent call last):")
+    return f"{first.strip()} {rest.strip().splitlines()[-1].strip()}" if traceback and rest.strip() else text
+
+
+def targeted(targets: Sequence[str]) -> list[str]:
+    """Return the options that restrict ``pulumi`` to these URNs; empty for all resources."""
+    return [argument for target in targets for argument in ("--target", target)]
+
+
+def _step(entry: Mapping[str, Any]) -> EngineStep:
+    state = entry.get("newState") or entry.get("oldState") or {}
+    return EngineStep(entry["op"], entry["urn"], state.get("type", ""), state.get("parent"))

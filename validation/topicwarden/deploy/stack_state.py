@@ -1,0 +1,105 @@
+"""Reads the deployed topics from Pulumi's state, and defines what the state records for each topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine
+from topicwarden.model.topic import Allowance, Permission, Topic
+from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
+
+SET_TYPE = "topicwarden:index:TopicSet"
+DOMAIN_TYPE = "topicwarden:index:Domain"
+
+
+def read_stack_state(engine: PulumiEngine) -> DeployedStack:
+    """Return the topics in the state of the engine's stack; refuse a stack that Pulumi does not know."""
+    return deployed_stack(engine.resources())
+
+
+def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
+    """Return the topics in ``resources``, which have the format of `pulumi stack export`.
+
+    A resource whose deletion is pending counts as well, even under a registered URN: the engine deletes its topic, even
+    if the topic is protected (Pulumi's ``DeleteStep`` of a replaced resource). ``readStackResourceOutputs`` does not
+    return such resources to a program.
+    """
+    records = _Records(resources)
+    topics: dict[str, DeployedTopic] = {}
+    duplicates: dict[str, list[DuplicateResource]] = {}
+    for resource in resources:
+        if resource["type"] != TOPIC_TYPE:
+            continue
+        urn, outputs = str(resource["urn"]), resource.get("outputs") or resource.get("inputs") or {}
+        name = str(outputs.get("name") or resource.get("id"))
+        if resource.get("delete"):
+            duplicates.setdefault(name, []).append(DuplicateResource(urn, pending_deletion=True))
+        elif _registered(urn, name):
+            topics[name] = records.deployed(name, outputs)
+        else:
+            duplicates.setdefault(name, []).append(DuplicateResource(urn))
+    return DeployedStack(topics, records.cluster_id, {name: tuple(urns) for name, urns in duplicates.items()})
+
+
+def recorded(topic: Topic, file: str | None) -> dict[str, Any]:
+    """Return the record of a topic's YAML for the state: the file, the declared values, and the allowances."""
+    return {
+        "file": file,
+        "partitions": topic.partitions,
+        "replicationFactor": topic.replication_factor,
+        "config": dict(sorted(topic.config.items())),
+        "allow": [
+            {"change": permit.change.value} | ({"until": permit.until.isoformat()} if permit.until else {})
+            for permit in sorted(topic.allow, key=lambda permit: permit.change.value)
+        ],
+    }
+
+
+@dataclass
+class _Records:
+    """The outputs of the ``TopicResources`` component of a state; empty if the state has no such component."""
+
+    resources: Iterable[Mapping[str, Any]]
+    cluster_id: str | None = None
+    topics: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for resource in self.resources:
+            if resource["type"] == SET_TYPE:
+                outputs = resource.get("outputs") or {}
+                self.cluster_id = outputs.get("clusterId") or self.cluster_id
+                self.topics |= outputs.get("declared") or {}
+
+    def deployed(self, name: str, outputs: Mapping[str, Any]) -> DeployedTopic:
+        record = self.topics.get(name)
+        return DeployedTopic(
+            name=name,
+            partitions=int(outputs["partitions"]),
+            replication_factor=int(outputs["replicationFactor"]),
+            config={str(key): str(value) for key, value in sorted((outputs.get("config") or {}).items())},
+            declared=None if record is None else _topic(name, record),
+            file=None if record is None else record["file"],
+        )
+
+
+def _registered(urn: str, name: str) -> bool:
+    """Return whether the program registers the topic under this URN."""
+    return urn.endswith(f"::{SET_TYPE}${DOMAIN_TYPE}${TOPIC_TYPE}::{name}")
+
+
+def _topic(name: str, entry: Mapping[str, Any]) -> Topic:
+    return Topic(
+        name,
+        int(entry["partitions"]),
+        int(entry["replicationFactor"]),
+        {str(key): str(value) for key, value in entry["config"].items()},
+        allow=frozenset(map(_permit, entry["allow"])),
+    )
+
+
+def _permit(record: Mapping[str, str]) -> Permission:
+    until = record.get("until")
+    return Permission(Allowance(record["change"]), None if until is None else date.fromisoformat(until))

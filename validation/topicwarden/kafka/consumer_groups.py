@@ -1,0 +1,171 @@
+"""Consumer groups, share groups and their committed offsets: who reads which topics, and how far."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._group import ConsumerGroupDescription
+from kafka import KafkaAdminClient
+from kafka.errors import GroupAuthorizationFailedError
+
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.retry import retry_transient
+from topicwarden.kafka.share_groups import start_offsets
+
+_TIMEOUT_S = 20.0
+_WITHOUT_MEMBERS = ("Empty", "Dead")
+
+_CONSUMERS = ("consumer", "streams", "")
+"""Protocol types of groups that commit offsets of topics; Kafka Connect's workers and share groups do not."""
+
+_SHARE = "share"
+"""Protocol type and group type of share groups (KIP-932)."""
+
+_STREAMS = "stream"
+"""``StreamsPartitionAssignor.PROTOCOL_NAME``; since KIP-1071 Streams has its own protocol type."""
+
+_STREAMS_METADATA = {1: 9, 2: 9}
+"""Minimum length by version of the metadata that Streams commits with an offset (``TopicPartitionMetadata``)."""
+
+
+@dataclass(frozen=True)
+class ConsumerGroup:
+    """A consumer group: its state, its current members, and the next offset to read by topic and partition.
+
+    ``assigned`` are the partitions that its members read now. ``streams`` is true for a Kafka Streams application; the
+    group name is then the application id. ``hidden`` is true if only the name is known: this user lacks Describe on the
+    group, or the coordinator does not report what an active group reads. ``members`` is None if the group was not
+    described.
+    """
+
+    name: str
+    state: str
+    members: int | None
+    offsets: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    assigned: frozenset[tuple[str, int]] = frozenset()
+    streams: bool = False
+    hidden: bool = False
+    share: bool = False
+    """True for a share group (KIP-932). Its offsets are start offsets: records from there on are not all settled."""
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """The topics for which the group has committed offsets, or which it reads now."""
+        return frozenset(topic for topic, _ in (*self.offsets, *self.assigned))
+
+
+def read_groups(admin: KafkaAdminClient, connection: Connection, topics: Collection[str]) -> tuple[ConsumerGroup, ...]:
+    """Return the groups that have committed an offset in any of ``topics``, or read one now, with all their offsets.
+
+    Groups are sorted by name. Share groups come after them, including those whose topics are unknown. Hidden groups
+    come last. Sends one list request per broker, then three requests per coordinator. Without Describe on the Cluster
+    resource, Kafka leaves groups out without an error.
+    """
+    listed = {str(group["group_id"]): group for group in retry_transient(admin.list_groups)}
+    names = sorted(
+        name for name, group in listed.items() if group["protocol_type"] in _CONSUMERS and not _is_share_group(group)
+    )
+    committed = _committed(admin, names) if names else {}
+    readers = {name for name, offsets in committed.items() if any(topic in topics for topic, _ in offsets)}
+    active = {name for name in committed if str(listed[name].get("group_state") or "") not in _WITHOUT_MEMBERS}
+    described = _described(connection, readers | active)
+    groups = (
+        _group(name, str(listed[name]["protocol_type"]), committed[name], described.get(name))
+        for name in sorted(committed)
+        if name in readers or name in active
+    )
+    matching = tuple(group for group in groups if not group.topics.isdisjoint(topics))
+    unseen = {*(active - described.keys() - readers), *(name for name in names if name not in committed)}
+    hidden = (ConsumerGroup(name, "", None, hidden=True) for name in sorted(unseen))
+    shares = (group for group in _share_groups(admin, listed) if not group.offsets or group.topics & {*topics})
+    return (*matching, *shares, *hidden)
+
+
+def _share_groups(admin: KafkaAdminClient, listed: Mapping[str, Mapping[str, Any]]) -> Iterator[ConsumerGroup]:
+    names = sorted(name for name, group in listed.items() if _is_share_group(group))
+    offsets = start_offsets(admin, names)
+    for name in names:
+        state = str(listed[name].get("group_state") or "")
+        yield ConsumerGroup(name, state, None, offsets=offsets.get(name, {}), share=True)
+
+
+def _is_share_group(group: Mapping[str, Any]) -> bool:
+    return _SHARE in (group["protocol_type"], str(group.get("group_type") or "").lower())
+
+
+def _group(
+    name: str,
+    protocol: str,
+    committed: Mapping[tuple[str, int], tuple[int, str]],
+    described: ConsumerGroupDescription | None,
+) -> ConsumerGroup:
+    members = described.members if described else []
+    return ConsumerGroup(
+        name,
+        state=_state(described) if described else "",
+        members=len(members) if described else None,
+        offsets={partition: offset for partition, (offset, _) in committed.items()},
+        assigned=frozenset(
+            (partition.topic, partition.partition)
+            for member in members
+            if member.assignment
+            for partition in member.assignment.topic_partitions
+        ),
+        streams=protocol == "streams"
+        or (described is not None and described.partition_assignor == _STREAMS)
+        or any(_is_streams_metadata(metadata) for _, metadata in committed.values()),
+    )
+
+
+def _state(described: ConsumerGroupDescription) -> str:
+    """Return Kafka's own name of the state, such as ``PreparingRebalance``."""
+    return "".join(word.capitalize() for word in described.state.name.split("_"))
+
+
+def _committed(admin: KafkaAdminClient, names: list[str]) -> dict[str, dict[tuple[str, int], tuple[int, str]]]:
+    """Return offset and metadata of each commit. If a group is denied, ask again for each group on its own."""
+    try:
+        responses = retry_transient(lambda: admin.list_group_offsets(names))
+    except GroupAuthorizationFailedError:
+        if len(names) == 1:
+            return {}
+        return {name: offsets for group in names for name, offsets in _committed(admin, [group]).items()}
+    return {
+        name: {
+            (partition.topic, partition.partition): (commit.offset, str(commit.metadata or ""))
+            for partition, commit in offsets.items()
+            if commit.offset >= 0
+        }
+        for name, offsets in responses.items()
+    }
+
+
+def _described(connection: Connection, names: Collection[str]) -> dict[str, ConsumerGroupDescription]:
+    """Return the described classic and KIP-848 consumer groups by name; hidden groups are left out."""
+    if not names:
+        return {}
+    admin = AdminClient({**connection.for_librdkafka()})  # polls until it is deleted
+    futures = admin.describe_consumer_groups(sorted(names), request_timeout=_TIMEOUT_S)
+    descriptions: dict[str, ConsumerGroupDescription] = {}
+    for name, future in futures.items():
+        # Denied, of another kind (such as KIP-1071), or the coordinator does not answer.
+        with suppress(KafkaException, TimeoutError):
+            descriptions[name] = future.result(_TIMEOUT_S + 1)
+    del admin
+    return descriptions
+
+
+def _is_streams_metadata(metadata: str) -> bool:
+    """Return whether ``metadata`` is what Kafka Streams commits with an offset: a version byte and an 8-byte time."""
+    try:
+        decoded = base64.b64decode(metadata, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return bool(decoded) and len(decoded) >= _STREAMS_METADATA.get(decoded[0], len(decoded) + 1)

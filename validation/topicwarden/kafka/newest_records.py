@@ -1,0 +1,124 @@
+"""The newest records of topics, read to predict the effect of a change.
+
+The consumer joins no group and commits nothing. Keys stay in this process.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.snapshot import LiveTopic
+
+MOST_RECORDS = 10_000
+"""Records that are read of one topic, over all its partitions."""
+
+_TIMEOUT_S = 5.0
+_POLL_RECORDS = 1_000
+
+
+@dataclass(frozen=True)
+class NewestRecords:
+    """The newest records of a topic; ``complete`` if they are all its records.
+
+    ``keys`` maps each distinct key to the partition of its newest record. ``retained`` counts records that compaction
+    never removes: the newest record of each key and partition, unless it is a tombstone. Only partitions that were read
+    to their end count. ``tombstones`` are records with a key and without a value.
+    """
+
+    records: int
+    keyless: int
+    keys: Mapping[bytes, int]
+    complete: bool
+    retained: int = 0
+    tombstones: int = 0
+
+
+@dataclass(frozen=True)
+class _Record:
+    partition: int
+    key: bytes | None
+    tombstone: bool
+
+
+def read_newest_records(connection: Connection, topics: Mapping[str, LiveTopic]) -> dict[str, NewestRecords]:
+    """Return the newest records of each of ``topics``; topics without the Read right are left out.
+
+    Reads at most ``MOST_RECORDS`` of each topic, and stops after ``_TIMEOUT_S`` seconds.
+    """
+    ranges = {
+        (name, partition): (max(extent.start, extent.end - MOST_RECORDS // live.topic.partitions), extent.end)
+        for name, live in topics.items()
+        for partition, extent in live.extents.items()
+    }
+    open_ranges = {partition_id: bounds for partition_id, bounds in ranges.items() if bounds[0] < bounds[1]}
+    records: dict[str, list[_Record]] = {name: [] for name in topics}
+    unread = _read(connection, open_ranges, records) if open_ranges else set()
+    return {
+        name: _newest_records(
+            records[name],
+            complete=all(
+                ranges[name, partition][0] == extent.start and (name, partition) not in unread
+                for partition, extent in live.extents.items()
+            )
+            and len(live.extents) == len(live.replicas),
+            unread={partition for topic, partition in unread if topic == name},
+        )
+        for name, live in topics.items()
+        if records[name] or not any(partition_id[0] == name for partition_id in open_ranges)
+    }
+
+
+def _read(
+    connection: Connection,
+    ranges: Mapping[tuple[str, int], tuple[int, int]],
+    records: dict[str, list[_Record]],
+) -> set[tuple[str, int]]:
+    """Add partition and key of each record to ``records``; return the partitions that were not read to their end."""
+    consumer = Consumer(
+        {
+            **connection.for_librdkafka(),
+            "group.id": "topicwarden",  # required by the library; the group is never joined
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_uncommitted",
+        }
+    )
+    unread = set(ranges)
+    try:
+        consumer.assign([TopicPartition(*partition_id, bounds[0]) for partition_id, bounds in ranges.items()])
+        deadline = time.monotonic() + _TIMEOUT_S
+        while unread and time.monotonic() < deadline:
+            for message in consumer.consume(_POLL_RECORDS, timeout=0.2):
+                partition_id = (str(message.topic()), int(message.partition() or 0))
+                problem = message.error()
+                offset = message.offset() or 0
+                if problem is not None:
+                    if problem.code() == KafkaError._PARTITION_EOF:
+                        unread.discard(partition_id)
+                    continue
+                if offset < ranges[partition_id][1]:
+                    records[partition_id[0]].append(_Record(partition_id[1], message.key(), message.value() is None))
+                if offset >= ranges[partition_id][1] - 1:
+                    unread.discard(partition_id)
+    finally:
+        consumer.close()
+    return unread
+
+
+def _newest_records(records: list[_Record], complete: bool, unread: set[int]) -> NewestRecords:
+    keys = {record.key: record.partition for record in records if record.key is not None}
+    newest = {(record.partition, record.key): record for record in records if record.key is not None}
+    return NewestRecords(
+        records=len(records),
+        keyless=sum(record.key is None for record in records),
+        keys=keys,
+        complete=complete,
+        retained=sum(record.partition not in unread and not record.tombstone for record in newest.values()),
+        tombstones=sum(record.key is not None and record.tombstone for record in records),
+    )

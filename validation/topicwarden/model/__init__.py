@@ -1,0 +1,1 @@
+"""Types that all rooms share."""

@@ -1,0 +1,145 @@
+"""What the records of a topic must look like: each setting under ``contents:`` of the YAML, defined once.
+
+The loader validates YAML against these models, rules and checks read them, and ``audit/contents/contracts.py`` gives
+them to the Java reader. Durations are milliseconds, and sizes are bytes of the uncompressed key and value. A schema is
+the path as written, relative to the YAML file that names it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from topicwarden.model.field_types import (
+    Duration,
+    Flag,
+    Format,
+    FunctionName,
+    Nullable,
+    Partitioner,
+    PerDay,
+    Ratio,
+    Share,
+    Size,
+    StrictModel,
+    Text,
+)
+
+
+class EncodedContents(StrictModel):
+    """The encoding of the keys or values."""
+
+    format: Format | None = Field(default=None, description="The encoding of the bytes.")
+    schema_file: Text | None = Field(
+        default=None,
+        alias="schema",
+        description="Path of the JSON Schema, Avro schema or .proto file, relative to this file.",
+    )
+    message: Text | None = Field(
+        default=None, description="The message type in the .proto file; by default, the first in the file."
+    )
+    registry: Flag | None = Field(
+        default=False,
+        description="Whether they use Confluent's wire format, with a schema id of the stack's Schema Registry.",
+    )
+    subject: Text | None = Field(
+        default=None, description="The subject of the schema id; by default, <topic>-key or <topic>-value."
+    )
+
+
+class KeyContents(EncodedContents):
+    """The records' keys."""
+
+    required: Flag | None = Field(default=False, description="Whether every record must have a key.")
+    partitioner: Partitioner | None = Field(
+        default=None,
+        description="How producers choose the partition of a key: murmur2 in Java, crc32 by default in librdkafka.",
+    )
+    partition_expression: Text | None = Field(
+        default=None,
+        description="A custom partitioner, as Spark SQL over key (text) and partitions: ascii(key) % partitions.",
+    )
+    partition_function: FunctionName | None = Field(
+        default=None,
+        description="A custom partitioner, as a Python function of key (bytes) and partitions: module:function.",
+    )
+    max_share: Share | None = Field(
+        default=None, description="The maximum share of the topic's records with the same key: 0.1."
+    )
+
+    @property
+    def placed(self) -> bool:
+        """True if the YAML declares how keys map to partitions."""
+        return bool(self.partitioner or self.partition_expression or self.partition_function)
+
+
+class ValueContents(EncodedContents):
+    """The records' values."""
+
+
+class HeaderContents(StrictModel):
+    """The records' headers."""
+
+    required: tuple[Text, ...] | None = Field(default=(), description="Names of headers that every record must have.")
+
+
+class TimestampContents(StrictModel):
+    """The records' timestamps."""
+
+    type: Literal["CreateTime", "LogAppendTime"] | None = Field(
+        default=None, description="The clock that sets them: the producer's (CreateTime) or the broker's."
+    )
+    max_ahead: Duration | None = Field(default=None, description="How far they may be in the future: 1h.")
+    max_late: Duration | None = Field(
+        default=None,
+        description="How much older a record may be than the newest record before it in its partition: 1d.",
+    )
+
+
+class RecordContents(StrictModel):
+    """Limits of single records."""
+
+    max_bytes: Size | None = Field(default=None, description="The maximum size of key and value, uncompressed: 64KiB.")
+    per_day: PerDay | None = Field(
+        default=None,
+        description="Records written to all partitions on a normal day, to predict whether segments fill.",
+    )
+
+
+class PartitionContents(StrictModel):
+    """The distribution of records over partitions."""
+
+    max_skew: Ratio | None = Field(
+        default=None, description="The maximum size of a partition, as a multiple of the mean: 4.0."
+    )
+
+
+class RecordRequirement(StrictModel):
+    """A CEL expression that every record must meet."""
+
+    id: str = Field(strict=True, pattern="^[a-z0-9]+(-[a-z0-9]+)*$", description="Its name in messages: `like-this`.")
+    require: Text = Field(description="CEL over key, value, headers and timestamp: value.amount > 0.")
+    message: Text | None = Field(default=None, description="What is wrong if it is false, and what to do.")
+
+
+class Contents(StrictModel):
+    """The contract of the live records, which the audit checks."""
+
+    key: Nullable[KeyContents] = KeyContents()
+    value: Nullable[ValueContents] = ValueContents()
+    headers: Nullable[HeaderContents] = HeaderContents()
+    timestamps: Nullable[TimestampContents] = TimestampContents()
+    records: Nullable[RecordContents] = RecordContents()
+    partitions: Nullable[PartitionContents] = PartitionContents()
+    expressions: tuple[RecordRequirement, ...] | None = Field(
+        default=(), description="CEL expressions that every record must meet."
+    )
+
+    def encoding(self, part: str) -> EncodedContents:
+        """Return the declared encoding of ``part``, which is ``key`` or ``value``."""
+        return {"key": self.key, "value": self.value}[part]
+
+
+NO_CONTENTS = Contents()
+"""The contents of a topic that declares none."""

@@ -1,0 +1,83 @@
+"""Pydantic field types of the YAML files: durations, sizes, texts and numbers, with messages for users."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date
+from typing import Annotated, Any, Literal, LiteralString, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, WithJsonSchema
+from pydantic_core import CoreSchema, PydanticCustomError
+
+from topicwarden.model.message_text import describe_value, whole_number_hint
+from topicwarden.model.units import DURATION, SIZE, ValueUnit
+
+T = TypeVar("T")
+
+
+def custom_error(rule: LiteralString, message: str) -> PydanticCustomError:
+    """Return the error that a validator raises to report a problem with the id ``rule`` and the text ``message``."""
+    return PydanticCustomError(rule, "{message}", {"message": message})
+
+
+def _parse_unit(unit: ValueUnit) -> Callable[[Any], Any]:
+    def number(value: Any) -> Any:
+        if isinstance(value, str):
+            try:
+                return unit.parse(value)
+            except ValueError as error:
+                raise custom_error("value", str(error)) from error
+        if isinstance(value, bool) or not isinstance(value, int):
+            hint = whole_number_hint(value) if isinstance(value, float) else ""
+            raise custom_error(
+                "type", f"expected a {unit.noun} such as {unit.example}, seen {describe_value(value)}{hint}"
+            )
+        return value
+
+    return number
+
+
+def _parse_day(value: Any) -> date:
+    try:
+        if isinstance(value, str) and re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value, re.ASCII):
+            return date.fromisoformat(value)
+    except ValueError:
+        pass
+    raise custom_error("value", f"expected a day of the calendar such as 2027-01-31, seen {describe_value(value)}")
+
+
+class _NullableSchema:
+    """Adds null to the JSON Schema of a mapping."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [handler(schema), {"type": "null"}]}
+
+
+def _unit_schema(unit: ValueUnit, minimum: int) -> WithJsonSchema:
+    number = {"type": "integer", "minimum": minimum}
+    return WithJsonSchema({"anyOf": [number, {"type": "string", "pattern": unit.pattern}]})
+
+
+Text = Annotated[str, Field(strict=True, min_length=1)]
+Flag = Annotated[bool, Field(strict=True)]
+Partitions = Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)]
+ReplicationFactor = Annotated[int, Field(strict=True, ge=1, le=2**15 - 1)]
+PerDay = Annotated[int, Field(strict=True, ge=0)]
+Ratio = Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)]
+Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
+Duration = Annotated[int, BeforeValidator(_parse_unit(DURATION)), Field(ge=0), _unit_schema(DURATION, 0)]
+Size = Annotated[int, BeforeValidator(_parse_unit(SIZE)), Field(ge=1), _unit_schema(SIZE, 1)]
+Day = Annotated[date, BeforeValidator(_parse_day), WithJsonSchema({"type": "string", "format": "date"})]
+Nullable = Annotated[T, BeforeValidator(lambda value: {} if value is None else value), _NullableSchema()]
+
+Format = Literal["string", "json", "avro", "protobuf", "bytes", "int", "long", "uuid"]
+Partitioner = Literal["murmur2", "crc32", "fnv1a", "sarama"]
+FUNCTION = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
+FunctionName = Annotated[str, Field(strict=True, pattern=FUNCTION)]
+
+
+class StrictModel(BaseModel):
+    """A mapping that rejects unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)

@@ -1,0 +1,240 @@
+"""The report of an audit: findings, and the facts about topics and partitions that they are based on.
+
+These models are the published schema of ``report.json`` (``topicwarden schema report``). Times are
+milliseconds since the epoch, sizes are bytes, offsets are Kafka offsets.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from topicwarden.model.verdict import BY_WEIGHT, ReadScope, Verdict
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class FindingLocation(_Model):
+    """The line of YAML that declares the subject of a finding."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class Finding(_Model):
+    """One check's verdict on one topic, or on some of its partitions."""
+
+    check: str = Field(description="The check's id, as `topicwarden rules` lists it.")
+    verdict: Verdict
+    topic: str
+    partitions: list[int] = Field(default=[], description="The affected partitions; empty for the whole topic.")
+    message: str = Field(
+        default="", description="The observed state compared with the declared one; empty for a plain pass."
+    )
+    because: list[str] = Field(
+        default=[], description="Reasons for the observed state, or reasons why it is allowed; one per entry."
+    )
+    remedy: str = Field(default="", description="What to do about it.")
+    evidence: dict[str, int | float | str | None] = Field(
+        default={}, description="The numbers that the verdict is based on."
+    )
+    place: FindingLocation | None = Field(default=None, description="The line of YAML that declares the expectation.")
+
+
+class PartitionFacts(_Model):
+    """One partition, as the snapshot and the scan saw it.
+
+    Counts include all records that were read, committed or not. A count is null if no record was read.
+    """
+
+    partition: int
+    leader: int | None
+    replicas: list[int]
+    in_sync: list[int]
+    log_start: int | None = Field(description="The first readable offset when the snapshot was taken.")
+    log_end: int | None = Field(description="The offset of the next record (high watermark).")
+    last_stable: int | None
+    log_bytes: int | None = Field(description="Bytes on the leader's disk, compressed; null if not available.")
+    records: int | None = 0
+    payload_bytes: int | None = Field(default=0, description="Keys and values, uncompressed.")
+    largest_record: int | None = Field(
+        default=0, description="Size of the largest record in bytes: key plus value, uncompressed."
+    )
+    null_keys: int | None = 0
+    tombstones: int | None = 0
+    empty_values: int | None = 0
+    keys: int | None = Field(default=None, description="Distinct keys; null if the topic is not compacted.")
+    superseded: int | None = Field(
+        default=None, description="Records that have a later record with the same key in this partition."
+    )
+    first_timestamp: int | None = None
+    last_timestamp: int | None = None
+    read_from: int | None = Field(default=None, description="The first requested offset; null if nothing was read.")
+    lost_to_retention: int = Field(
+        default=0, description="Offsets that retention deleted between the snapshot and the read."
+    )
+    gaps: int = Field(default=0, description="Other offsets without a record: compacted, or a transaction marker.")
+    rolled: int | None = Field(
+        default=None,
+        description="All records below this offset are proven to have left the active segment; null if unknown.",
+    )
+    cleanable: int | None = Field(
+        default=None,
+        description="All records below this offset are proven to be cleanable; null if the topic is not compacted, or "
+        "if unknown.",
+    )
+    held_by: str | None = Field(
+        default=None, description="The reason why the log cleaner cannot clean all rolled segments."
+    )
+    overdue: int | None = Field(
+        default=None,
+        description="Retention by time should have deleted all records below this offset; null if nothing expires.",
+    )
+    future_offset: int | None = Field(
+        default=None, description="The first record whose timestamp is ahead of the clock."
+    )
+    future_timestamp: int | None = Field(default=None, description="The timestamp of that record.")
+    hottest: int | None = Field(
+        default=None, description="Number of records of the most frequent key; null if keys were not counted."
+    )
+    hottest_offset: int | None = Field(default=None, description="The offset of the first record of that key.")
+
+
+class AgeBand(_Model):
+    """The number of records of a topic with an age of at least ``from_ms`` and less than ``to_ms``.
+
+    All records in the log count, committed or not. A negative age means a timestamp in the future. Records that an
+    earlier audit read (``--since last``) were grouped with adjacent records of the same age band. Each group counts
+    with the age of its youngest record.
+    """
+
+    from_ms: int | None
+    to_ms: int | None
+    records: int
+
+
+class PartitionerFacts(_Model):
+    """The partitioner that the producers used, as far as the partitions of the keys show it."""
+
+    conclusion: str
+    algorithms: list[str] = Field(
+        default=[], description="The algorithms that explain the partitions of the keys, alone or together."
+    )
+    counts: list[int] = Field(default=[], description="The partition counts that the topic has had, ascending.")
+    keys: int = Field(default=0, description="Number of distinct pairs of key and partition that were examined.")
+    scores: dict[str, float] = Field(
+        default={}, description="The share of keys that each algorithm explains with today's partition count."
+    )
+
+
+class TopicFacts(_Model):
+    """One topic of the cluster, or a declared topic that does not exist there (without partitions)."""
+
+    name: str
+    domain: str
+    declared: bool
+    topic_id: str | None = None
+    cleanup_policy: str | None = None
+    partitions: list[PartitionFacts] = []
+    ages: list[AgeBand] = []
+    owner: str | None = Field(default=None, description="The declared owner; null if the YAML declares none.")
+    partitioner: PartitionerFacts | None = Field(default=None, description="Null if keys were not examined.")
+
+    @property
+    def records(self) -> int | None:
+        """The number of records that were read; None if no partition could be read."""
+        return _sum_known(partition.records for partition in self.partitions)
+
+    @property
+    def payload_bytes(self) -> int | None:
+        """The size in bytes of the keys and values that were read; None if no partition could be read."""
+        return _sum_known(partition.payload_bytes for partition in self.partitions)
+
+    @property
+    def log_bytes(self) -> int | None:
+        """The size in bytes of the leaders' logs; None if the size of any partition is unknown."""
+        sizes = [partition.log_bytes for partition in self.partitions]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if known and len(known) == len(sizes) else None
+
+    @property
+    def skew(self) -> float | None:
+        """The records of the fullest partition divided by the mean per partition; None for an empty topic."""
+        fullest = max((partition.records or 0 for partition in self.partitions), default=0)
+        return fullest * len(self.partitions) / self.records if self.records else None
+
+
+def _sum_known(numbers: Iterable[int | None]) -> int | None:
+    """Return the sum of the ``numbers`` that are not None; None if there are numbers and all of them are None."""
+    every = list(numbers)
+    known = [number for number in every if number is not None]
+    return sum(known) if known or not every else None
+
+
+class SettledFinding(_Model):
+    """The outcome of a finding that the previous audit left open."""
+
+    check: str
+    topic: str
+    partitions: list[int] = Field(description="The affected partitions; empty for the whole topic.")
+    was: Verdict
+    now: Verdict
+    since: int = Field(description="The time at which an audit first saw it.")
+    why: str
+
+
+class PastAudit(_Model):
+    """The result of an earlier audit of the same topics."""
+
+    started: int
+    topics: dict[Verdict, int] = Field(description="Number of topics by their worst verdict.")
+
+
+class AuditReport(_Model):
+    """One audit of one stack."""
+
+    schema_version: int = 1
+    topicwarden: str = Field(description="The version that made the report.")
+    stack: str
+    cluster_id: str | None
+    started: int
+    finished: int
+    scanned_records: int
+    scan_seconds: float
+    topics: list[TopicFacts]
+    findings: list[Finding]
+    settled: list[SettledFinding] = Field(
+        default=[], description="The outcomes of findings that the previous audit left open."
+    )
+    read: ReadScope = ReadScope.ALL
+    coverage: float = Field(
+        default=1.0,
+        description="The share of offsets that this audit read or an earlier audit remembered; below 1 with --sample "
+        "or --max-records.",
+    )
+    remembered_records: int = Field(
+        default=0, description="Records that the previous audit read and that this audit did not read again."
+    )
+    notes: list[str] = Field(default=[], description="Limits of this audit, such as an unavailable history.")
+    trend: list[PastAudit] = Field(default=[], description="Earlier audits of the same topics, the oldest first.")
+
+    def counts(self) -> Counter[Verdict]:
+        """Return the number of findings by verdict."""
+        return Counter(finding.verdict for finding in self.findings)
+
+    def of_topic(self, name: str) -> list[Finding]:
+        """Return the findings of the topic ``name``."""
+        return [finding for finding in self.findings if finding.topic == name]
+
+    def worst(self, name: str) -> Verdict:
+        """Return the worst verdict on the topic ``name``; ``pass`` if it has no findings."""
+        verdicts = {finding.verdict for finding in self.of_topic(name)}
+        return next((verdict for verdict in BY_WEIGHT if verdict in verdicts), Verdict.PASS)

@@ -1,0 +1,63 @@
+"""Wording that messages share: quoted values, kinds of values, and suggestions for misspelled words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_LOOKALIKE = re.compile("[‘’“”–—−]")
+"""Typographic quotation marks, dashes and minus signs, which word processors and chats insert."""
+_BOOLEANS = dict.fromkeys(("yes", "on", "y", "true"), "true") | dict.fromkeys(("no", "off", "n", "false"), "false")
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the word of ``known`` that is most similar to ``word``; None if no word is similar enough."""
+    by_lower = {name.lower(): name for name in known}
+    return next((by_lower[match] for match in get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)), None)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean X?`` to end a message about an unknown word, or empty text without a suggestion."""
+    suggestion = nearest(word, known)
+    return f"; did you mean {suggestion}?" if suggestion else ""
+
+
+def plain_number_hint(text: str) -> str:
+    """Return ``; write 1000`` for ``1_000``, ``01000`` and ``"1000"``, and empty text for any other text."""
+    number = re.fullmatch(r"0*([0-9]+)", text.replace("_", "").replace(",", ""), re.ASCII)
+    return f"; write {number[1]}" if number else ""
+
+
+def whole_number_hint(number: float) -> str:
+    """Return ``; write 1000000`` for ``1e6``, which YAML reads as a float; empty text for a number with a fraction."""
+    return f"; write {int(number)}" if number.is_integer() and abs(number) < 1e18 else ""
+
+
+def boolean_hint(text: str) -> str:
+    """Return ``; write true`` for ``yes``, ``on`` and ``"true"``, which YAML 1.2 reads as text, else empty text."""
+    return f"; write {_BOOLEANS[text.lower()]}" if text.lower() in _BOOLEANS else ""
+
+
+def quoted(text: str) -> str:
+    """Return ``text`` in quotation marks on one line: at most 60 characters, unprintable characters escaped.
+
+    The first typographic quotation mark or dash is named by its code point, because it looks like the ASCII character.
+    """
+    shown = json.dumps(text if len(text) <= 60 else text[:57] + "...", ensure_ascii=not text.isprintable())
+    lookalike = _LOOKALIKE.search(text)
+    return f"{shown} ({lookalike[0]} is U+{ord(lookalike[0]):04X})" if lookalike else shown
+
+
+def describe_value(value: object) -> str:
+    """Return the kind and text of a value from YAML, to end ``expected …, seen …``."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f"the text {quoted(value)}"
+    if isinstance(value, (int, float)):
+        return f"the number {value}"
+    return "a list" if isinstance(value, list) else "a mapping"

@@ -1,0 +1,56 @@
+"""Problems in the project's YAML, each with a message and the location of the value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """The level of a problem. An error leads to exit code 1, a warning does not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, order=True)
+class Location:
+    """A position in a file: the path as printed, and line and column, both counted from 1."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """An invalid or forbidden value in a file, with the id of the rule that reports it."""
+
+    location: Location
+    message: str
+    rule: str
+    level: Level = Level.ERROR
+
+    def __str__(self) -> str:
+        prefix = "warning: " if self.level is Level.WARNING else ""
+        return f"{self.location}: {prefix}{self.line} [{self.rule}]"
+
+    @property
+    def line(self) -> str:
+        """The message on one line. Messages from policy files may have several lines."""
+        return " ".join(part.strip() for part in self.message.splitlines())
+
+
+class Refusal(Exception):
+    """A command cannot run because of its environment or its arguments; the message says what to do.
+
+    The command line prints the message and ends with exit code 2. No other code catches this error. ``details`` are
+    further lines, such as the output of a program. The command line writes them to a log file and names the file.
+    """
+
+    def __init__(self, message: str, details: str = "") -> None:
+        super().__init__(message)
+        self.details = details

@@ -1,0 +1,105 @@
+"""The topic. Declared and live topics have the same type, so that each rule works for both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+
+from topicwarden.model.contents import NO_CONTENTS, Contents
+
+
+class Allowance(StrEnum):
+    """One destructive change that the YAML of a topic can allow by name. Each name permits only this one change."""
+
+    DELETE = "delete"
+    RECREATE = "recreate"
+    SHRINK_RETENTION = "shrink-retention"
+    COMPACT = "compact"
+    REDUCE_REPLICAS = "reduce-replicas"
+    LOWER_MIN_INSYNC = "lower-min-insync"
+    UNCLEAN_ELECTION = "unclean-election"
+    RELAX_FLUSH = "relax-flush"
+
+
+PERMITS = {
+    Allowance.DELETE: "The topic is deleted when its YAML is removed.",
+    Allowance.RECREATE: "The topic is deleted and created again, with fewer partitions.",
+    Allowance.SHRINK_RETENTION: "Records are kept for a shorter time, or fewer bytes are kept.",
+    Allowance.COMPACT: "The log cleaner removes records that it would otherwise keep, or removes them earlier.",
+    Allowance.REDUCE_REPLICAS: "Partitions lose replicas.",
+    Allowance.LOWER_MIN_INSYNC: "Fewer replicas must acknowledge a write.",
+    Allowance.UNCLEAN_ELECTION: "A replica that lacks acknowledged records may become leader.",
+    Allowance.RELAX_FLUSH: "Records are flushed to disk less often.",
+}
+"""The change that each name permits."""
+
+
+@dataclass(frozen=True, order=True)
+class Permission:
+    """An allowed change. ``until`` is the last day (UTC) on which it is allowed, None for no end."""
+
+    change: Allowance
+    until: date | None = None
+
+    def valid_on(self, today: date) -> bool:
+        """Return True if the change is allowed on ``today`` (UTC)."""
+        return self.until is None or today <= self.until
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic as declared for one stack, or as it is on the cluster.
+
+    ``config`` holds Kafka's names and Kafka's own spelling of the values (``retention.ms`` in
+    milliseconds, ``cleanup.policy`` comma-separated). A declared topic has only the declared
+    settings. A live topic has all settings in force.
+    """
+
+    name: str
+    partitions: int
+    replication_factor: int
+    config: Mapping[str, str] = field(default_factory=dict)
+    domain: str = ""
+    owner: str | None = None
+    description: str | None = None
+    contents: Contents = NO_CONTENTS
+    allow: frozenset[Permission] = frozenset()
+
+    @property
+    def cleanup_policies(self) -> frozenset[str] | None:
+        """``{"delete"}``, ``{"compact"}``, both or none (which Kafka accepts); None if not declared or not known."""
+        value = self.config.get("cleanup.policy")
+        return None if value is None else frozenset(part.strip() for part in value.split(",") if part.strip())
+
+    def allowed(self, today: date) -> frozenset[Allowance]:
+        """Return the destructive changes that the YAML allows on ``today`` (UTC)."""
+        return frozenset(permit.change for permit in self.allow if permit.valid_on(today))
+
+    @property
+    def compacted(self) -> bool:
+        """True if the cleanup policy contains ``compact``."""
+        return "compact" in (self.cleanup_policies or ())
+
+    @property
+    def retention_time(self) -> int | None:
+        """``retention.ms`` in milliseconds if the topic deletes by time; None if records never expire."""
+        retention = self.number("retention.ms")
+        deletes = "delete" in (self.cleanup_policies or ())
+        return retention if deletes and retention is not None and retention >= 0 else None
+
+    @property
+    def internal(self) -> bool:
+        """True for Kafka's internal topics, which no YAML declares (``org.apache.kafka.common.internals.Topic``)."""
+        return self.name in INTERNAL_TOPICS
+
+    def number(self, setting: str) -> int | None:
+        """Return the value of ``setting`` as an integer; None if it is not set."""
+        value = self.config.get(setting)
+        return None if value is None else int(value)
+
+
+INTERNAL_TOPICS = frozenset(
+    {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata", "__remote_log_metadata"}
+)

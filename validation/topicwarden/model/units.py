@@ -1,0 +1,97 @@
+"""Durations and sizes with units, converted to the plain numbers that Kafka accepts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+from topicwarden.model.message_text import plain_number_hint, quoted
+
+
+@dataclass(frozen=True)
+class ValueUnit:
+    """A kind of quantity: its unit suffixes, each with its factor to Kafka's unit (milliseconds or bytes)."""
+
+    noun: str
+    plain: str
+    suffixes: dict[str, int]
+    example: str
+
+    @property
+    def pattern(self) -> str:
+        """The regular expression (valid in ECMA-262 and Python) for the text that ``parse`` accepts."""
+        return rf"^(-1|[0-9]+(\.[0-9]+)? *({'|'.join(self.suffixes)})|0|[1-9][0-9]*)$"
+
+    def parse(self, text: str) -> int:
+        """Return the number of milliseconds or bytes of ``text``.
+
+        A fraction is valid if the result is a whole number (``1.5h``). The bounds of the setting are not checked: see
+        ``ConfigDefinition.problem``. Raise ValueError, with a message for the user, for any other text.
+        """
+        text = text.strip()
+        if _NUMBER.fullmatch(text):
+            return int(text)
+        match = _QUANTITY.fullmatch(text)
+        if not match or match[2] not in self.suffixes:
+            raise ValueError(f"{self._expected(text)}{self._remedy(text, match[2] if match else None)}")
+        number = Decimal(match[1]) * self.suffixes[match[2]]
+        if number != int(number):
+            raise ValueError(f"{self._expected(text)}; this is {number:f} {self.plain}, not a whole number")
+        return int(number)
+
+    def format(self, number: int) -> str:
+        """Return ``number`` with its largest exact unit: ``7d``, ``250ms``, ``1MiB``; unchanged if it has none."""
+        if number <= 0:
+            return str(number)
+        factor, suffix = max((factor, suffix) for suffix, factor in self.suffixes.items() if number % factor == 0)
+        return str(number) if suffix == "B" else f"{number // factor}{suffix}"
+
+    def _base_unit(self, suffix: str) -> str:
+        """Return the suffix in lower case, for sizes only its prefix: ``m`` for M, MB, Mi and MiB."""
+        lower = suffix.lower()
+        return lower.rstrip("b").rstrip("i") or lower if "B" in self.suffixes else lower
+
+    def _expected(self, text: str) -> str:
+        return f"expected a {self.noun} such as {self.example}, seen {quoted(text)}"
+
+    def _remedy(self, text: str, suffix: str | None) -> str:
+        if text.lower() in _UNLIMITED:
+            return "; write -1"
+        if suffix is None:
+            return plain_number_hint(text)
+        if suffix == "M" and "m" in self.suffixes:
+            return "; m means minutes, and a month is 30d"
+        similar = [each for each in self.suffixes if self._base_unit(each) == self._base_unit(suffix)]
+        candidates = " or ".join(f"{each} ({self.suffixes[each]})" for each in similar)
+        return f"; did you mean {candidates}?" if similar else f"; units are {', '.join(self.suffixes)}"
+
+
+# A number with a leading zero is octal in YAML 1.1 and decimal in YAML 1.2, so it is rejected.
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,29})", re.ASCII)
+_QUANTITY: Final = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,30})?) *([A-Za-z]+)", re.ASCII)
+
+_UNLIMITED: Final = ("forever", "unlimited", "infinite", "none", "never")
+
+DURATION: Final = ValueUnit(
+    noun="duration",
+    plain="milliseconds",
+    suffixes={"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000},
+    example="7d, 36h, 250ms or 604800000",
+)
+SIZE: Final = ValueUnit(
+    noun="size",
+    plain="bytes",
+    suffixes={"B": 1}
+    | {f"{prefix}B": 1000**power for power, prefix in enumerate("kMGT", start=1)}
+    | {f"{prefix}iB": 1024**power for power, prefix in enumerate("KMGT", start=1)},
+    example="1MiB, 500kB or 1048576",
+)
+
+
+def unit_of(setting: str) -> ValueUnit | None:
+    """Return the unit of a topic configuration, which is the last part of its name (``.ms``, ``.bytes``); else None."""
+    if setting.endswith(".ms"):
+        return DURATION
+    return SIZE if setting.endswith(".bytes") else None

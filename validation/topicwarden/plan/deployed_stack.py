@@ -1,0 +1,46 @@
+"""The topics of a stack as they were last deployed, according to Pulumi's state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from topicwarden.model.topic import Topic
+
+
+@dataclass(frozen=True)
+class DeployedTopic:
+    """A topic in Pulumi's state.
+
+    ``partitions``, ``replication_factor`` and ``config`` are values of the resource; a refresh overwrites them with
+    live values. ``declared`` is the topic as declared by the YAML at the last deploy, with its allowances, and ``file``
+    is that YAML file. Both are None in states that do not record them.
+    """
+
+    name: str
+    partitions: int
+    replication_factor: int
+    config: Mapping[str, str]
+    declared: Topic | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class DuplicateResource:
+    """A topic resource that the program does not register under its URN, or whose deletion is pending in the engine."""
+
+    urn: str
+    pending_deletion: bool = False
+
+
+@dataclass(frozen=True)
+class DeployedStack:
+    """A stack's topics by name, the id of the cluster they were deployed to, and duplicate resources.
+
+    ``duplicates`` has further resources by topic name, such as those that `pulumi import` creates. The engine would
+    delete the topic of each duplicate.
+    """
+
+    topics: Mapping[str, DeployedTopic] = field(default_factory=dict)
+    cluster_id: str | None = None
+    duplicates: Mapping[str, tuple[DuplicateResource, ...]] = field(default_factory=dict)

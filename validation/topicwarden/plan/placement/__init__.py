@@ -1,0 +1,1 @@
+"""Placement of replicas on brokers: as declared, spread over racks, with balanced load."""

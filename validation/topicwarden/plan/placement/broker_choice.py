@@ -1,0 +1,80 @@
+"""Chooses the best brokers for a partition whose replicas are not placed as declared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+from topicwarden.kafka.snapshot import PartitionReplicas, Snapshot
+from topicwarden.plan.placement.load_balancing import BrokerLoad
+
+
+@dataclass(frozen=True)
+class PartitionRepair:
+    """A partition that is not placed as declared; compares other brokers for it."""
+
+    state: PartitionReplicas
+    factor: int
+    racks: Mapping[int, str]
+
+    def cost(self, brokers: frozenset[int]) -> tuple[int, ...]:
+        """Return the cost of ``brokers``, smaller is better.
+
+        In order: missing racks, copies, replicas out of sync, a new preferred leader, uneven racks.
+        """
+        before = frozenset(self.state.replicas)
+        racks = Counter(self.racks[broker] for broker in brokers)
+        return (
+            -len(racks),
+            len(brokers - before),
+            len((brokers & before) - frozenset(self.state.in_sync)),
+            self.state.replicas[0] not in brokers,
+            sum(number * number for number in racks.values()),
+        )
+
+    def best(self, load: BrokerLoad) -> frozenset[int]:
+        """Return the brokers with the lowest cost; among equals, those with the least load."""
+        alive = [broker for broker in self.state.replicas if broker in self.racks]
+        for size in range(min(self.factor, len(alive)), -1, -1):
+            candidates = [self._filled(retained, load) for retained in map(frozenset, combinations(alive, size))]
+            good = [brokers for brokers in candidates if _rack_count(brokers, self.racks) == self._most_racks]
+            if good:
+                return min(
+                    good, key=lambda brokers: (self.cost(brokers), sorted(map(load.sort_key, brokers), reverse=True))
+                )
+        raise AssertionError("without a retained replica, the brokers can always cover the largest number of racks")
+
+    @property
+    def _most_racks(self) -> int:
+        return _most_racks(self.factor, self.racks)
+
+    def _filled(self, retained: frozenset[int], load: BrokerLoad) -> frozenset[int]:
+        """Return ``retained``, filled up to the replication factor with the least loaded brokers of unused racks."""
+        brokers = retained
+        while len(brokers) < self.factor:
+            racks = Counter(self.racks[broker] for broker in brokers)
+            free = self.racks.keys() - brokers
+            brokers |= {min(free, key=lambda broker: (racks[self.racks[broker]], *load.sort_key(broker)))}
+        return brokers
+
+
+def racks_of(snapshot: Snapshot) -> dict[int, str]:
+    """Return the rack of each living broker; if one broker has no ``broker.rack``, each counts as its own rack."""
+    named = {broker: rack for broker, rack in snapshot.racks.items() if rack is not None}
+    return named if len(named) == len(snapshot.racks) else {broker: str(broker) for broker in snapshot.racks}
+
+
+def _most_racks(factor: int, racks: Mapping[int, str]) -> int:
+    return min(factor, len(set(racks.values())))
+
+
+def _rack_count(brokers: Iterable[int], racks: Mapping[int, str]) -> int:
+    return len({racks[broker] for broker in brokers})
+
+
+def is_placed(state: PartitionReplicas, factor: int, racks: Mapping[int, str]) -> bool:
+    """Return whether a partition needs no move: ``factor`` replicas on living brokers, in as many racks as possible."""
+    alive = all(broker in racks for broker in state.replicas)
+    return len(state.replicas) == factor and alive and _rack_count(state.replicas, racks) == _most_racks(factor, racks)

@@ -1,0 +1,156 @@
+"""The evidence that consequences are computed from, read from the cluster for all topics at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.consumer_groups import ConsumerGroup
+from topicwarden.kafka.newest_records import NewestRecords
+from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, Snapshot
+from topicwarden.plan.placement.replica_placement import ReplicaPlacement
+from topicwarden.plan.topic_change import TopicChange
+
+MAX_TOPICS_READ = 50
+"""Topics whose newest records are read for one plan."""
+
+FIRST = 0
+"""A requested time (ms) at which the answer is the first record of a partition."""
+
+
+@dataclass(frozen=True)
+class RequiredEvidence:
+    """The evidence that one consequence needs for a change.
+
+    - ``times`` (ms since the epoch): the first record with a timestamp at or after each time, by partition.
+    - ``groups``: the consumer groups of the topic.
+    - ``newest_records``: the newest records.
+    - ``batches``: the sizes of the newest batches.
+    - ``local``: the first offset on the leader's own disk.
+    """
+
+    times: frozenset[int] = frozenset()
+    groups: bool = False
+    newest_records: bool = False
+    batches: bool = False
+    local: bool = False
+
+    def __or__(self, other: RequiredEvidence) -> RequiredEvidence:
+        return RequiredEvidence(
+            self.times | other.times,
+            self.groups or other.groups,
+            self.newest_records or other.newest_records,
+            self.batches or other.batches,
+            self.local or other.local,
+        )
+
+
+@dataclass(frozen=True)
+class PlanEvidence:
+    """The evidence for one change, as the cluster reported it.
+
+    ``first_at`` has offset and timestamp of the first record with a timestamp at or after a time, by time and
+    partition. ``newest_records`` is None if the newest records were not read, or reading them is denied.
+    """
+
+    snapshot: Snapshot
+    placement: ReplicaPlacement = field(default_factory=ReplicaPlacement)
+    created: tuple[str, ...] = ()
+    """The topics that the same deploy creates."""
+    first_at: Mapping[int, Mapping[int, tuple[int, int]]] = field(default_factory=dict)
+    groups: tuple[ConsumerGroup, ...] = ()
+    share_groups: tuple[str, ...] = ()
+    """Names of share groups whose topics no broker reports."""
+    groups_complete: bool = True
+    """Whether this user may see all consumer groups."""
+    newest_records: NewestRecords | None = None
+    largest_batches: Mapping[int, int] = field(default_factory=dict)
+    local_starts: Mapping[int, int] = field(default_factory=dict)
+    """The first offset on the leader's own disk, by partition; empty if the brokers do not report it."""
+
+    @property
+    def now(self) -> int:
+        """The time of the snapshot, in milliseconds since the epoch."""
+        return self.snapshot.taken_at
+
+    def offsets_before(self, live: LiveTopic, time: int) -> dict[int, int]:
+        """Return, for each partition with records, the offset before which all records are older than ``time`` (ms)."""
+        first_records = self.first_at.get(time, {})
+        return {
+            partition: first_records[partition][0] if partition in first_records else extent.end
+            for partition, extent in live.extents.items()
+            if extent.start < extent.end
+        }
+
+
+def gather(cluster: Cluster, snapshot: Snapshot, required: Mapping[str, RequiredEvidence]) -> dict[str, PlanEvidence]:
+    """Return the evidence for each topic in ``required``, with a bounded number of requests in total."""
+    live = {name: snapshot.topics[name] for name in required if name in snapshot.topics}
+    first_at = _first_at(cluster, live, required)
+    with_groups = [name for name in live if required[name].groups]
+    groups = cluster.groups(with_groups) if with_groups else ()
+    unknown_share_groups = tuple(group.name for group in groups if group.share and not group.offsets)
+    local = [name for name in live if required[name].local]
+    local_starts = cluster.local_starts([(name, partition) for name in local for partition in non_empty(live[name])])
+    complete = snapshot.cluster_described and not any(group.hidden for group in groups)
+    newest_records = cluster.newest_records(
+        {name: live[name] for name in [name for name in live if required[name].newest_records][:MAX_TOPICS_READ]}
+    )
+    batches: dict[str, dict[int, int]] = {}
+    sizes = cluster.largest_batches(snapshot, [name for name in live if required[name].batches])
+    for (name, partition), size in sizes.items():
+        batches.setdefault(name, {})[partition] = size
+    return {
+        name: PlanEvidence(
+            snapshot,
+            first_at=first_at.get(name, {}),
+            groups=tuple(group for group in groups if name in group.topics) if required[name].groups else (),
+            share_groups=unknown_share_groups if required[name].groups else (),
+            groups_complete=complete,
+            newest_records=newest_records.get(name),
+            largest_batches=batches.get(name, {}),
+            local_starts={partition: offset for (topic, partition), offset in local_starts.items() if topic == name},
+        )
+        for name in required
+    }
+
+
+def _first_at(
+    cluster: Cluster, live: Mapping[str, LiveTopic], required: Mapping[str, RequiredEvidence]
+) -> dict[str, dict[int, dict[int, tuple[int, int]]]]:
+    """Return offset and timestamp of the first records, by topic, time and partition.
+
+    A request has one time per partition, so each round requests one time of each topic.
+    """
+    queues = {name: sorted(required[name].times) for name in live}
+    first_records: dict[str, dict[int, dict[int, tuple[int, int]]]] = {}
+    for round_number in range(max(map(len, queues.values()), default=0)):
+        requested = {name: times[round_number] for name, times in queues.items() if round_number < len(times)}
+        answers = cluster.first_offsets_at(
+            {(name, partition): time for name, time in requested.items() for partition in non_empty(live[name])}
+        )
+        for name, time in requested.items():
+            first_records.setdefault(name, {})[time] = {}
+        for (name, partition), first in answers.items():
+            first_records[name][requested[name]][partition] = first
+    return first_records
+
+
+def non_empty(live: LiveTopic) -> dict[int, PartitionExtent]:
+    """Return the partitions that have records."""
+    return {partition: extent for partition, extent in live.extents.items() if extent.start < extent.end}
+
+
+def union(needs: Iterable[RequiredEvidence]) -> RequiredEvidence:
+    """Return the union of ``needs``."""
+    total = RequiredEvidence()
+    for required in needs:
+        total |= required
+    return total
+
+
+def changed(change: TopicChange, setting: str) -> bool:
+    """Return whether ``change`` gives ``setting`` another effective value."""
+    before, after = change.before, change.after
+    return before is not None and after is not None and before.config.get(setting) != after.config.get(setting)

@@ -1,0 +1,159 @@
+"""Texts that consequences share: counts, times, sizes, and the consumer groups that lose records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from topicwarden.kafka.consumer_groups import ConsumerGroup
+from topicwarden.kafka.snapshot import LiveTopic
+from topicwarden.model.planned_change import GroupEffect
+from topicwarden.model.timestamps import utc
+from topicwarden.model.topic import Topic
+from topicwarden.model.units import DURATION, SIZE
+from topicwarden.plan.placement.durability import Durability
+from topicwarden.plan.plan_evidence import PlanEvidence
+
+UNSEEN_GROUPS = (
+    "there may be consumer groups that this user may not see (Describe on the Cluster resource, or on each group)"
+)
+_MOST_NAMES = 5
+_UNLIMITED = 2**63 - 1
+"""Kafka's default for some times: the largest number of 64 bits."""
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, such as ``1 record`` or ``2,000 records``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def durability_text(when: str, durability: Durability) -> str:
+    """Return text such as ``now reading survives 2 lost brokers, writing 1 lost broker, on 3 racks``."""
+    racks = "" if durability.racks is None else f", on {count(durability.racks, 'rack')}"
+    writing = (
+        count(durability.losses_writing, "lost broker")
+        if durability.losses_writing >= 0
+        else f"none: {-durability.losses_writing} in-sync short of min.insync.replicas"
+    )
+    return f"{when} reading survives {count(durability.losses_reading, 'lost broker')}, writing {writing}{racks}"
+
+
+def duration(milliseconds: int | None) -> str:
+    """Return a duration such as ``7d``; ``forever`` if there is no limit."""
+    if milliseconds is None or milliseconds < 0 or milliseconds == _UNLIMITED:
+        return "forever"
+    return DURATION.format(milliseconds)
+
+
+def spelled(setting: str, value: str | None) -> str:
+    """Return a setting's value for a message: a time with its unit, no value as ``nothing``."""
+    if value is None:
+        return "nothing"
+    return duration(int(value)) if setting.endswith(".ms") else value
+
+
+def changes_text(names: Iterable[str], before: Topic, after: Topic) -> str:
+    """Return text such as ``segment.ms goes from 7d to 1h``, for each of ``names``."""
+    return ", ".join(
+        f"{name} goes from {spelled(name, before.config.get(name))} to {spelled(name, after.config.get(name))}"
+        for name in names
+    )
+
+
+def size(number: int | None) -> str:
+    """Return a size such as ``1,048,576 bytes (1MiB)``; ``without limit`` for None or a negative number."""
+    return "without limit" if number is None or number < 0 else f"{number:,} bytes ({SIZE.format(number)})"
+
+
+def shorten(names: Sequence[str]) -> str:
+    """Return the first names and the number of others, such as ``a, b and 3 more``."""
+    shown = ", ".join(names[:_MOST_NAMES])
+    return shown if len(names) <= _MOST_NAMES else f"{shown} and {len(names) - _MOST_NAMES} more"
+
+
+def group_effects(
+    groups: Iterable[ConsumerGroup], topic: str, removed: Mapping[int, tuple[int, int]]
+) -> list[GroupEffect]:
+    """Return the groups that have not read offsets that will be ``removed``, with the number of unread records.
+
+    ``removed`` has the first offset and the end offset by partition. Partitions without a committed offset are left
+    out: the group may start there at the end.
+    """
+    return [
+        GroupEffect(group=group.name, partition=partition, records=end - max(committed, start), members=group.members)
+        for group in groups
+        for partition, (start, end) in sorted(removed.items())
+        if (committed := group.offsets.get((topic, partition))) is not None and committed < end
+    ]
+
+
+def reader_reasons(evidence: PlanEvidence, unread: Sequence[GroupEffect]) -> Iterable[str]:
+    """Yield which consumer groups read the topic, and which of them have not read records that will be removed."""
+    groups, share_groups = evidence.groups, evidence.share_groups
+    if not evidence.groups_complete:
+        yield UNSEEN_GROUPS
+    if share_groups:
+        yield (
+            f"the cluster has share groups ({shorten(share_groups)}), but no broker reports which topics they read, "
+            "and how far"
+        )
+    if not groups:
+        yield "no visible consumer group reads the topic or has committed offsets for it"
+        return
+    names = shorten([group.name for group in groups])
+    if not unread:
+        yield f"{count(len(groups), 'visible consumer group')} of the topic ({names}) read all of it"
+    else:
+        unread_records: dict[str, int] = {}
+        for effect in unread:
+            unread_records[effect.group] = unread_records.get(effect.group, 0) + effect.records
+        share = {group.name for group in groups if group.share}
+        shown = [
+            f"{name} ({f'share group, at most {records:,} of them' if name in share else count(records, 'record')})"
+            for name, records in sorted(unread_records.items())
+        ]
+        yield f"not read yet by {shorten(shown)}"
+    if uncommitted := [group.name for group in groups if not group.offsets and group.members]:
+        yield f"with active members and without committed offsets: {shorten(uncommitted)}"
+
+
+def at_most(number: int, noun: str) -> str:
+    """Return an upper bound, such as ``at most 2,000 records``; ``no record`` for 0."""
+    return f"at most {count(number, noun)}" if number else f"no {noun}"
+
+
+def contents_text(live: LiveTopic) -> str:
+    """Return the records and bytes of a topic as text, as far as they can be seen.
+
+    Offsets give an upper bound of the records: compaction and transactions leave gaps.
+    """
+    extents = live.extents.values()
+    hidden = len(live.replicas) - len(extents)
+    if hidden:
+        seen_records = f"{at_most(records_of(live), 'record')} in {count(len(extents), 'partition')}"
+        return f"{seen_records}, and what {count(hidden, 'partition')} without a leader hold, which could not be seen,"
+    if not records_of(live):
+        return "nothing, as the topic is empty,"
+    sizes = [extent.log_bytes for extent in extents if extent.log_bytes is not None]
+    written = max((extent.latest_timestamp for extent in extents if extent.latest_timestamp is not None), default=None)
+    records = at_most(records_of(live), "record")
+    parts = [records, f"{sum(sizes):,} bytes on the leaders' disks" if sizes else ""]
+    newest = f" (the newest of {utc(written)})" if written is not None else ""
+    return " in ".join(part for part in parts if part) + newest
+
+
+def records_of(live: LiveTopic) -> int:
+    """Return an upper bound of the number of records of ``live``, from its offsets."""
+    return sum(extent.end - extent.start for extent in live.extents.values())
+
+
+def bytes_of(live: LiveTopic) -> int | None:
+    """Return the bytes of the leaders' logs; None if the size of a partition is unknown."""
+    sizes = [extent.log_bytes for extent in live.extents.values()]
+    return sum_or_none(sizes)
+
+
+def sum_or_none(sizes: Iterable[int | None]) -> int | None:
+    """Return the sum of ``sizes``; None if one of them is None."""
+    values = list(sizes)
+    known = [size for size in values if size is not None]
+    return sum(known) if len(known) == len(values) else None

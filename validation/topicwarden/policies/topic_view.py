@@ -1,0 +1,85 @@
+"""The fields of a topic that an expression can use, under the name `topic`:
+
+| field | content |
+|---|---|
+| `topic.name`, `topic.domain` | texts |
+| `topic.owner`, `topic.description` | texts, or `null` if not declared |
+| `topic.partitions`, `topic.replication_factor` | whole numbers |
+| `topic.config["retention.ms"]` | every setting of the stack's Kafka version, in Kafka's own type: the declared \
+value, else Kafka's default; times in milliseconds, sizes in bytes, `cleanup.policy` as a list |
+| `topic.declared` | the names of the declared settings, as a list |
+| `topic.contents` | as in the YAML: `topic.contents.key.required`, `topic.contents.records.max_bytes`; times in \
+milliseconds, sizes in bytes; if not declared `null`, but `false` for `key.required` and `registry`, and `[]` for \
+`headers.required` and `expressions` |
+| `topic.allow` | a list of texts |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from topicwarden.model.topic import Topic
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.configs import ConfigDefinition, definitions
+
+_SETTING: Final = re.compile(r"""\bconfig\s*\[\s*(["'])([a-z.]+)\1\s*\]""")
+
+
+@dataclass(frozen=True)
+class TopicFields:
+    """The fields of a topic that expressions use; ``settings`` is None if they may use any setting."""
+
+    settings: frozenset[str] | None
+    contents: bool
+
+
+def required_fields(expressions: Iterable[str]) -> TopicFields:
+    """Return the fields that the expressions may use; in case of doubt, more rather than fewer."""
+    text = "\n".join(expressions)
+    named = _SETTING.findall(text)
+    any_setting = len(re.findall(r"\bconfig\b", text)) > len(named)
+    return TopicFields(None if any_setting else frozenset(name for _, name in named), "contents" in text)
+
+
+def view(topic: Topic, brokers: BrokerSettings, required: TopicFields) -> dict[str, Any]:
+    """Return the ``required`` fields of ``topic`` as plain values, in the structure that the module docstring shows."""
+    known = definitions(brokers.kafka)
+    names = known.keys() if required.settings is None else required.settings & known.keys()
+    defaults = _defaults(brokers.kafka)
+    return {
+        "name": topic.name,
+        "domain": topic.domain,
+        "owner": topic.owner,
+        "description": topic.description,
+        "partitions": topic.partitions,
+        "replication_factor": topic.replication_factor,
+        "config": {
+            name: _typed(known[name], topic.config[name]) if name in topic.config else defaults[name] for name in names
+        },
+        "declared": list(topic.config),
+        "contents": topic.contents.model_dump(mode="json", by_alias=True) if required.contents else {},
+        "allow": sorted(each.change.value for each in topic.allow),
+    }
+
+
+@cache
+def _defaults(kafka: str) -> Mapping[str, Any]:
+    known = definitions(kafka).values()
+    return {each.name: None if each.default is None else _typed(each, each.default) for each in known}
+
+
+def _typed(definition: ConfigDefinition, value: str) -> Any:
+    if definition.type == "list":
+        return [item.strip() for item in value.split(",") if item.strip()]
+    if definition.type == "boolean":
+        return value.lower() == "true"
+    if definition.type == "string":
+        return value
+    try:
+        return float(value) if definition.type == "double" else int(value)
+    except ValueError:  # a live topic on another Kafka version may have a value of another type
+        return value

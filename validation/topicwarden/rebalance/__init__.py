@@ -1,0 +1,1 @@
+"""Moves of replicas between brokers: what to move, the reassignments, and their throttle."""

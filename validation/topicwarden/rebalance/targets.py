@@ -1,0 +1,71 @@
+"""Computes the moves that a stack needs: new moves, reassignments in progress, and topics that lose replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from topicwarden.kafka.reassignment_admin import OngoingReassignment, PartitionId, ReassignmentSession
+from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.plan.placement.replica_placement import (
+    ReplicaMove,
+    ReplicaPlacement,
+    place_replicas,
+    with_replicas,
+    without_lagging_moves,
+)
+from topicwarden.plan.placement.replica_reduction import ReplicaReduction, reductions
+from topicwarden.specs.resolve import Declaration
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The moves to start, the reassignments in progress, and the topics that lose replicas.
+
+    ``placement`` has no moves of a topic whose YAML does not allow fewer replicas; ``placement.problems`` reports it.
+    """
+
+    placement: ReplicaPlacement
+    under_way: tuple[ReplicaMove, ...]
+    reductions: tuple[ReplicaReduction, ...]
+
+
+def targets(session: ReassignmentSession, topics: Collection[str], declarations: Sequence[Declaration]) -> Targets:
+    """Return the placement of ``declarations``, and the reassignments of ``topics`` that already lead to it."""
+    snapshot = session.cluster.snapshot()
+    ongoing = {
+        partition: state for partition, state in session.reassignment.ongoing().items() if partition[0] in topics
+    }
+    before = with_replicas(snapshot, {partition: state.before for partition, state in ongoing.items()})
+    after = with_replicas(snapshot, {partition: state.target for partition, state in ongoing.items()})
+
+    def plan(selected: Iterable[Declaration]) -> tuple[ReplicaPlacement, tuple[ReplicaMove, ...]]:
+        placement = place_replicas(selected, after)
+        moves = tuple(
+            replace(move, before=ongoing[move.partition_id].before) if move.partition_id in ongoing else move
+            for move in placement.moves
+        )
+        replaced = {move.partition_id for move in moves}
+        under_way = (
+            _move(snapshot, partition, state)
+            for partition, state in sorted(ongoing.items())
+            if partition not in replaced
+        )
+        return without_lagging_moves(replace(placement, moves=moves), snapshot), tuple(under_way)
+
+    placement, under_way = plan(declarations)
+    reduced = reductions(declarations, before, placement.moves, under_way)
+    refused = {reduction.topic: reduction.problem for reduction in reduced if reduction.problem is not None}
+    if refused:
+        # The replicas that now stay are load, so the other topics are placed again.
+        placement, under_way = plan(each for each in declarations if each.topic.name not in refused)
+        placement = replace(placement, problems=tuple(sorted((*placement.problems, *refused.values()))))
+    return Targets(placement, under_way, reduced)
+
+
+def _move(snapshot: Snapshot, partition_id: PartitionId, ongoing: OngoingReassignment) -> ReplicaMove:
+    topic, partition = partition_id
+    live = snapshot.topics.get(topic)
+    extent = live.extents.get(partition) if live is not None else None
+    size = extent.log_bytes if extent is not None else None
+    return ReplicaMove(topic, partition, ongoing.before, ongoing.target, ongoing.before[0], size)

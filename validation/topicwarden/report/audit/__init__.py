@@ -1,0 +1,1 @@
+"""The formats of an audit report: one file a format."""

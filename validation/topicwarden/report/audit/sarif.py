@@ -1,0 +1,97 @@
+"""``report.sarif``: what an audit found, at the lines of YAML that declare it, for code scanning and editors."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any, Final
+
+from topicwarden.model.finding import AuditReport, Finding
+from topicwarden.model.problem import Location
+from topicwarden.model.timestamps import utc
+from topicwarden.model.verdict import Verdict
+from topicwarden.report import sarif_log
+from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.audit.digest import digest, reasoning, said
+from topicwarden.report.display import one_line
+from topicwarden.report.problems.digest import ProblemDigest
+
+LEVELS: Final = {Verdict.FAIL: "error", Verdict.SUSPECT: "warning", Verdict.UNDECIDABLE: "note"}
+_UNDECLARED: Final = "topics"
+"""What is declared nowhere is to be declared in this folder."""
+
+
+def render(report: AuditReport, background: ReportBackground) -> str:
+    """One run, with a description of every check that has results; places are relative to the repository.
+
+    Results come worst topic first. A fingerprint (check, topic, partitions) lets a service know a finding again
+    at the next audit, when its numbers and its line are others. Passes are left out.
+    """
+    view = digest(report)
+    found = [finding for topic in view.attention for finding in topic.findings]
+    checks = sorted({finding.check for finding in found})
+    numbers = {check: number for number, check in enumerate(checks)}
+    page = ProblemDigest(background.root, (), (), 0)
+    invocation = {
+        "executionSuccessful": True,
+        "startTimeUtc": utc(report.started),
+        "endTimeUtc": utc(report.finished),
+        "toolExecutionNotifications": [
+            {"level": "note", "message": {"text": one_line(limit)}} for limit in view.limits
+        ],
+    }
+    return sarif_log.log(
+        [_rule(check, background) for check in checks],
+        _results(found, numbers, page),
+        automationDetails={"id": f"topicwarden-audit/{report.stack}/"},
+        invocations=[invocation],
+    )
+
+
+def _rule(check: str, background: ReportBackground) -> dict[str, Any]:
+    text = background.checks.get(check) or f"{check}, a check of `topicwarden audit`"
+    return sarif_log.rule(check, background.summary(check) or text, text)
+
+
+def _results(found: list[Finding], numbers: dict[str, int], page: ProblemDigest) -> Iterator[dict[str, Any]]:
+    alike: Counter[tuple[str, str, tuple[int, ...]]] = Counter()
+    for finding in found:
+        subject = (finding.check, finding.topic, tuple(finding.partitions))
+        alike[subject] += 1
+        print_of = "\0".join([finding.check, finding.topic, str(finding.partitions), str(alike[subject])])
+        yield {
+            "ruleId": finding.check,
+            "ruleIndex": numbers[finding.check],
+            "level": LEVELS[finding.verdict],
+            "message": {"text": _message(finding)},
+            "locations": [{"physicalLocation": _place(finding, page), "logicalLocations": _logical(finding)}],
+            "partialFingerprints": {"topicwardenAudit/v1": sha256(print_of.encode()).hexdigest()},
+            "properties": {
+                "verdict": finding.verdict.value,
+                "topic": one_line(finding.topic),
+                "partitions": finding.partitions,
+                "evidence": {
+                    name: one_line(value) if isinstance(value, str) else value
+                    for name, value in finding.evidence.items()
+                },
+            },
+        }
+
+
+def _message(finding: Finding) -> str:
+    return "\n".join([f"{one_line(finding.topic)} {said(finding)}", *reasoning(finding)])
+
+
+def _place(finding: Finding, page: ProblemDigest) -> dict[str, Any]:
+    if finding.place is None:
+        return sarif_log.file(page.prefix + _UNDECLARED)
+    place = Location(finding.place.file, finding.place.line, finding.place.column)
+    return sarif_log.at(place, page.prefix, page.sources.line(place))
+
+
+def _logical(finding: Finding) -> list[dict[str, Any]]:
+    topic = one_line(finding.topic)
+    return [
+        {"fullyQualifiedName": f"{topic}-{partition}", "kind": "partition"} for partition in finding.partitions
+    ] or [{"fullyQualifiedName": topic, "kind": "topic"}]

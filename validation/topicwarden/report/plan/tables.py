@@ -1,0 +1,108 @@
+"""The tables of a plan, as plain cells that each format draws in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from topicwarden.model.planned_change import Consequence, GroupEffect, PartitionEffect, TopicPlan
+from topicwarden.report import display
+from topicwarden.report.plan.setting_display import live, ordered, value
+
+_SHOWN: Final = 5
+_STATES: Final = ("declared", "deployed", "live")
+_NUMBERS: Final = ("partition", "records", "bytes", "unread records", "members")
+_Effect = TypeVar("_Effect", PartitionEffect, GroupEffect)
+
+
+@dataclass(frozen=True)
+class PlanTable:
+    """Headings and rows of equal length; ``numbers`` are the columns to align at the right, ``more`` what is folded."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: frozenset[int] = frozenset()
+    more: str = ""
+
+
+def settings(topic: TopicPlan) -> PlanTable | None:
+    """A row a setting, and a column for each of declared, deployed and live that differs from the others.
+
+    What is alike shares a column, and what says nothing has none.
+    """
+    rows = ordered(topic.settings)
+    columns: dict[tuple[str | None, ...], list[str]] = {}
+    for state in _STATES:
+        column = tuple(getattr(setting, state) for setting in rows)
+        if any(cell is not None for cell in column):
+            columns.setdefault(column, []).append(state)
+    if not columns:
+        return None
+    headings = ("setting", *(" and ".join(states) for states in columns.values()))
+    cells = [[setting.name for setting in rows]]
+    for column, states in columns.items():
+        if states == ["live"]:
+            cells.append([live(setting) for setting in rows])
+        else:
+            cells.append([value(setting.name, cell) for setting, cell in zip(rows, column, strict=True)])
+    return PlanTable(headings, tuple(zip(*cells, strict=True)))
+
+
+def partitions(consequence: Consequence) -> PlanTable | None:
+    """The partitions that lose or move the most, and how many are folded."""
+    effects = sorted(
+        consequence.partitions, key=lambda each: (-(each.records or 0), -(each.bytes or 0), each.partition)
+    )
+    columns: dict[str, Callable[[PartitionEffect], str]] = {
+        "partition": lambda each: str(each.partition),
+        "records": lambda each: display.count(each.records),
+        "bytes": lambda each: display.size(each.bytes),
+        "offsets": lambda each: _range(each.first_offset, each.last_offset),
+        "written (UTC)": lambda each: display.span(each.first_timestamp, each.last_timestamp),
+        "replicas": lambda each: _move(each.replicas_before, each.replicas_after),
+    }
+    return _grid(effects, columns, "partition")
+
+
+def groups(consequence: Consequence) -> PlanTable | None:
+    """The groups with the most unread records, by partition, and how many are folded."""
+    effects = sorted(consequence.groups, key=lambda each: (-each.records, each.group, each.partition))
+    columns: dict[str, Callable[[GroupEffect], str]] = {
+        "group": lambda each: display.one_line(each.group),
+        "partition": lambda each: str(each.partition),
+        "unread records": lambda each: display.count(each.records),
+        "members": lambda each: display.count(each.members),
+    }
+    return _grid(effects, columns, "row")
+
+
+def _grid(effects: Sequence[_Effect], columns: dict[str, Callable[[_Effect], str]], noun: str) -> PlanTable | None:
+    if not effects:
+        return None
+    shown = {name: [cell(each) for each in effects[:_SHOWN]] for name, cell in columns.items()}
+    shown = {name: cells for name, cells in shown.items() if set(cells) != {display.NOTHING}}
+    folded = len(effects) - _SHOWN
+    return PlanTable(
+        headings=tuple(shown),
+        rows=tuple(zip(*shown.values(), strict=True)),
+        numbers=frozenset(number for number, name in enumerate(shown) if name in _NUMBERS),
+        more=f"and {folded:,} more {noun}{'' if folded == 1 else 's'}" if folded > 0 else "",
+    )
+
+
+def _range(first: int | None, last: int | None) -> str:
+    if first is None or last is None:
+        return display.NOTHING
+    return f"{first}–{last}"
+
+
+def _move(before: list[int], after: list[int]) -> str:
+    if not before and not after:
+        return display.NOTHING
+    return f"{_brokers(before)} → {_brokers(after)}" if after and after != before else _brokers(before or after)
+
+
+def _brokers(replicas: list[int]) -> str:
+    # In their own order: the first is the preferred leader.
+    return ", ".join(map(str, replicas)) or display.NOTHING

@@ -1,0 +1,192 @@
+"""The sandbox: a KRaft cluster of real brokers on this machine. It continues to run after the command ends."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from shutil import rmtree
+
+from topicwarden.kafka.connection import ADDRESS_FILE
+from topicwarden.model.problem import Refusal
+from topicwarden.sandbox import sandbox_state as states
+from topicwarden.sandbox.broker import BrokerCondition
+from topicwarden.sandbox.broker_fleet import BrokerFleet, broker_count
+from topicwarden.sandbox.jvm import Jvm
+from topicwarden.sandbox.ports import QUORUM, assign
+from topicwarden.sandbox.sandbox_state import BrokerPorts, SandboxState, Say
+from topicwarden.sandbox.sandbox_status import BrokerStatus, SandboxStatus
+from topicwarden.sandbox.server_properties import rack
+
+HEAP = "512m"
+_STOP_S = 20.0
+
+
+def _silent(_: str) -> None:
+    """Print nothing."""
+
+
+class Sandbox:
+    """A cluster with its state, data and logs in ``directory``. ``jars`` is the folder of Kafka's jars."""
+
+    def __init__(self, directory: Path, java: Path, jars: Path) -> None:
+        self._directory = directory.resolve()
+        self._jvm = Jvm(java, jars.resolve())
+        self._fleet = BrokerFleet(self._directory, self._jvm)
+
+    def up(
+        self,
+        brokers: int = 3,
+        say: Say = _silent,
+        *,
+        port: int | None = None,
+        overrides: Mapping[str, str] | None = None,
+        heap: str | None = None,
+    ) -> SandboxStatus:
+        """Start all brokers that are not running, and return when every broker has joined the cluster.
+
+        ``port`` is the port of the first broker; the other brokers use the next ports. Without it, each broker uses
+        its previous port if that is free, else another free port. ``overrides`` are added to every broker's
+        properties. ``overrides`` and ``heap`` (as after ``-Xmx``, default 512m) are saved, and apply to brokers that
+        are started from now on. ``say`` receives each line of progress.
+
+        Raises Refusal if Java or the jars are missing, if a port is in use, if the cluster has another number of
+        brokers, if state or data belong to another cluster, or if a broker dies or does not join.
+        """
+        if brokers < 1:
+            raise Refusal("a cluster needs at least one broker: use --brokers 1 or more")
+        self._jvm.require()
+        with states.lock(self._directory, say), states.port_lock(say):
+            state = self._new_state(brokers, port, overrides, heap)
+            missing = [ports for ports in state.brokers if not self._fleet.runs(ports)]
+            if missing:
+                state.save(self._directory)  # before the start, so that the next `up` continues an interrupted one
+                self._fleet.prepare(state, missing, say)
+                self._fleet.start(state, missing, say)
+            else:
+                say(f"{broker_count(brokers)} already running")
+            self._fleet.join(state, [ports.id for ports in state.brokers], say if missing else _silent)
+            (self._directory / ADDRESS_FILE).write_text("\n".join(state.addresses) + "\n", encoding="utf-8")
+        return self.status()
+
+    def down(self, remove: bool = False, say: Say = _silent) -> None:
+        """Stop every broker; with ``remove``, also delete state, data and logs. Works without a valid state file."""
+        with states.lock(self._directory, say):
+            brokers = self._fleet.brokers()
+            running = [broker for broker in brokers if broker.condition is BrokerCondition.RUNNING]
+            if running:
+                say(f"stopping {broker_count(len(running))}")
+            else:
+                say("no broker is running")
+            self._fleet.end(running, _STOP_S, signal.SIGKILL if remove else signal.SIGTERM)
+            (self._directory / ADDRESS_FILE).unlink(missing_ok=True)
+            if remove:
+                for broker in brokers:
+                    rmtree(broker.directory)
+                (self._directory / states.FILE).unlink(missing_ok=True)
+                say(f"deleted state, data and logs in {self._directory}")
+
+    def status(self) -> SandboxStatus:
+        """Return the state of every broker. Takes some seconds if a running broker does not answer."""
+        state = states.load(self._directory)
+        if state is None:
+            return SandboxStatus()
+        joined = self._fleet.joined([ports for ports in state.brokers if self._fleet.runs(ports)])
+        return SandboxStatus(tuple(self._status_of(ports, joined) for ports in state.brokers))
+
+    def stop(self, broker_id: int, say: Say = _silent) -> None:
+        """Stop one broker with a controlled shutdown, which first moves its leaders to other brokers.
+
+        Does nothing if the broker is not running.
+        """
+        with states.lock(self._directory, say):
+            broker = self._fleet.broker(self._ports(self._state(), broker_id))
+            self._fleet.end([broker], _STOP_S, signal.SIGTERM)
+
+    def kill(self, broker_id: int, say: Say = _silent) -> None:
+        """Kill one broker, like a crash. The cluster notices when the broker's session times out."""
+        with states.lock(self._directory, say):
+            broker = self._fleet.broker(self._ports(self._state(), broker_id))
+            broker.signal(signal.SIGKILL)
+            broker.wait(_STOP_S)
+
+    def start(self, broker_id: int, say: Say = _silent) -> None:
+        """Start one broker of the cluster, and return when it has joined.
+
+        Without a quorum of running controllers, the broker cannot join. Then report this to ``say``, and return at
+        once.
+        """
+        self._jvm.require()
+        with states.lock(self._directory, say):
+            state = self._state()
+            ports = self._ports(state, broker_id)
+            if not self._fleet.runs(ports):
+                self._fleet.start(state, [ports], say)
+            voters = state.brokers[:QUORUM]
+            running = [voter for voter in voters if self._fleet.runs(voter)]
+            if len(running) * 2 <= len(voters):
+                say(
+                    f"broker {broker_id} is started; it can join when {len(voters) // 2 + 1} of {len(voters)} "
+                    "controllers are running"
+                )
+                return
+            self._fleet.join(state, [broker_id], say)
+
+    @property
+    def bootstrap_servers(self) -> list[str]:
+        """The ``host:port`` of every broker. Raises Refusal if there is no sandbox."""
+        return self._state().addresses
+
+    def log_dir(self, broker_id: int) -> Path:
+        """Return Kafka's ``log.dirs`` of a broker."""
+        return self._fleet.broker(self._ports(self._state(), broker_id)).data
+
+    def _new_state(
+        self, brokers: int, port: int | None, overrides: Mapping[str, str] | None, heap: str | None
+    ) -> SandboxState:
+        """Return the state to start: the saved one, with new ports where necessary, or that of a new cluster."""
+        state = states.load(self._directory)
+        if state is None:
+            if self._fleet.brokers():
+                raise Refusal(
+                    f"{self._directory} contains brokers but no {states.FILE}: delete the sandbox with "
+                    "`topicwarden sandbox down --remove`, then start it again"
+                )
+            return SandboxState(
+                cluster_id=states.new_cluster_id(),
+                brokers=assign(brokers, port),
+                heap=heap or HEAP,
+                overrides=dict(overrides or {}),
+            )
+        if len(state.brokers) != brokers:
+            raise Refusal(
+                f"the sandbox has {broker_count(len(state.brokers))}, not {brokers}: use "
+                f"--brokers {len(state.brokers)}, or delete the sandbox with `topicwarden sandbox down --remove` first"
+            )
+        running = {ports.id for ports in state.brokers if self._fleet.runs(ports)}
+        return SandboxState(
+            cluster_id=state.cluster_id,
+            brokers=assign(brokers, port, state.brokers, running),
+            heap=heap or state.heap,
+            overrides=dict(state.overrides if overrides is None else overrides),
+        )
+
+    def _state(self) -> SandboxState:
+        state = states.load(self._directory)
+        if state is None:
+            raise Refusal("there is no sandbox: start it with `topicwarden sandbox up`")
+        return state
+
+    def _status_of(self, ports: BrokerPorts, joined: set[int]) -> BrokerStatus:
+        broker = self._fleet.broker(ports)
+        condition = broker.condition
+        process = broker.process if condition is BrokerCondition.RUNNING else None
+        pid = process.pid if process else None
+        return BrokerStatus(ports.id, rack(ports.id), ports.port, pid, condition, ports.id in joined)
+
+    def _ports(self, state: SandboxState, broker_id: int) -> BrokerPorts:
+        for ports in state.brokers:
+            if ports.id == broker_id:
+                return ports
+        ids = ", ".join(str(ports.id) for ports in state.brokers)
+        raise Refusal(f"the sandbox has no broker {broker_id}: choose one of {ids}")

@@ -1,0 +1,126 @@
+"""The saved state of the sandbox, and the locks that let one command at a time change it."""
+
+from __future__ import annotations
+
+import base64
+import os
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from filelock import FileLock, Timeout
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from topicwarden.model.problem import Refusal
+
+Say = Callable[[str], None]
+
+FILE = "state.json"
+HOST = "127.0.0.1"
+_LOCK_WAIT_S = 180.0
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class BrokerPorts(_Model):
+    """A broker's id, and the ports of its listeners. Only the first ``QUORUM`` brokers are controllers."""
+
+    id: int
+    port: int
+    controller_port: int | None
+
+    @property
+    def address(self) -> str:
+        return f"{HOST}:{self.port}"
+
+
+class SandboxState(_Model):
+    """One cluster: its id, its brokers, and the settings that the brokers start with."""
+
+    version: Literal[1] = 1
+    cluster_id: str
+    brokers: tuple[BrokerPorts, ...]
+    heap: str
+    overrides: dict[str, str]
+
+    @property
+    def addresses(self) -> list[str]:
+        """The ``bootstrap.servers`` of the cluster."""
+        return [ports.address for ports in self.brokers]
+
+    def save(self, directory: Path) -> None:
+        """Replace the state file in one step, so that readers never see an incomplete file."""
+        directory.mkdir(parents=True, exist_ok=True)
+        partial = directory / f"{FILE}.partial"
+        partial.write_text(self.model_dump_json(indent=2), encoding="utf-8")
+        partial.replace(directory / FILE)
+
+
+def load(directory: Path) -> SandboxState | None:
+    """Return the state of the sandbox in ``directory``; None if there is no sandbox.
+
+    Raises Refusal if the state file is invalid.
+    """
+    path = directory / FILE
+    try:
+        return SandboxState.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValidationError as error:
+        raise Refusal(
+            f"{path} is not a valid sandbox state: delete the sandbox with `topicwarden sandbox down --remove`, "
+            "then start it again"
+        ) from error
+
+
+def new_cluster_id() -> str:
+    """Return a random id in Kafka's format (``org.apache.kafka.common.Uuid``), which never starts with a dash."""
+    while True:
+        name = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not name.startswith("-"):
+            return name
+
+
+@contextmanager
+def lock(directory: Path, say: Say) -> Iterator[None]:
+    """Lock the sandbox in ``directory`` for one command.
+
+    A second command reports to ``say`` that it waits, and raises Refusal after a timeout. The lock file is next to
+    the directory, because ``down --remove`` deletes the directory's contents.
+    """
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(directory.with_name(f".{directory.name}.lock"), f"another command is using {directory}", say):
+        yield
+
+
+@contextmanager
+def port_lock(say: Say) -> Iterator[None]:
+    """Lock the ports of this machine until the brokers listen. Otherwise two sandboxes could select the same ports."""
+    name = f"topicwarden-sandbox-{os.getuid()}.lock"
+    with _locked(Path(tempfile.gettempdir()) / name, "another sandbox is starting on this machine", say):
+        yield
+
+
+@contextmanager
+def _locked(path: Path, busy: str, say: Say) -> Iterator[None]:
+    # Without the fallback to soft locks, the operating system releases the lock when the process is killed.
+    file_lock = FileLock(path, mode=0o600, fallback_to_soft=False)
+    try:
+        file_lock.acquire(blocking=False)
+    except Timeout:
+        say(f"{busy}: waiting for it")
+        try:
+            file_lock.acquire(timeout=_LOCK_WAIT_S)
+        except Timeout:
+            raise Refusal(
+                f"{busy}, still after {_LOCK_WAIT_S:.0f} s: wait for it, or stop it, then try again"
+            ) from None
+    try:
+        yield
+    finally:
+        file_lock.release()

@@ -1,0 +1,95 @@
+"""A file of another tool: its text or its YAML documents, with locations."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import yaml
+
+from topicwarden.model.problem import Location, Problem
+from topicwarden.specs.yaml_nodes import KeyPath, YamlFile, read_documents
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of another tool: its path for messages, and its bytes."""
+
+    file: str
+    data: bytes
+
+    @cached_property
+    def text(self) -> str:
+        return self.data.decode("utf-8-sig", "replace")
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return re.split("\r\n|[\r\n\x85\u2028\u2029]", self.text)
+
+    @property
+    def documents(self) -> list[YamlFile]:
+        """The YAML or JSON documents of the file; only those before the first syntax error."""
+        return self._read[0]
+
+    @property
+    def syntax(self) -> list[Problem]:
+        """The syntax error of the YAML; empty if there is none."""
+        return self._read[1]
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """All problems of the YAML itself."""
+        problems = [*self.syntax, *(problem for document in self.documents for problem in document.problems)]
+        return [_without_defaults(problem) for problem in problems]
+
+    @cached_property
+    def comments(self) -> tuple[tuple[int, str], ...]:
+        """The offset and the text of each YAML comment; empty if the file is not YAML."""
+        return tuple(self._comments()) if "#" in self.text and not self.syntax else ()
+
+    def _comments(self) -> Iterator[tuple[int, str]]:
+        end = 0
+        for token in yaml.scan(self.text, Loader=yaml.CSafeLoader):
+            for match in re.compile(r"(?<!\S)#[^\r\n]*").finditer(self.text, end, token.start_mark.index):
+                yield match.start(), match[0]
+            end = max(end, token.end_mark.index)
+
+    @cached_property
+    def _read(self) -> tuple[list[YamlFile], list[Problem]]:
+        return read_documents(self.data, self.file)
+
+    def location(self, offset: int) -> Location:
+        """Return the location of the character at ``offset`` of ``text``."""
+        line = bisect_right(self._starts, offset)
+        return Location(self.file, line, offset - self._starts[line - 1] + 1)
+
+    def offset(self, place: Location) -> int:
+        """Return the offset of ``place`` in ``text``."""
+        return self._starts[place.line - 1] + place.column - 1
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+
+def value_at(document: YamlFile, path: KeyPath) -> tuple[Any, Location]:
+    """Return the value at ``path`` of a document (None if there is none) and its location."""
+    value = document.value
+    for part in path:
+        if isinstance(value, list) and isinstance(part, int):
+            value = value[part]
+        else:
+            value = value.get(part) if isinstance(value, dict) else None
+    return value, document.at(path)
+
+
+def _without_defaults(problem: Problem) -> Problem:
+    """Return the problem without the advice that only applies to files in ``topics/``."""
+    if problem.rule != "yaml-merge":
+        return problem
+    message = "the merge key << is YAML 1.1 and is not supported; write the merged keys here"
+    return Problem(problem.location, message, problem.rule)

@@ -1,0 +1,98 @@
+"""Pydantic models of one document: a topic's YAML, or a ``_defaults.yaml``.
+
+Validated values are in Kafka's units and spelling. A missing key is not set; null unsets the inherited value. Null for
+a mapping has no effect, because it often means that all keys below are commented out.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
+
+from topicwarden.model.contents import Contents
+from topicwarden.model.field_types import (
+    Day,
+    Nullable,
+    Partitions,
+    ReplicationFactor,
+    StrictModel,
+    Text,
+    custom_error,
+)
+from topicwarden.model.topic import Allowance
+from topicwarden.specs.config_values import Config
+from topicwarden.specs.topic_names import MAX_LENGTH, name_problem
+
+
+def _check_name(value: str) -> str:
+    if problem := name_problem(value):
+        raise custom_error("topic-name", problem)
+    return value
+
+
+class _ChangeOrMapping:
+    """Adds the name of the change alone to the JSON Schema of a mapping."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"enum": [allowance.value for allowance in Allowance]}, handler(schema)]}
+
+
+TopicName = Annotated[
+    str,
+    Field(strict=True, json_schema_extra={"pattern": rf"^[a-zA-Z0-9._-]{{1,{MAX_LENGTH}}}$"}),
+    AfterValidator(_check_name),
+]
+
+
+class ConfigSpec(StrictModel):
+    """Settings that are valid on every level: in a topic's document, in defaults, and for one stack."""
+
+    description: Text | None = Field(default=None, description="The meaning of one record, and of its key.")
+    owner: Text | None = Field(default=None, description="The team that owns the topic.")
+    partitions: Partitions | None = Field(default=None, description="Number of partitions; it can only grow.")
+    replication_factor: ReplicationFactor | None = Field(
+        default=None, description="Number of replicas of each partition."
+    )
+    config: Config = Field(
+        default={}, description="Kafka's topic configurations; the brokers' defaults apply to the others."
+    )
+    contents: Nullable[Contents] = Contents()
+
+
+class PermissionSpec(StrictModel):
+    """One destructive change that is allowed, optionally until a day."""
+
+    change: Allowance = Field(description="The change that is allowed.")
+    until: Day | None = Field(default=None, description="The last day on which it is allowed, as 2027-01-31 (in UTC).")
+
+
+Permission = Annotated[
+    PermissionSpec,
+    BeforeValidator(lambda value: value if isinstance(value, dict) else {"change": value}),
+    _ChangeOrMapping(),
+]
+
+
+class TopicSettings(ConfigSpec):
+    """Settings that are valid in a topic's own document: all of them, and the destructive changes that it allows."""
+
+    allow: list[Permission] | None = Field(
+        default=None,
+        description="Destructive changes that are allowed, each by name: [delete], "
+        "[{change: shrink-retention, until: 2027-01-31}].",
+    )
+
+
+class DefaultsSpec(ConfigSpec):
+    """A ``_defaults.yaml``: applies to the topics in its folder and below."""
+
+    stacks: Nullable[dict[str, Nullable[ConfigSpec]]] = Field(default={}, description="Overrides by stack.")
+
+
+class TopicDocument(TopicSettings):
+    """The declaration of one topic."""
+
+    stacks: Nullable[dict[str, Nullable[TopicSettings]]] = Field(default={}, description="Overrides by stack.")
+    topic: TopicName | None = Field(default=None, description="The topic's name; by default, the file's name.")

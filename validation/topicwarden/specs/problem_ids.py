@@ -1,0 +1,56 @@
+"""The ids of problems with the files themselves, with their meaning. Policies cannot turn them off."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+PROBLEM_IDS: Final = MappingProxyType(
+    {
+        "allowance-expired": "The last day of an allowed change has passed. The entry permits nothing; delete it.",
+        "config-unknown": "Kafka has no topic configuration of this name. The names are those of Kafka's TopicConfig.",
+        "config-value": "Kafka's own definition of the configuration rejects this value, so its brokers would, too.",
+        "document-extra": "A _defaults.yaml has more than one document. Only one document can apply to its folder.",
+        "duplicate-key": "A key is written twice in one mapping. Most YAML readers silently ignore one of them.",
+        "empty": "A file below topics/ declares nothing.",
+        "expression": "An expression of a policy file does not compile, or uses a field that topics do not have.",
+        "file-foreign": "A file below topics/ is a topic of another tool, such as Strimzi's KafkaTopic.",
+        "file-kind": "An entry below topics/ is named like a YAML file but is a folder, a device, a pipe or a socket.",
+        "file-link": "A symbolic link points to a folder, outside its tree, or to nothing. It is not followed.",
+        "file-name": "A file's name ends in .yml or in capitals. Only .yaml is read; the error prevents a silent skip.",
+        "file-size": "A file is too large for a declaration that people write. It is not read.",
+        "file-unreadable": "A file or folder cannot be opened.",
+        "folder-unknown": "A named folder does not exist in topics/.",
+        "key-type": "A key is not text but a number, true, null, a list or a mapping.",
+        "missing": "A required setting is missing, both in the document and in every _defaults.yaml above it.",
+        "partition-function": "A topic's own partitioner is not a function that the stack's settings list in "
+        "topicwarden:partitionFunctions, or its expression does more than compute. The audit does not run it.",
+        "rule-twice": "A rule or an expression is set twice. Only one of the two could apply.",
+        "rule-unknown": "A waiver names an unknown rule.",
+        "stack-setting": "A stack's settings file has an invalid setting of its brokers.",
+        "stack-unknown": "A stack has no settings file, stacks/Pulumi.<stack>.yaml.",
+        "topic-case": "Two topic names differ only in upper and lower case. Kafka accepts both. People, brokers on "
+        "case-insensitive disks and some metric stores confuse them.",
+        "topic-collision": "Two topic names differ only in '.' and '_'. Kafka's metrics cannot distinguish them, so "
+        "Kafka rejects the second (Topic.unifyCollisionChars).",
+        "topic-name": "Kafka rejects this topic name. Names have at most 249 ASCII letters, digits, '.', '_' and '-' "
+        "(org.apache.kafka.common.internals.Topic).",
+        "topic-twice": "Two files declare the same topic.",
+        "topics-unmatched": "A topic pattern in a policy file matches no declared topic, so its rule or waiver has no "
+        "effect.",
+        "type": "A value has another type than expected: text instead of a number, a list instead of a mapping.",
+        "unknown-key": "A key is unknown here. Its value would have no effect.",
+        "value": "A value has the right type but is out of bounds or not one of the choices.",
+        "waiver-expired": "A waiver's last day has passed. The rule applies again; delete the waiver.",
+        "waiver-unused": "A waiver excuses no finding; delete it.",
+        "yaml-alias": "Aliases expand the document to an excessive size (billion laughs attack).",
+        "yaml-comment": "A # begins a comment where a value is expected. In quotes, it is part of the value.",
+        "yaml-depth": "Lists and mappings are nested too deeply, or an alias refers to one of its parents.",
+        "yaml-encoding": "The file is not UTF-8.",
+        "yaml-line": "A line is too long for a file that people write. The file is not parsed.",
+        "yaml-merge": "The merge key << exists only in YAML 1.1. Put shared settings in a _defaults.yaml.",
+        "yaml-syntax": "The file is not YAML.",
+        "yaml-tag": "A tag such as !!python/object is not supported.",
+    }
+)
+"""Each id with one or more sentences; the first describes the problem."""

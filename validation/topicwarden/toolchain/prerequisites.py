@@ -1,0 +1,69 @@
+"""Find the tools that an installation needs: always a JDK, Maven to download jars, Go to build Pulumi."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from topicwarden.model.problem import Refusal
+
+JAVA = 17  # the oldest version that Kafka's brokers and Spark 4 support
+GO = (1, 21)  # the first version that downloads the newer Go toolchain that a go.mod requires
+
+_HOW = {
+    "java": (
+        f"a JDK, {JAVA} or newer (Debian: apt install openjdk-17-jdk-headless; macOS: brew install openjdk@17, "
+        "then set JAVA_HOME)"
+    ),
+    "maven": "Maven, for Kafka's jars and the Spark reader (Debian: apt install maven; macOS: brew install maven)",
+    "go": (
+        f"Go, {GO[0]}.{GO[1]} or newer, to build Pulumi, because Pulumi's download site cannot be reached "
+        "(https://go.dev/dl; macOS: brew install go); or Pulumi itself on the PATH"
+    ),
+}
+
+
+def find_java() -> Path | None:
+    """Return the ``java`` of JAVA_HOME, else of the PATH, with symbolic links resolved; None if it is too old."""
+    home = os.environ.get("JAVA_HOME")
+    named = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if not named or not Path(named).is_file():
+        return None
+    release = re.search(r'version "(\d+)', _output(named, "-version"))
+    return Path(named).resolve() if release and int(release[1]) >= JAVA else None
+
+
+def find_go() -> str | None:
+    """Return the path of ``go``; None if it is not installed or too old."""
+    go = shutil.which("go")
+    release = re.search(r"go(\d+)\.(\d+)", _output(go, "version")) if go else None
+    return go if release and (int(release[1]), int(release[2])) >= GO else None
+
+
+def require(*, maven: bool, go: bool) -> Path:
+    """Return the path of ``java``.
+
+    Raises one Refusal that lists every missing tool, and how to install it. ``maven`` and ``go`` are required only
+    if they are true.
+    """
+    java = find_java()
+    missing = [] if java else ["java"]
+    if maven and not shutil.which("mvn"):
+        missing.append("maven")
+    if go and not find_go():
+        missing.append("go")
+    if java is None or missing:
+        parts = "\n".join(f"  - {_HOW[part]}" for part in missing)
+        raise Refusal(f"these tools are missing:\n{parts}\nInstall them, then run `topicwarden sandbox install` again.")
+    return java
+
+
+def _output(*command: str) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout + done.stderr

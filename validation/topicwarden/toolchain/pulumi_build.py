@@ -1,0 +1,126 @@
+"""Build the ``pulumi`` CLI and the ``pulumi-resource-kafka`` plugin from the Go modules that ``go/`` declares."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import topicwarden
+from topicwarden.model.problem import Refusal
+
+_GO = Path(__file__).parent / "go"
+_CLI = "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
+_VERSION = "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version"
+_HEARTBEAT_S = 30  # seconds between progress lines of a running build
+
+# The package's folder is appended to the path, so that a checkout works that is not installed.
+_HOST = "import sys; sys.path.append(sys.argv.pop(1)); from topicwarden.deploy.language_host import main; main()"
+
+
+def fingerprint() -> str:
+    """Return a hash of the inputs of the build; a different hash means that a new build is necessary."""
+    digest = hashlib.sha256(_plugin_version().encode())
+    for file in sorted(path for path in _GO.rglob("*") if path.is_file()):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+def plugin(root: Path) -> Path:
+    """Return the path at which the CLI looks for ``pulumi-resource-kafka`` if PULUMI_HOME is ``root/home``."""
+    return root / "home" / "plugins" / f"resource-kafka-v{_plugin_version()}" / "pulumi-resource-kafka"
+
+
+def build(root: Path, say: Callable[[str], None]) -> Path:
+    """Build ``bin/pulumi`` and ``home/plugins/resource-kafka-v…/`` below ``root``; return the path of ``pulumi``.
+
+    Both builds run in parallel and use the user's Go caches. Raises Refusal with the end of Go's output.
+    """
+    began = time.monotonic()
+    partial = root / ".build.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    builds = {
+        "pulumi": _start("cli", _CLI, f"{_VERSION}={_cli_version()}", partial / "pulumi"),
+        "pulumi-resource-kafka": _start(
+            "plugin", ".", f"main.version={_plugin_version()}", partial / "pulumi-resource-kafka"
+        ),
+    }
+    say(f"pulumi: go build of {' and '.join(builds)}; the first build takes minutes, later builds take seconds")
+    try:
+        for name, process in builds.items():
+            _wait(name, process, began, say)
+            if process.returncode:
+                output = (partial / f"{name}.log").read_text(encoding="utf-8", errors="replace").strip()
+                raise Refusal(
+                    f"go build of {name} failed: {output[-500:]}\ncheck the network and GOPROXY, then run "
+                    "`topicwarden sandbox install` again"
+                )
+            say(f"pulumi: {name} built, {time.monotonic() - began:.0f} s")
+    finally:
+        for process in builds.values():
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+    _move(partial / "pulumi-resource-kafka", plugin(root))
+    _move(partial / "pulumi", root / "bin" / "pulumi")
+    shutil.rmtree(partial)
+    return root / "bin" / "pulumi"
+
+
+def write_language_host(root: Path) -> None:
+    """Write ``pulumi-language-python`` next to ``pulumi``, where the CLI looks first.
+
+    The script runs the language host in this Python environment.
+    """
+    command = shlex.join([sys.executable, "-c", _HOST, str(Path(topicwarden.__file__).parent.parent)])
+    target = root / "bin" / "pulumi-language-python"
+    partial = target.with_name(f".{target.name}.partial")
+    partial.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
+    partial.chmod(0o755)
+    partial.replace(target)
+
+
+def _plugin_version() -> str:
+    return importlib.metadata.version("pulumi-kafka")
+
+
+def _cli_version() -> str:
+    required = re.search(r"github\.com/pulumi/pulumi/pkg/v3 (v\S+)", (_GO / "cli" / "go.mod").read_text("utf-8"))
+    assert required
+    return required[1]
+
+
+def _start(module: str, package: str, variable: str, target: Path) -> subprocess.Popen[bytes]:
+    command = ["go", "build", "-mod=readonly", "-buildvcs=false", "-trimpath"]
+    command += ["-ldflags", f"-s -w -X {variable}", "-o", str(target), package]
+    with target.with_suffix(".log").open("wb") as log:
+        return subprocess.Popen(
+            command,
+            cwd=_GO / module,
+            env={**os.environ, "GO111MODULE": "on", "GOWORK": "off", "CGO_ENABLED": "0"},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+
+
+def _wait(name: str, process: subprocess.Popen[bytes], began: float, say: Callable[[str], None]) -> None:
+    try:
+        process.wait(_HEARTBEAT_S)
+    except subprocess.TimeoutExpired:
+        say(f"pulumi: {name} still building, {time.monotonic() - began:.0f} s")
+        _wait(name, process, began, say)
+
+
+def _move(file: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    file.replace(target)

@@ -1,0 +1,162 @@
+"""Choose and install the project's ``pulumi``: the one on the PATH, a download from Pulumi, or a build from source."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from topicwarden.toolchain import prerequisites, pulumi_build
+
+OLDEST = (3, 200)
+
+_SITE = "https://get.pulumi.com/install.sh"
+_PROBE = "import sys, urllib.request as r; r.urlopen(r.Request(sys.argv[1], method='HEAD'), timeout=5).close()"
+_INSTALL = "import sys; from pulumi.automation import PulumiCommand; PulumiCommand.install(root=sys.argv[1])"
+
+
+class PulumiSource(StrEnum):
+    """The origin of ``pulumi``: already on the PATH, Pulumi's own installer, or a build from Go modules."""
+
+    PATH = "path"
+    OFFICIAL = "official"
+    BUILD = "build"
+
+
+@dataclass(frozen=True)
+class PulumiChoice:
+    """The chosen source of ``pulumi``, the reason, and the path of ``pulumi`` if it is already installed."""
+
+    source: PulumiSource
+    reason: str
+    present: Path | None
+
+
+def home(cache: Path) -> Path:
+    """Return the project's own PULUMI_HOME."""
+    return _root(cache) / "home"
+
+
+def state(cache: Path) -> Path:
+    """Return the folder of the file backend that contains the state of the sandbox's stacks."""
+    return _root(cache) / "state"
+
+
+def present(cache: Path) -> Path | None:
+    """Return the ``pulumi`` of the last installation; None if it is missing or a new build is necessary."""
+    record = _record(cache)
+    if not record.is_file():
+        return None
+    chosen = json.loads(record.read_text(encoding="utf-8"))
+    executable = Path(chosen["executable"])
+    current = pulumi_build.plugin(_root(cache)).is_file() and chosen["fingerprint"] == pulumi_build.fingerprint()
+    stale = chosen["way"] == PulumiSource.BUILD and not current
+    return executable if os.access(executable, os.X_OK) and not stale else None
+
+
+def choose(cache: Path) -> PulumiChoice:
+    """Return the source to use: the PATH, the last installation, Pulumi's site if it answers, else a build.
+
+    Installs nothing, and takes a few seconds at most.
+    """
+    found = _on_path(cache)
+    if found:
+        return PulumiChoice(PulumiSource.PATH, f"{found} is on the PATH", found)
+    installed = present(cache)
+    if installed and _root(cache) in installed.parents:
+        return PulumiChoice(
+            PulumiSource(json.loads(_record(cache).read_text(encoding="utf-8"))["way"]), "installed", installed
+        )
+    if _runs(_PROBE, _SITE, seconds=8):
+        return PulumiChoice(PulumiSource.OFFICIAL, "get.pulumi.com answers", None)
+    return PulumiChoice(PulumiSource.BUILD, "pulumi is not on the PATH, and get.pulumi.com does not answer", None)
+
+
+def install(cache: Path, choice: PulumiChoice, say: Callable[[str], None]) -> None:
+    """Install ``pulumi`` as chosen, record the choice in the cache, and report the path and the reason.
+
+    If Pulumi's own installer fails, build from source. Raises Refusal if the build fails or Go is missing.
+    """
+    source, reason, executable = choice.source, choice.reason, choice.present
+    if executable is None and source is PulumiSource.OFFICIAL:
+        say(f"pulumi: running Pulumi's own installer ({reason})")
+        executable = _official(cache)
+        if executable is None:
+            source, reason = PulumiSource.BUILD, "Pulumi's own installer failed"
+    if executable is None:
+        prerequisites.require(maven=False, go=True)
+        say(f"pulumi: building from Go modules ({reason})")
+        executable = pulumi_build.build(_root(cache), say)
+    if source is PulumiSource.BUILD:
+        pulumi_build.write_language_host(_root(cache))
+    for folder in (home(cache), state(cache)):
+        folder.mkdir(parents=True, exist_ok=True)
+    chosen = {"way": source.value, "executable": str(executable), "fingerprint": pulumi_build.fingerprint()}
+    partial = _record(cache).with_suffix(".partial")
+    partial.write_text(json.dumps(chosen), encoding="utf-8")
+    partial.replace(_record(cache))
+    say(f"pulumi: {executable} ({reason})")
+
+
+def _root(cache: Path) -> Path:
+    return cache / "pulumi"
+
+
+def _record(cache: Path) -> Path:
+    return _root(cache) / "chosen.json"
+
+
+def _on_path(cache: Path) -> Path | None:
+    """Return the first ``pulumi`` on the PATH outside of the project's cache; None if it is missing or too old."""
+    own = (_root(cache) / "bin").resolve()
+    folders = [
+        folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder and Path(folder).resolve() != own
+    ]
+    found = shutil.which("pulumi", path=os.pathsep.join(folders))
+    if found is None:
+        return None
+    environment = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}
+    try:
+        answer = subprocess.run(
+            [found, "version"], capture_output=True, text=True, timeout=30, env=environment, check=False
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    version = re.match(r"v(\d+)\.(\d+)", answer)
+    return Path(found).absolute() if version and (int(version[1]), int(version[2])) >= OLDEST else None
+
+
+def _official(cache: Path) -> Path | None:
+    """Install ``pulumi`` and its language hosts with ``pulumi.automation``, in the version of the installed SDK.
+
+    Returns the path of ``pulumi``, or None if the installation failed.
+    """
+    root, partial = _root(cache), _root(cache) / ".official.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    done = _runs(_INSTALL, str(partial), seconds=600)
+    if done:
+        shutil.rmtree(root / "bin", ignore_errors=True)
+        (partial / "bin").rename(root / "bin")
+    shutil.rmtree(partial, ignore_errors=True)
+    return root / "bin" / "pulumi" if done else None
+
+
+def _runs(code: str, argument: str, seconds: float) -> bool:
+    """Return whether the Python ``code`` succeeds within ``seconds``.
+
+    It runs in a separate process, because DNS resolution has no timeout.
+    """
+    command = [sys.executable, "-c", code, argument]
+    devnull = subprocess.DEVNULL
+    try:
+        return subprocess.run(command, stdout=devnull, stderr=devnull, timeout=seconds, check=False).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
