@@ -32,7 +32,7 @@ check: $(LOCKED)  ## Style, types, wording, and which room may import which.
 	$(VENV)/python -m tests.style
 
 wheel: $(LOCKED)  ## dist/topicwarden-*.whl with a Spark reader for each supported Spark line.
-	$(VENV)/python -c 'import sys; from topicwarden.toolchain.spark_reader import main; sys.exit(main())'
+	$(VENV)/python -W ignore::RuntimeWarning -m topicwarden.toolchain.spark_reader
 	$(VENV)/python -m hatchling build --target wheel
 
 setup: $(LOCKED)  ## The locked environment, Kafka, the Spark reader, Pulumi.
@@ -57,4 +57,4 @@ lock:  ## Resolve requirements.lock again, from pyproject.toml.
 
 clean:  ## Stop the sandbox and remove everything that can be made again.
 	test ! -x $(VENV)/topicwarden || $(VENV)/topicwarden sandbox down
-	rm -rf .venv .cache reports
+	rm -rf .venv .cache reports dist validation/spark-reader/target

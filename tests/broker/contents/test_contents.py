@@ -29,7 +29,7 @@ def lines(found: Finding) -> str:
                 7: "/lines/*/sku: expected string, seen integer",
             },
         ),
-        ("json", "header", {9: "lacks trace-id"}),
+        ("json", "header", {9: "missing trace-id"}),
         ("json", "timestamp-late", {13: "older than declared"}),
         (
             "avro",

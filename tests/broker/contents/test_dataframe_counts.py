@@ -39,9 +39,14 @@ def topics(servers: list[str]) -> Iterator[tuple[str, ...]]:
     config = {"message.timestamp.after.max.ms": str(2**63 - 1), "retention.ms": "-1"}
     with connected(servers) as admin:
         admin.create_topics([NewTopic(topic, PARTITIONS, 1, topic_configs=config) for topic in TOPICS])
-    producer = Producer({"bootstrap.servers": ",".join(servers), "transactional.id": "random", "linger.ms": 0})
-    producer.init_transactions()
+    producers = [
+        Producer({"bootstrap.servers": ",".join(servers), "transactional.id": codec, "compression.type": codec})
+        for codec in ("none", "gzip", "snappy", "lz4", "zstd")
+    ]
+    for producer in producers:
+        producer.init_transactions()
     for number in range(30):
+        producer = producers[number % len(producers)]
         producer.begin_transaction()
         for _ in range(RECORDS // 10):
             # A few keys have most records, as in real topics.
@@ -56,8 +61,8 @@ def topics(servers: list[str]) -> Iterator[tuple[str, ...]]:
         admin.delete_topics(list(TOPICS))
 
 
-def reads_of(chance: random.Random, ends: dict[tuple[str, int], int]) -> list[PartitionRead]:
-    """Reads of random offsets, with random borders to count by."""
+def random_reads(chance: random.Random, ends: dict[tuple[str, int], int]) -> list[PartitionRead]:
+    """Return reads of random offsets, with random borders to count by."""
     reads = []
     for number, ((topic, partition), end) in enumerate(ends.items()):
         first, last = sorted(chance.sample(range(end + 1), 2))
@@ -78,7 +83,7 @@ def reads_of(chance: random.Random, ends: dict[tuple[str, int], int]) -> list[Pa
 
 
 def ends_of(servers: list[str], topics: tuple[str, ...]) -> dict[tuple[str, int], int]:
-    """The offset at the end of each partition."""
+    """Return the offset at the end of each partition."""
     places = [TopicPartition(topic, partition) for topic in topics for partition in range(PARTITIONS)]
     with connected(servers) as admin:
         ends = admin.list_partition_offsets(dict.fromkeys(places, OffsetSpec.LATEST))
@@ -86,7 +91,7 @@ def ends_of(servers: list[str], topics: tuple[str, ...]) -> dict[tuple[str, int]
 
 
 def tombstones_of(chance: random.Random, spark: SparkSession, parts: list[PartitionRead]) -> list[DeletedKey]:
-    """Known tombstones of random keys, at random offsets."""
+    """Return known tombstones of random keys, at random offsets."""
     keys = spark.createDataFrame([(key,) for key in KEYS if key], "key binary")
     hashes = [row[0] for row in keys.select(F.xxhash64("key")).collect()]
     return [
@@ -112,8 +117,8 @@ def test_both_implementations_agree(
     chance, connection = random.Random(seed), Connection(tuple(servers), tls=False)
     if cut:
         monkeypatch.setattr(offset_ranges, "MOST_OFFSETS", 100)
-        monkeypatch.setattr(offset_ranges, "_FAIR", 0.1)
-    parts = reads_of(chance, ends_of(servers, topics))
+        monkeypatch.setattr(offset_ranges, "_MOST_SHARES", 0.1)
+    parts = random_reads(chance, ends_of(servers, topics))
     # The second topic has partitions that none of its partitioners knew; the third has no rules for keys.
     contracts = Contracts(
         {TOPICS[0]: {"partitions": PARTITIONS}, TOPICS[1]: {"partitions": 2}}, None, frozenset(topics[:2])

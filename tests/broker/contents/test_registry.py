@@ -79,5 +79,5 @@ def test_a_registry_that_does_not_answer_leaves_records_undecided(
     report = look_with(project, "lost", f"http://127.0.0.1:{registry.free_port()}")
     found = finding(report, "registry.json", "value-schema")
     assert found.verdict is Verdict.UNDECIDABLE
-    assert "could not be asked" in found.because[0]
+    assert "cannot be reached" in found.because[0]
     assert "unused" not in report.model_dump_json()

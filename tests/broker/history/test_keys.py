@@ -45,5 +45,5 @@ def test_keys_that_spark_brings_together_of_several_tasks_are_the_same(
     project: Project, whole: TopicFacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(offset_ranges, "MOST_OFFSETS", 10_000)
-    monkeypatch.setattr(offset_ranges, "_FAIR", 0.3)
+    monkeypatch.setattr(offset_ranges, "_MOST_SHARES", 0.3)
     assert audited(project) == whole

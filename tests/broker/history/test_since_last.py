@@ -70,7 +70,7 @@ def test_it_reads_what_is_new_and_says_what_a_full_audit_says(
 ) -> None:
     if small:  # several tasks read of each partition, and keys are looked for in several lots
         monkeypatch.setattr(offset_ranges, "MOST_OFFSETS", 2_000)
-        monkeypatch.setattr(offset_ranges, "_FAIR", 0.3)
+        monkeypatch.setattr(offset_ranges, "_MOST_SHARES", 0.3)
         monkeypatch.setattr(key_store, "MOST_LOOKED_UP", 10_000)
     monkeypatch.setattr(
         stored_partitions, "MOST_PARTS", 2

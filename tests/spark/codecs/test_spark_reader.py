@@ -1,12 +1,63 @@
-"""Run the Java module's own build: formatter, static checks and JUnit tests."""
+"""The Spark reader: its own build, and what only its shaded jar can show."""
 
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
+import pytest
+
+from tests.spark.codecs.judge import compiled
+from topicwarden.audit.scan import reader_jars
+from topicwarden.kafka.connection import Connection
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
 from topicwarden.toolchain.spark_reader import MODULE
 
 
 def test_the_spark_reader_passes_its_checks_and_unit_tests() -> None:
     done = subprocess.run(["mvn", "-B", "-q", "test"], cwd=MODULE, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-5000:]
+
+
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_login_modules_are_found_though_kafka_is_relocated(java: Path, tmp_path: Path, mechanism: str) -> None:
+    connection = Connection(("localhost:1",), tls=False, sasl_mechanism=mechanism, username="user", password="secret")
+    options = [f"kafka.{name}={value}" for name, value in connection.for_java().items()]
+    command = [*compiled(java, tmp_path, "Login"), "io.topicwarden.reader.source.Login", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1:] == ["created"], done.stderr[-3000:]
+
+
+def test_the_jar_of_the_wheel_comes_before_the_built_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.__version__", "4.1.7")
+    monkeypatch.setattr(reader_jars, "PACKAGED", tmp_path / "wheel")
+    monkeypatch.delenv("TOPICWARDEN_CACHE", raising=False)
+    project = Project(tmp_path)
+    built = project.cache / "jars" / "reader" / "spark-reader-4.1.jar"
+    packaged = tmp_path / "wheel" / "spark-reader-4.1.jar"
+    for jar in (built, packaged):
+        jar.parent.mkdir(parents=True)
+        jar.touch()
+    assert reader_jars.jars(project) == [packaged]
+    packaged.unlink()
+    assert reader_jars.jars(project) == [built]
+
+
+@pytest.mark.parametrize(
+    ("version", "module", "message"),
+    [
+        ("3.5.1", MODULE, "the audit supports Spark 4.0, 4.1, 4.2, found pyspark 3.5.1; run `pip install"),
+        ("4.0.1", MODULE, "the reader for Spark 4.0 is not built; run `topicwarden sandbox install`"),
+        ("4.0.1", Path("nowhere"), "this installation of topicwarden has no reader for Spark 4.0"),
+    ],
+)
+def test_without_a_jar_the_message_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, module: Path, message: str
+) -> None:
+    monkeypatch.setattr("pyspark.__version__", version)
+    monkeypatch.setattr(reader_jars, "MODULE", module)
+    monkeypatch.delenv("TOPICWARDEN_CACHE", raising=False)
+    with pytest.raises(Refusal) as refusal:
+        reader_jars.jars(Project(tmp_path))
+    assert message in str(refusal.value)

@@ -1,6 +1,6 @@
 """Build the Spark reader from its Maven module. Only a source checkout has the module; the wheel has the jars.
 
-``main`` builds the jars of all Spark lines, for the wheel.
+``python -m topicwarden.toolchain.spark_reader`` builds the jars of all Spark lines, for the wheel.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _stamp(target: Path) -> str | None:
 def _first_error(output: str) -> str:
     plain = re.sub(r"\x1b\[[0-9;]*m", "", output)
     errors = [line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if line.startswith("[ERROR]")]
-    errors = [error for error in errors if error and not error.endswith(":")]  # headings
+    errors = [error for error in errors if error and not error.endswith(":")]  # without headings
     return errors[0] if errors else plain.strip()[-300:] or "no message"
 
 
@@ -105,3 +105,7 @@ def main() -> int:
         print(refusal, file=sys.stderr)
         return 2
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,6 +1,7 @@
 /**
  * A Spark data source that reads exact offset ranges of Kafka topics, validates the records and
- * counts them. The Python package starts it: see {@code audit/ranges.py} and {@code audit/scan.py}.
+ * counts them. The Python package starts it: see {@code audit/scan/offset_ranges.py} and {@code
+ * audit/scan/full_scan.py}.
  *
  * <ul>
  *   <li>{@code source}: the data source, and the readers of its tasks. Uses the two others.

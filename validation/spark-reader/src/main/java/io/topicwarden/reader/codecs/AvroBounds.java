@@ -114,7 +114,7 @@ final class AvroBounds {
       count = -count;
     }
     if (count < 0) {
-      throw invalid("a length that cannot be");
+      throw invalid("an invalid length");
     }
     return count;
   }
@@ -130,7 +130,7 @@ final class AvroBounds {
   private int length() throws RecordFault {
     long length = number();
     if (length < 0 || length > Integer.MAX_VALUE) {
-      throw invalid("a length that cannot be");
+      throw invalid("an invalid length");
     }
     return (int) length;
   }
@@ -142,7 +142,7 @@ final class AvroBounds {
     at += bytes;
   }
 
-  /** A variable-length zig-zag integer of at most ten bytes, the last of which has one bit. */
+  /** A variable-length zig-zag integer of at most ten bytes; the tenth has one bit. */
   private long number() throws RecordFault {
     long bits = 0;
     for (int shift = 0; shift < Long.SIZE; shift += 7) {

@@ -90,7 +90,7 @@ final class CelExpression {
     try {
       Object result = program.eval(variables);
       if (!(result instanceof Boolean)) {
-        faults.add(rule, "gave neither true nor false", "", true, offset);
+        faults.add(rule, "is neither true nor false", "", true, offset);
       } else if (result.equals(false)) {
         faults.add(rule, "not true", tombstone ? "of a tombstone" : "", false, offset);
       }

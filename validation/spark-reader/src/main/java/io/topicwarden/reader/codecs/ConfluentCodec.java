@@ -118,7 +118,7 @@ final class ConfluentCodec implements Codec {
   }
 
   private static RecordFault invalidMessagePath(byte[] data) {
-    return RecordFault.invalid("a message path that cannot be", PlainCodec.describe(data));
+    return RecordFault.invalid("an invalid message path", PlainCodec.describe(data));
   }
 
   private static Descriptor messageType(SchemaRegistryClient.Schema schema, int[] path)
@@ -128,7 +128,7 @@ final class ConfluentCodec implements Codec {
     Descriptor type = null;
     for (int index : path) {
       if (index < 0 || index >= types.size()) {
-        throw RecordFault.invalid("a message path that its schema has not", "");
+        throw RecordFault.invalid("a message path that the schema does not have", "");
       }
       type = types.get(index);
       types = type.getNestedTypes();

@@ -105,11 +105,11 @@ final class JsonSchemaValidator {
       path.append('/')
           .append(name instanceof String text && declaredNames.contains(text) ? text : "*");
     }
-    String where = path.isEmpty() ? "the whole" : path.toString();
+    String where = path.isEmpty() ? "the document" : path.toString();
     return switch (error.getKeyword()) {
       case "type" ->
           where + ": expected " + expected(error) + ", seen " + kind(error.getInstanceNode());
-      case "required" -> where + ": lacks " + error.getProperty();
+      case "required" -> where + ": missing " + error.getProperty();
       case "additionalProperties", "unevaluatedProperties" ->
           where + ": has a property that is not in the schema";
       default -> where + ": breaks " + error.getKeyword();

@@ -25,7 +25,7 @@ public final class RecordContract {
    * Builds the codecs and expressions of a contract. If a schema or an expression cannot be used,
    * that part of every record is undecidable; all other parts are still validated.
    *
-   * @param declared the object that {@code audit/contracts.py} writes as {@code records}
+   * @param declared the object that {@code audit/contents/contracts.py} writes as {@code records}
    * @param registry the Schema Registry of the stack, or null
    */
   RecordContract(JsonNode declared, SchemaRegistryClient registry) {
@@ -68,7 +68,7 @@ public final class RecordContract {
     String schema = declared.path("schema").asText(null);
     if (declared.path("registry").asBoolean()) {
       if (registry == null) {
-        return alwaysUndecidable("the stack names no Schema Registry");
+        return alwaysUndecidable("the stack has no Schema Registry");
       }
       boolean hasReaderSchema = schema != null && format.equals("avro");
       Schema readerSchema = hasReaderSchema ? AvroCodec.parse(schema, List.of()) : null;
@@ -125,7 +125,7 @@ public final class RecordContract {
     StringJoiner missing = null; // almost every record has all headers
     for (String name : requiredHeaders) {
       if (record.headers().lastHeader(name) == null) {
-        missing = missing == null ? new StringJoiner(", ", "lacks ", "") : missing;
+        missing = missing == null ? new StringJoiner(", ", "missing ", "") : missing;
         missing.add(name);
       }
     }
@@ -169,7 +169,7 @@ public final class RecordContract {
     } catch (StackOverflowError error) {
       throw RecordFault.undecidable("nested too deeply for the audit");
     } catch (RuntimeException | LinkageError error) { // whose message may hold payload
-      throw RecordFault.undecidable("cannot be judged: " + error.getClass().getSimpleName());
+      throw RecordFault.undecidable("cannot be validated: " + error.getClass().getSimpleName());
     }
   }
 

@@ -134,7 +134,7 @@ final class SchemaRegistryClient {
     } catch (IOException | IllegalArgumentException error) {
       connectionFault =
           RecordFault.undecidable(
-              "the Schema Registry could not be asked: " + error.getClass().getSimpleName());
+              "the Schema Registry cannot be reached: " + error.getClass().getSimpleName());
       throw connectionFault;
     } catch (InterruptedException error) {
       Thread.currentThread().interrupt();

@@ -6,7 +6,10 @@ import io.topicwarden.reader.Json;
 import java.util.HashMap;
 import java.util.Map;
 
-/** How records are counted: the option {@code counting}, which {@code audit/slices.py} writes. */
+/**
+ * How records are counted: the option {@code counting}, which {@code audit/scan/partition_reads.py}
+ * writes.
+ */
 public final class CountingRules {
   /**
    * The rules of one partition.

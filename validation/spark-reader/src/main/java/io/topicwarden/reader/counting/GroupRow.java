@@ -14,8 +14,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  * A Spark row with the counts of one group: of an age band in an offset block, or of a key. A third
  * kind of row carries the summary of an offset range in {@code note}.
  *
- * <p>Spark's GROUP BY brings the groups of several tasks together. The Python side names the
- * columns that are a minimum or a maximum; it adds up the others.
+ * <p>Spark's GROUP BY merges the groups of several tasks. The Python side names the columns that
+ * are a minimum or a maximum; it adds up the others.
  */
 public final class GroupRow {
   private static final List<String> GROUP_COLUMNS =
@@ -138,7 +138,7 @@ public final class GroupRow {
     return writer.getRow();
   }
 
-  /** The counts of a key in a row that Spark brought together. */
+  /** Returns the counts of a key in a row that Spark merged. */
   static KeyCounts keyOf(Row row) {
     return new KeyCounts() {
       @Override

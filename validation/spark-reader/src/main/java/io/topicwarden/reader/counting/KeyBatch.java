@@ -7,13 +7,13 @@ import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 
 /**
- * A columnar batch of the key history. The history has many millions of rows, of which few are
- * needed: creating a row object for each would dominate the run time.
+ * A columnar batch of the key history. The history has many millions of rows, and few are needed:
+ * creating a row object for each would dominate the run time.
  *
  * <p>Call {@link #moveTo}; then the methods of {@link KeyCounts} describe that row.
  */
 final class KeyBatch implements KeyCounts {
-  // The columns in the order of audit/history/keys.py. Earlier keys have those before ROLLED.
+  // The columns in the order of audit/history/key_store.py. Earlier keys have those before ROLLED.
   private static final int TOPIC_ID = 0;
   private static final int PARTITION = 1;
   private static final int HASH = 2;

@@ -14,7 +14,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 /**
  * Finds the keys that this audit read among all earlier keys, and adds both up. The keys that were
  * read are in memory, here and on every executor. The earlier keys, which are many more, are
- * streamed. {@code audit/history/keys.py} calls the public methods.
+ * streamed. {@code audit/history/key_store.py} calls the public methods.
  */
 public final class KeyLookup {
   // An entry for each key.

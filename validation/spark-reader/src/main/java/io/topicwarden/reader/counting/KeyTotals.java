@@ -4,7 +4,9 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.topicwarden.reader.Json;
 import io.topicwarden.reader.counting.CountingRules.PartitionRules;
 
-/** The totals over all keys of a partition: the numbers about keys of {@code audit/counts.py}. */
+/**
+ * The totals over all keys of a partition: the numbers about keys of {@code audit/scan/counts.py}.
+ */
 final class KeyTotals {
   private static final int DELETED_SAMPLES = 4; // deleted keys that are reported, by hash remainder
   private static final long NO_OFFSET = -1;

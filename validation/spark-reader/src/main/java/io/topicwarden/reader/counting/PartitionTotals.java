@@ -11,7 +11,7 @@ import java.util.TreeMap;
 
 /**
  * The totals of each partition: its age bands, its keys and the summaries of its offset ranges. If
- * several tasks read one partition, {@code audit/merging.py} merges their totals.
+ * several tasks read one partition, {@code audit/scan/merge.py} merges their totals.
  */
 public final class PartitionTotals {
   private static final class Totals {

@@ -6,7 +6,7 @@ import org.apache.kafka.common.utils.Utils;
 
 /**
  * The partitioners of Kafka's clients. The names and their order are those of {@code
- * audit/algorithms.py}.
+ * audit/scan/partitioner_bits.py}.
  *
  * <ul>
  *   <li>{@code murmur2}: Java's {@code BuiltInPartitioner.partitionForKey}, franz-go, librdkafka's

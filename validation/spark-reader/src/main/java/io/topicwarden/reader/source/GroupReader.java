@@ -13,9 +13,9 @@ import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 
 /**
- * Returns the counts group by group, to be kept or to be brought together with those of other
- * tasks: a row for each age band of an offset block, a row with the summary of each range, then a
- * row for each key.
+ * Returns the counts group by group, to be stored or to be merged with those of other tasks: a row
+ * for each age band of an offset block, a row with the summary of each range, then a row for each
+ * key.
  */
 class GroupReader extends CountingReader {
   private record Block(int partitionId, long group, BlockCounts counts) {}

@@ -7,8 +7,8 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.record.TimestampType;
 
 /**
- * The gaps, timestamps and faults of one offset range, in bounded memory. {@code audit/notes.py}
- * merges the summaries of a partition.
+ * The gaps, timestamps and faults of one offset range, in bounded memory. {@code
+ * audit/scan/reader_notes.py} merges the summaries of a partition.
  */
 final class RangeSummary {
   private static final long NO_GAP = -1;
@@ -29,7 +29,7 @@ final class RangeSummary {
   private long lastGap = NO_GAP;
 
   /**
-   * Creates the summary of a range of which nothing has been read.
+   * Creates the summary of a range before the first record is read.
    *
    * @param maxLateMs how much older than the newest earlier record a record may be
    */

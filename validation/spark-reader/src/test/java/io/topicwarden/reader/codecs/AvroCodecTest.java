@@ -111,7 +111,7 @@ class AvroCodecTest {
 
   @Test
   void refusesWhatNoWriterWrites() {
-    String cannotBe = "a length that cannot be";
+    String cannotBe = "an invalid length";
     assertBounded(cannotBe, "\"bytes\"", 1); // -1
     assertBounded("it ends too early", "\"bytes\"", 8, 1);
     assertBounded("a string that is not UTF-8", "\"string\"", 2, 0xff);

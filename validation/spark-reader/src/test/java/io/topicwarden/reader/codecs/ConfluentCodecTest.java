@@ -120,7 +120,7 @@ class ConfluentCodecTest {
     ConfluentCodec codec = codec("json", null);
     assertEquals(5L, codec.toCel(codec.decode(framed(6, '5'))));
     assertInvalid(
-        "the whole: expected integer, seen string", () -> codec.check(framed(6, '"', '"')));
+        "the document: expected integer, seen string", () -> codec.check(framed(6, '"', '"')));
   }
 
   @Test
@@ -132,10 +132,11 @@ class ConfluentCodecTest {
     assertEquals(Map.of("x", 9L), codec.toCel(codec.decode(framed(7, 0, 8, 9))));
     assertEquals(Map.of("y", 9L), codec.toCel(codec.decode(framed(7, 4, 0, 0, 8, 9))));
     assertEquals(Map.of(), codec.toCel(codec.decode(framed(7, 2, 2))));
-    assertInvalid("a message path that its schema has not", () -> codec.check(framed(7, 2, 4)));
-    assertInvalid("a message path that cannot be", () -> codec.check(framed(7, 1)));
-    assertInvalid("a message path that cannot be", () -> codec.check(framed(7, 4, 0)));
-    assertInvalid("a message path that cannot be", () -> codec.check(framed(7)));
+    assertInvalid(
+        "a message path that the schema does not have", () -> codec.check(framed(7, 2, 4)));
+    assertInvalid("an invalid message path", () -> codec.check(framed(7, 1)));
+    assertInvalid("an invalid message path", () -> codec.check(framed(7, 4, 0)));
+    assertInvalid("an invalid message path", () -> codec.check(framed(7)));
   }
 
   @Test
@@ -178,7 +179,7 @@ class ConfluentCodecTest {
   void noRequestIsSentAfterAConnectionError() {
     ConfluentCodec codec = codec("avro", null);
     server.stop(0);
-    String reason = "the Schema Registry could not be asked: ConnectException";
+    String reason = "the Schema Registry cannot be reached: ConnectException";
     assertUndecidable(reason, () -> codec.check(framed(4, 0)));
     assertUndecidable(reason, () -> codec.check(framed(5, 0)));
   }

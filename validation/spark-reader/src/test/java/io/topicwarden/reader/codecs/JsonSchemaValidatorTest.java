@@ -29,11 +29,11 @@ class JsonSchemaValidatorTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "[]|the whole: expected object, seen array",
+        "[]|the document: expected object, seen array",
         "{\"id\": \"x\"}|/id: expected integer, seen string",
         "{\"id\": 1.5}|/id: expected integer, seen number",
-        "{}|the whole: lacks id",
-        "{\"id\": 1, \"x\": 2}|the whole: has a property that is not in the schema",
+        "{}|the document: missing id",
+        "{\"id\": 1, \"x\": 2}|the document: has a property that is not in the schema",
         "{\"id\": 1, \"note\": \"long\"}|/note: breaks maxLength",
         "{\"id\": 1, \"lines\": [\"\", 4]}|/lines/*: expected [\"string\",\"null\"], seen integer"
       })
@@ -84,7 +84,7 @@ class JsonSchemaValidatorTest {
         "{\"minContains\": 2, \"contains\": {\"const\": 1}}|[1]|minContains"
       })
   void refuses(String schema, String json, String keyword) {
-    assertInvalid("the whole: breaks " + keyword, () -> validate(schema, json));
+    assertInvalid("the document: breaks " + keyword, () -> validate(schema, json));
   }
 
   @Test

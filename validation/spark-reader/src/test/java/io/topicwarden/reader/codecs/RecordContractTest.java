@@ -95,7 +95,7 @@ class RecordContractTest {
   void countsARecordOnceForAllMissingHeaders() throws Exception {
     String contract = "{\"headers\": [\"a\", \"b\", \"c\"]}";
     assertEquals(
-        List.of("header: lacks a, c"),
+        List.of("header: missing a, c"),
         faults(contract, record(null, null, new RecordHeader("b", null))));
   }
 
@@ -127,7 +127,7 @@ class RecordContractTest {
       delimiter = '|',
       value = {
         "value.id == 2|not true",
-        "value.id|gave neither true nor false (undecidable)",
+        "value.id|is neither true nor false (undecidable)",
         "value.other == 1|cannot be evaluated: ATTRIBUTE_NOT_FOUND (undecidable)",
         "value.id / 0 == 1|cannot be evaluated: DIVIDE_BY_ZERO (undecidable)"
       })
@@ -181,7 +181,7 @@ class RecordContractTest {
       delimiter = '|',
       value = {
         "{\"format\": \"json\", \"unusable\": \"no file\"}|the schema cannot be used: no file",
-        "{\"format\": \"avro\", \"registry\": true}|the stack names no Schema Registry",
+        "{\"format\": \"avro\", \"registry\": true}|the stack has no Schema Registry",
         "{\"format\": \"csv\"}|the schema cannot be used: "
             + "IllegalArgumentException: no format csv"
       })
