@@ -1,4 +1,4 @@
-"""The counts of the Spark reader are those of a plain DataFrame implementation, on random topics."""
+"""Compare the counts of the Spark reader with a plain DataFrame implementation, on random topics."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VALUES = (None, b"", b"x", b"x" * 100, b"x" * 1_000)
 
 @pytest.fixture(scope="module")
 def topics(servers: list[str]) -> Iterator[tuple[str, ...]]:
-    """Topics of random records. Every tenth transaction is aborted, so there are gaps between offsets."""
+    """Topics with random records. Every tenth transaction is aborted, so there are gaps between offsets."""
     chance = random.Random(20261122)
     config = {"message.timestamp.after.max.ms": str(2**63 - 1), "retention.ms": "-1"}
     with connected(servers) as admin:
@@ -49,7 +49,7 @@ def topics(servers: list[str]) -> Iterator[tuple[str, ...]]:
             stamp = NOW - chance.choice(AGES) - chance.randrange(1_000)
             partition = chance.randrange(PARTITIONS)
             producer.produce(chance.choice(TOPICS), chance.choice(VALUES), key, partition, timestamp=stamp)
-        producer.flush()  # an abort before the broker knows the transaction is an error (KIP-890)
+        producer.flush()  # it is an error to abort a transaction that the broker does not know yet (KIP-890)
         producer.abort_transaction() if number % 10 == 3 else producer.commit_transaction()
     yield TOPICS
     with connected(servers) as admin:
@@ -57,7 +57,7 @@ def topics(servers: list[str]) -> Iterator[tuple[str, ...]]:
 
 
 def reads_of(chance: random.Random, ends: dict[tuple[str, int], int]) -> list[PartitionRead]:
-    """Reads of random offsets, with random borders to count by."""
+    """Return reads of random offset ranges with random counting boundaries."""
     reads = []
     for number, ((topic, partition), end) in enumerate(ends.items()):
         first, last = sorted(chance.sample(range(end + 1), 2))
@@ -78,7 +78,7 @@ def reads_of(chance: random.Random, ends: dict[tuple[str, int], int]) -> list[Pa
 
 
 def ends_of(servers: list[str], topics: tuple[str, ...]) -> dict[tuple[str, int], int]:
-    """The offset at the end of each partition."""
+    """Return the end offset of each partition."""
     places = [TopicPartition(topic, partition) for topic in topics for partition in range(PARTITIONS)]
     with connected(servers) as admin:
         ends = admin.list_partition_offsets(dict.fromkeys(places, OffsetSpec.LATEST))
@@ -86,7 +86,7 @@ def ends_of(servers: list[str], topics: tuple[str, ...]) -> dict[tuple[str, int]
 
 
 def tombstones_of(chance: random.Random, spark: SparkSession, parts: list[PartitionRead]) -> list[DeletedKey]:
-    """Known tombstones of random keys, at random offsets."""
+    """Return known tombstones of random keys at random offsets."""
     keys = spark.createDataFrame([(key,) for key in KEYS if key], "key binary")
     hashes = [row[0] for row in keys.select(F.xxhash64("key")).collect()]
     return [
@@ -114,7 +114,7 @@ def test_both_implementations_agree(
         monkeypatch.setattr(offset_ranges, "MOST_OFFSETS", 100)
         monkeypatch.setattr(offset_ranges, "_FAIR", 0.1)
     parts = reads_of(chance, ends_of(servers, topics))
-    # The second topic has partitions that none of its partitioners knew; the third has no rules for keys.
+    # The second topic declares fewer partitions than it has. The third topic has no rules for keys.
     contracts = Contracts(
         {TOPICS[0]: {"partitions": PARTITIONS}, TOPICS[1]: {"partitions": 2}}, None, frozenset(topics[:2])
     )
