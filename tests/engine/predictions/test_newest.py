@@ -153,7 +153,8 @@ def fill(servers: list[str], topic: str, days: int) -> None:
     with writing(servers) as writer:
         for number in range(60):
             writer.send(topic, f"k{number}", urandom(60_000).hex(), int(time.time() * 1000) - days * DAY)
-    # A segment has 8 of these records. `local.retention.bytes` keeps offsets 48 to 59. All older segments move.
+    # A segment has 8 of these records. `local.retention.bytes` keeps offsets 48 to 59. All older segments are then in
+    # remote storage only.
     until(lambda: starts(servers, topic)[1] >= 48, "segments are in remote storage only")
 
 

@@ -122,9 +122,9 @@ def test_a_registered_resource_that_holds_another_topic(held: Deployment, cluste
 
 @pytest.mark.parametrize("urn", [REGISTERED, f"{STACK}::{TOPIC}::alias"])
 def test_a_resource_that_is_pending_deletion(held: Deployment, cluster: Cluster, urn: str) -> None:
-    """The engine deletes the topic of such a resource even if the resource is protected. The engine also hides such a
+    """The engine deletes the topic of such a resource, even if the resource is protected.
 
-    resource from the state that the program reads.
+    The engine also hides such a resource from the state that the program reads.
     """
 
     def edit(resources: list[dict[str, Any]]) -> None:
