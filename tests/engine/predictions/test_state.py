@@ -1,4 +1,4 @@
-"""Test that a plan considers every resource in Pulumi's state whose deletion deletes a topic.
+"""Test that topicwarden judges every resource in Pulumi's state whose deletion deletes a topic.
 
 This includes resources that do not belong to a declared topic.
 """
