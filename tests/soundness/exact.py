@@ -15,8 +15,8 @@ def inexact(scene: Scene) -> Iterator[str]:
     """Yield every wrong number. If a log changed during the audit, check only boundaries, which only increase.
 
     Boundaries are only certain for the current settings and for readable records. Three cases are skipped: topics with
-    changed settings, logs whose records before the log start are still on disk after DeleteRecords, and topics that
-    this user may not read.
+    changed settings, topics that this user may not read, and logs with hidden records. Hidden records are before the
+    log start after DeleteRecords, but still on disk.
     """
     for facts in scene.report.topics:
         for told in facts.partitions:
