@@ -156,7 +156,7 @@ class Verb(StrEnum):
 class Command:
     """A Pulumi command with its ``flags``. ``per_topic`` is repeated for each of ``topics``.
 
-    ``per_topic`` is ``--target``, ``--exclude`` or ``--replace``.
+    ``per_topic`` is ``--target``, ``--exclude``, ``--replace``, ``--target-replace``, or empty.
     """
 
     verb: Verb = Verb.UP
