@@ -1,4 +1,7 @@
-"""``python -m tests.soundness``: random histories on a real broker, and planted faults; how many were told wrong."""
+"""Audit random histories and planted faults on a real broker, and count wrong results.
+
+Run it with ``python -m tests.soundness``.
+"""
 
 from __future__ import annotations
 

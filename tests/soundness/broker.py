@@ -1,6 +1,6 @@
-"""One broker in a hurry, in a folder of its own: it rolls, cleans, deletes and gives transactions up within seconds.
+"""Run one broker that rolls, cleans, deletes and aborts expired transactions within seconds, in its own folder.
 
-Three modes, by what is broken: nothing; the cleaner; everything that works in the background.
+The broker has three modes: everything works; the cleaner is off; all background tasks are blocked.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ WELL = {
 } | AUTHORIZER
 CLEANER_OFF = WELL | {"log.cleaner.enable": "false"}
 STUCK = CLEANER_OFF | {
-    # One thread does all that is done in the background, so that it is enough to hold that one; see ``hold``.
+    # One thread runs all background tasks, so the tests only need to block this thread; see ``Room.holding``.
     "background.threads": "1",
     "log.initial.task.delay.ms": "100",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "3600000",
@@ -50,7 +50,7 @@ STUCK = CLEANER_OFF | {
 
 @dataclass(frozen=True)
 class Room:
-    """A broker, the project that its audits run in, and a folder to remember in."""
+    """A broker, the project of its audits, and a folder for the audit history."""
 
     project: Project
     sandbox: Sandbox
@@ -69,16 +69,16 @@ class Room:
         return self.sandbox.log_dir(BROKER)
 
     def restart(self, settings: dict[str, str], kill: bool = False) -> None:
-        """Ends the broker, in order or as a crash would, and starts it with these settings."""
+        """Stop the broker, cleanly or as in a crash, and start it with these settings."""
         (self.sandbox.kill if kill else self.sandbox.stop)(BROKER)
         self.sandbox.up(brokers=1, overrides=settings)
 
     @contextmanager
     def holding(self) -> Iterator[None]:
-        """The one background thread of a ``STUCK`` broker waits on its disk, as for a mount that hangs.
+        """Block the only background thread of a ``STUCK`` broker on its disk, as a hanging mount would.
 
-        A checkpoint is written to a file that is opened first; here that is a pipe which nobody reads. A broker that
-        is just writing one moves the pipe away, and does not wait on it: then there is another.
+        The broker opens a file before it writes a checkpoint. Here, that file is a pipe without a reader. If the broker
+        is writing a checkpoint at that moment, it renames the pipe and is not blocked. Then a new pipe is created.
         """
         pipe = self.data / "log-start-offset-checkpoint.tmp"
         for _ in range(10):
@@ -97,7 +97,7 @@ class Room:
 
 @contextmanager
 def room(folder: Path) -> Iterator[Room]:
-    """A running broker; it is gone afterwards, with its data."""
+    """Yield a running broker; stop it and delete its data on exit."""
     before = os.environ.get("TOPICWARDEN_CACHE")
     os.environ["TOPICWARDEN_CACHE"] = str(borrowing_cache(folder / "cache"))
     try:
@@ -116,7 +116,7 @@ def room(folder: Path) -> Iterator[Room]:
 
 
 def ended(_: int, __: object) -> None:
-    """Ends in order where one is asked to, so that no broker stays behind."""
+    """Exit cleanly after a signal, so that no broker keeps running."""
     raise KeyboardInterrupt
 
 

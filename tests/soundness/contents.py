@@ -1,4 +1,4 @@
-"""What is true of records: counted once more, over what lies on the broker's disk."""
+"""Judge findings about records with an independent count over the logs on the broker's disk."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _no_json(entry: LogRecord, contents: Contents, scene: Scene) -> bool:
 
 
 def _no_number(entry: LogRecord, contents: Contents, scene: Scene) -> bool:
-    """Of the faults' schema: ``n`` has to be a number."""
+    """Return whether a value violates the faults' schema: ``n`` must be a number."""
     value = json.loads(entry.value) if entry.value is not None else {"n": 0}
     return not isinstance(value, dict) or not isinstance(value.get("n"), float | int)
 
@@ -60,11 +60,11 @@ _WRONG: Final[dict[str, Wrong]] = {
     "record-size": _size,
     "timestamp-unit": lambda entry, contents, scene: not _SECONDS <= entry.time <= _MICROS,
 }
-"""Of a record that is committed, by check."""
+"""By check: whether a committed record is wrong."""
 
 
 def wrong(check: str, held: Sequence[LogRecord], contents: Contents, scene: Scene) -> list[int]:
-    """The offsets of records that are wrong."""
+    """Return the offsets of wrong records."""
     if check == "timestamp-late":
         return list(_late(held, contents.timestamps.max_late or 0))
     return [entry.offset for entry in held if _WRONG[check](entry, contents, scene)]
@@ -83,7 +83,7 @@ def _contents(truth: Truth) -> Contents:
 
 
 def _faults(finding: Finding, scene: Scene, truth: Truth) -> str:
-    """Their number, and the first, to the offset, where the logs stood still."""
+    """Compare the number of wrong records and the first one; both must be exact if the logs did not change."""
     told, steady, found = int(finding.evidence["records"] or 0), True, []
     for partition in (one.partition for one in scene.facts(finding.topic).partitions):
         stable = scene.partition(finding.topic, partition).last_stable or 0
@@ -102,7 +102,7 @@ def _faults(finding: Finding, scene: Scene, truth: Truth) -> str:
 def _wrong_of(
     known: frozenset[bytes] | None, held: Sequence[LogRecord], finding: Finding, contents: Contents, scene: Scene
 ) -> list[int]:
-    """The offsets of records that are wrong; of those with a ``known`` value where the history says which."""
+    """Return the offsets of wrong records. If the history names the wrong values, use ``known``."""
     if known is not None:
         return [entry.offset for entry in held if entry.value in known]
     return wrong(finding.check, held, contents, scene)
@@ -119,7 +119,7 @@ def _future(finding: Finding, scene: Scene, truth: Truth) -> str:
 
 
 def _counted(wanted: Callable[[LogRecord], bool]) -> Callable[[Finding, Scene, Truth], str]:
-    """Committed records."""
+    """Return a judge that counts the committed records for which ``wanted`` is true."""
 
     def judge(finding: Finding, scene: Scene, truth: Truth) -> str:
         seen, steady = 0, True
@@ -141,7 +141,7 @@ def _null_key(finding: Finding, scene: Scene, truth: Truth) -> str:
 
 
 def _committed(finding: Finding, scene: Scene) -> list[list[LogRecord]] | None:
-    """The committed records of each partition; None where a log did not stand still."""
+    """Return the committed records of each partition, or None if a log changed during the audit."""
     logs = [
         (scene.steady(finding.topic, one.partition), one.last_stable or 0)
         for one in scene.facts(finding.topic).partitions
@@ -170,7 +170,7 @@ def _hot(finding: Finding, scene: Scene, truth: Truth) -> str:
 
 
 def _places(finding: Finding, scene: Scene) -> dict[bytes, set[int]]:
-    """Where each key lies that is committed."""
+    """Return the partitions of each committed key."""
     found: dict[bytes, set[int]] = {}
     for partition in (one.partition for one in scene.facts(finding.topic).partitions):
         stable = scene.partition(finding.topic, partition).last_stable or 0
@@ -192,7 +192,10 @@ def _several(finding: Finding, scene: Scene, truth: Truth) -> str:
 
 
 def _placed(finding: Finding, scene: Scene, truth: Truth) -> str:
-    """The declared partitioner is murmur2: kafka-python's tells."""
+    """Check the number of misplaced keys. The declared partitioner is murmur2.
+
+    The expected number comes from kafka-python's murmur2.
+    """
     never = sum(
         not any((murmur2(key) & 0x7FFFFFFF) % count == partition for count in range(1, truth.partitions + 1))
         for key, held in _places(finding, scene).items()

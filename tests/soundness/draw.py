@@ -1,6 +1,6 @@
-"""One variant of a fault: its topic and its records, drawn from a seed; see ``faults``.
+"""Draw one variant of a fault, its topic and its records, from a seed; see ``faults``.
 
-A plant is a history whose first stretch is empty: an audit sees the topic before there is anything wrong with it.
+A planted fault is a history without actions before the first audit, so the first audit sees the topic without faults.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _QUICK: Final = {"segment.ms": "100", "compression.type": "producer"}
 
 @dataclass
 class Draw:
-    """One variant: its name, and the dice."""
+    """One variant: its name, and its random generator."""
 
     name: str
     random: random.Random
@@ -35,7 +35,7 @@ class Draw:
         return json.dumps({"n": self.random.random(), "x": "x" * (size or self.random.choice((0, 20, 300)))}).encode()
 
     def records(self, topic: Topic, number: int, keys: int = 8, **same: object) -> tuple[Record, ...]:
-        """Well-formed ones, placed as Java's producer would."""
+        """Return well-formed records, in the partitions that Java's producer would choose."""
         found = []
         for _ in range(number):
             key = f"key-{self.random.randrange(keys)}".encode()
@@ -56,7 +56,10 @@ Plant = Callable[[Draw], History]
 
 @dataclass(frozen=True)
 class Fault:
-    """``found_by`` are the checks of which one has to fail; ``stuck``: on a broker of which much is broken."""
+    """A fault. At least one of the checks ``found_by`` must fail.
+
+    ``stuck`` means that the fault needs a broker whose background tasks are blocked.
+    """
 
     plant: Plant
     found_by: tuple[str, ...]
@@ -66,7 +69,7 @@ class Fault:
 def history_of(
     topic: Topic, contents: Contents | None = None, *actions: Action, late: tuple[Action, ...] = ()
 ) -> History:
-    """``actions`` happen between the first look and the second, ``late`` ones between that and the third."""
+    """Return a history. ``actions`` run between audits 1 and 2, ``late`` actions between audits 2 and 3."""
     steps = [Step(1, number / max(1, len(actions)), action) for number, action in enumerate(actions)]
     steps += [Step(2, 0.0, action) for action in late]
     return History(topic, replace(topic, contents=contents or Contents()), tuple(steps))
@@ -77,7 +80,7 @@ def murmur2_place(key: bytes, partitions: int) -> int:
 
 
 def repeats(draw: Draw, topic: Topic, keys: int = 1, size: int | None = None) -> tuple[Action, ...]:
-    """One key's records, each in a segment of its own, and one that rolls the last of them."""
+    """Return the writes of repeated keys, each in its own segment, and of a record that rolls the last segment."""
     last = Record(0, b"last", b"{}", ahead=1_500)
     number = draw.random.randint(8, 16)
     held = (Write((Record(0, f"key-{n % keys}".encode(), draw.value(size)),)) for n in range(number))

@@ -1,4 +1,4 @@
-"""What a report states of a partition, against what lies on the disk: numbers to the record, borders to the offset."""
+"""Compare a report's facts about partitions with the disk. Counts and boundaries must match exactly."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from topicwarden.model.finding import PartitionFacts
 
 
 def inexact(scene: Scene) -> Iterator[str]:
-    """Every number that is not so. Of logs that moved meanwhile only borders are judged, which only move up.
+    """Yield every wrong number. If a log changed during the audit, check only boundaries, which only increase.
 
-    They are certain under the settings of today and for what can be read: a topic whose settings were changed is passed
-    over, a log of which DeleteRecords hid a part that is there still, and a topic that this user may not read.
+    Boundaries are only certain for the current settings and for readable records. Three cases are skipped: topics with
+    changed settings, topics that this user may not read, and logs with hidden records. Hidden records are before the
+    log start after DeleteRecords, but still on disk.
     """
     for facts in scene.report.topics:
         for told in facts.partitions:
@@ -35,7 +36,10 @@ def _as_written(log: Log, truth: Truth) -> bool:
 
 
 def counted(scene: Scene) -> int:
-    """How many partitions stood still, so that their numbers can be told to the record."""
+    """Return the number of partitions that did not change during the audit.
+
+    Only the counts of these partitions can be checked exactly.
+    """
     return sum(scene.steady(*place) is not None for place in scene.after)
 
 
@@ -80,5 +84,5 @@ def _borders(told: PartitionFacts, log: Log, scene: Scene, truth: Truth) -> Iter
 
 
 def _end(log: Log, base: int) -> int:
-    """Where the segment ends that begins at ``base``."""
+    """Return the end offset of the segment that begins at ``base``."""
     return next((one.base for one in log.segments if one.base > base), log.end)

@@ -1,4 +1,4 @@
-"""Every fault that can be planted, by name: what is written and done, in random variants, and the checks that tell."""
+"""Define every fault that can be planted, by name: its actions in random variants, and the checks that must find it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ def _cleaner_off_lag(draw: Draw) -> History:
 
 
 def uncleanable(draw: Draw) -> History:
-    """It begins with an aborted transaction, whose index is spoilt later; until then the cleaner is not to come."""
+    """Return a topic that begins with an aborted transaction. The index of that transaction is corrupted later.
+
+    Until then, a minimum dirty ratio of 1.0 keeps the cleaner away.
+    """
     topic = draw.topic(1, cleanup_policy="compact", min_cleanable_dirty_ratio="1.0")
     history = history_of(topic, None, *repeats(draw, topic, size=400))
     wanted = {**topic.config, "min.cleanable.dirty.ratio": "0.01"}
@@ -65,7 +68,7 @@ def _size_stuck(draw: Draw) -> History:
 
 
 def hung(draw: Draw) -> History:
-    """The transaction itself is begun by hand."""
+    """Return a topic for a hanging transaction. The caller begins the transaction separately."""
     return history_of(draw.topic(1, cleanup_policy=draw.random.choice(("delete", "compact"))))
 
 
@@ -96,7 +99,7 @@ def _wrong_partitioner(draw: Draw) -> History:
 
 
 def _mixed_producers(draw: Draw) -> History:
-    """Two services write the same keys, each by its own partitioner."""
+    """Let two services write the same keys with different partitioners."""
     topic = draw.topic(6, 2, cleanup_policy=draw.random.choice(("delete", "compact")), segment_ms="600000")
     one = tuple(_keys(draw, topic, lambda key: zlib.crc32(key) % topic.partitions))
     other = tuple(replace(record, partition=murmur2_place(record.key or b"", topic.partitions)) for record in one)
@@ -156,7 +159,7 @@ def _replication_drift(draw: Draw) -> History:
 
 
 def _malformed(contents: Contents, spoil: Callable[[Draw, Record], Record]) -> Plant:
-    """Some records among many that are well-formed are not."""
+    """Return a plant that writes some malformed records among many well-formed records."""
 
     def plant(draw: Draw) -> History:
         policy = draw.random.choice(("delete", "compact"))
@@ -186,7 +189,7 @@ def _hot_key(draw: Draw) -> History:
 
 
 def _hot_key_everywhere(draw: Draw) -> History:
-    """One key in every partition, in none of them above the share."""
+    """Write one key to every partition. In each partition, the key's share is below the limit."""
     topic = draw.topic(4, 3, cleanup_policy="delete")
     hot = draw.records(topic, draw.random.randint(60, 90), keys=1)
     spread = tuple(replace(record, partition=number % topic.partitions) for number, record in enumerate(hot))

@@ -1,7 +1,7 @@
-"""What must not stop an audit: records beyond its limits, broken schemas and functions, rights that are missing.
+"""Define what must not stop an audit: records beyond its limits, broken schemas and functions, and missing rights.
 
-Each is planted at a random position among ordinary records, some of which are wrong. An audit survives it if it judges
-the wrong records all the same, to the number, and says ``undecidable`` where it could not judge.
+Each is planted at a random position among valid and wrong records. An audit survives if it counts the wrong records
+exactly, and reports ``undecidable`` where it cannot judge.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _HEADERS: Final = ("trace-id",)
 
 @dataclass(frozen=True)
 class Expected:
-    """A finding that the audit has to make: ``records`` as its evidence counts them, None for the whole topic."""
+    """A finding that the audit must make. ``records`` is the count in its evidence; None means the whole topic."""
 
     check: str
     verdict: Verdict
@@ -38,7 +38,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Guest:
-    """One hostile topic, and what an audit has to find in it."""
+    """One hostile topic, and the findings that an audit must make there."""
 
     history: History
     expected: tuple[Expected, ...]
@@ -49,7 +49,7 @@ Invite = Callable[[Draw], Guest]
 
 @dataclass
 class Survived:
-    """By kind: how many hostile topics there were, and of how many the audit found everything."""
+    """By kind: the number of hostile topics, and the number for which the audit found everything."""
 
     planted: Counter[str] = field(default_factory=Counter)
     survived: Counter[str] = field(default_factory=Counter)
@@ -63,7 +63,7 @@ class Survived:
 
 
 def _missing(guest: Guest, scene: Scene) -> Iterator[str]:
-    """What an audit was to find, and did not; and faults that it was not to find."""
+    """Return the expected findings that the audit did not make, and the unexpected faults that it reported."""
     checks = {one.check for one in guest.expected}
     seen = [
         Expected(one.check, one.verdict, _records(one.evidence.get("records")))
@@ -80,7 +80,7 @@ def _records(evidence: object) -> int | None:
 
 @dataclass(frozen=True)
 class Format:
-    """A format with its schema, and values: well-formed, wrong, and legal beyond the limits of the audit."""
+    """A format with its schema and values: well-formed, wrong, and valid but beyond the limits of the audit."""
 
     name: str
     file: str
@@ -91,7 +91,7 @@ class Format:
 
 
 def _nested(depth: int) -> bytes:
-    """A protobuf message whose field 1 is a message, and so on."""
+    """Return a protobuf message whose field 1 is a message, and so on."""
     value = b""
     for _ in range(depth):
         value = b"\x0a" + _varint(len(value)) + value
@@ -153,7 +153,7 @@ _UNUSABLE: Final[dict[str, tuple[str, str, str]]] = {
 
 
 def _topic(draw: Draw, most: int, policy: str = "delete", least: int = 1) -> Topic:
-    """A topic of which nothing is cleaned or deleted meanwhile."""
+    """Return a topic without cleaning or deletion during the test."""
     return draw.topic(most, least, cleanup_policy=policy, segment_ms="600000", retention_ms="-1")
 
 
@@ -187,7 +187,10 @@ def _beyond(form: Format) -> Invite:
 
 
 def _recursion(draw: Draw) -> Guest:
-    """A schema that refers to itself against 990 levels: judged or undecidable, but the rest is judged."""
+    """Return a topic with a recursive schema and a value of 990 levels.
+
+    The value is judged or undecidable. All other records are judged.
+    """
     topic = _topic(draw, 1)
     deep = Record(0, b"deep", b'{"below":' * 990 + b"{}" + b"}" * 990, headers=_HEADERS)
     wrong, bare = Record(0, b"wrong", b'{"other": 1}', headers=_HEADERS), Record(0, b"bare", b"{}")
@@ -223,7 +226,7 @@ def _exploding(draw: Draw) -> Guest:
 
 
 def _denied(kept: Sequence[ACLOperation], *expected: Expected) -> Invite:
-    """A topic with wrong records, of which this user may do only what is ``kept`` from the first audit on."""
+    """Return a topic with wrong records. From the first audit on, this user has only the rights in ``kept``."""
 
     def invite(draw: Draw) -> Guest:
         topic = _topic(draw, 2, draw.random.choice(("delete", "compact")))
@@ -250,7 +253,7 @@ GUESTS: Final[dict[str, Invite]] = {
 
 
 def write_files(project: Project) -> None:
-    """Write every schema, and the module of the partition function, to where a project has them."""
+    """Write every schema, and the module of the partition function, to their places in a project."""
     texts = {form.file: form.schema for form in FORMATS.values()}
     texts |= {_file_of(kind, suffix): text for kind, (_, suffix, text) in _UNUSABLE.items() if text}
     texts["recursive.json"] = json.dumps(

@@ -1,4 +1,4 @@
-"""The logs as they lie on the broker's disk, read without any of the code under test."""
+"""Read the logs on the broker's disk, without any of the code under test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from topicwarden.sandbox.log_files import cleaner_checkpoint
 
 @dataclass(frozen=True)
 class Segment:
-    """``time`` is the largest timestamp, ``born`` that of its first batch, by which it rolls."""
+    """A segment. ``time`` is its largest timestamp.
+
+    ``born`` is the timestamp of its first batch, which decides when the segment rolls.
+    """
 
     base: int
     size: int
@@ -32,7 +35,10 @@ class Segment:
 
 @dataclass(frozen=True)
 class Log:
-    """One partition. ``cleaned`` is the cleaner's checkpoint, ``given_up`` whether it is uncleanable."""
+    """The log of one partition. ``cleaned`` is the cleaner's checkpoint.
+
+    ``given_up`` means that the cleaner marked the partition as uncleanable.
+    """
 
     start: int
     cleaned: int
@@ -41,7 +47,7 @@ class Log:
 
     @property
     def active(self) -> int:
-        """Where the active segment begins."""
+        """Return the base offset of the active segment."""
         return self.segments[-1].base
 
     @property
@@ -54,13 +60,13 @@ class Log:
 
     @cached_property
     def entries(self) -> tuple[LogRecord, ...]:
-        """The records that can be read."""
+        """Return the records that consumers can read."""
         held = (e for one in self.segments for batch in one.batches for e in batch.entries)
         return tuple(entry for entry in held if entry.offset >= self.start)
 
     @cached_property
     def _fates(self) -> tuple[frozenset[int], dict[int, int]]:
-        """Offsets of records of aborted transactions, and where each transaction begins that has no marker."""
+        """Return the offsets of aborted records, and by producer the start of each transaction without a marker."""
         aborted: set[int] = set()
         of: dict[int, list[int]] = defaultdict(list)
         for batch in (batch for one in self.segments for batch in one.batches):
@@ -72,17 +78,20 @@ class Log:
         return frozenset(aborted), {producer: min(offsets) for producer, offsets in of.items()}
 
     def committed(self, last_stable: int) -> list[LogRecord]:
-        """What a consumer sees that reads committed."""
+        """Return the records that a ``read_committed`` consumer reads."""
         aborted, _ = self._fates
         return [entry for entry in self.entries if entry.offset < last_stable and entry.offset not in aborted]
 
     @property
     def unfinished(self) -> list[int]:
-        """Where transactions begin that have no marker (behind one that compaction took, that is no open one)."""
+        """Return the first offsets of transactions without a marker.
+
+        Compaction may have removed the marker. Such a transaction is not open.
+        """
         return list(self._fates[1].values())
 
     def dirty(self, last_stable: int, lag: int, now: int) -> list[Segment]:
-        """The segments that the cleaner may take (``LogCleanerManager.cleanableOffsets``)."""
+        """Return the segments that the cleaner may clean (``LogCleanerManager.cleanableOffsets``)."""
         found = []
         for one, following in zip(self.segments, self.segments[1:], strict=False):
             if one.base < self.cleaned and following.base <= self.cleaned:
@@ -93,7 +102,7 @@ class Log:
         return found
 
     def dirty_ratio(self, dirty: Iterable[Segment]) -> float:
-        """``LogToClean.cleanableRatio``."""
+        """Return the dirty ratio as ``LogToClean.cleanableRatio`` computes it."""
         clean = sum(one.size for one in self.segments if one.base < self.cleaned)
         cleanable = sum(one.size for one in dirty)
         return cleanable / (clean + cleanable) if cleanable else 0.0
@@ -103,12 +112,12 @@ Logs = dict[tuple[str, int], Log]
 
 
 def read_logs(data: Path, prefix: str) -> Logs:
-    """Every log of a topic that begins so; one that changes while it is read is read again."""
+    """Return every log of the topics with this prefix. A log that changes during the read is read again."""
     starts, cleaned, given_up = log_start_checkpoint(data), cleaner_checkpoint(data), uncleanable(data)
     found: Logs = {}
     for folder in sorted(data.glob(f"{prefix}*-[0-9]*")):
         topic, _, partition = folder.name.rpartition("-")
-        if not partition.isdigit():  # a topic that is being deleted: its folder's name ends with a uuid
+        if not partition.isdigit():  # a topic that is being deleted: its folder's name ends with a UUID
             continue
         place = topic, int(partition)
         held = _segments(folder)

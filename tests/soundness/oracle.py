@@ -1,4 +1,4 @@
-"""Whether a ``fail`` is true, by the broker's files and by what was done to it; a reason to deny it, or nothing."""
+"""Decide whether a ``fail`` is true, from the broker's files and the actions on the topic."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from topicwarden.model.finding import Finding
 from topicwarden.specs.configs import definition
 
 Denial = str
-"""Why not; empty where the broker's files and the truth bear it out."""
+"""The reason why a ``fail`` is false; empty if the broker's files and the recorded truth confirm the ``fail``."""
 
 
 def denied(finding: Finding, scene: Scene) -> Denial:
-    """Why a ``fail`` is not true."""
+    """Return the reason why a ``fail`` is false, or an empty string."""
     truth = scene.truths.get(finding.topic)
     if truth is None:
         return "nobody knows of this topic"
@@ -65,7 +65,7 @@ def _never(finding: Finding, scene: Scene, truth: Truth) -> Denial:
 
 
 def _each(judge: Callable[[Finding, Scene, Truth, int, Log], Denial]) -> Callable[[Finding, Scene, Truth], Denial]:
-    """A claim about partitions: it has to hold in each, as it was before the audit or after."""
+    """Return a judge for claims about partitions. A claim must be true in each partition, before or after the audit."""
 
     def all_partitions(finding: Finding, scene: Scene, truth: Truth) -> Denial:
         for partition in finding.partitions:
@@ -170,5 +170,5 @@ _ORACLES: Final[dict[str, Callable[[Finding, Scene, Truth], Denial]]] = {
 
 
 def unknown_checks(checks: Iterator[str]) -> list[str]:
-    """Checks of which nothing is known here: their ``fail`` could not be denied."""
+    """Return the checks that have no oracle. A ``fail`` of these checks could not be denied."""
     return [check for check in checks if check not in _ORACLES]

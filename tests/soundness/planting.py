@@ -1,4 +1,4 @@
-"""Plants each fault in so many variants, and looks three times: before, with it, and some time later."""
+"""Plant each fault in many variants, and audit three times: before the fault, with the fault, and some time later."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from topicwarden.model.verdict import Verdict
 AT_ONCE: Final = 160
 _FILL_S, _SETTLE_S = 4.0, 8.0
 _GRACE_S, _LONG_GRACE_S = 11.0, TRANSACTION_MS / 1000 + 16.0
-"""What an audit waits for a cleaner; and at the longest: for a transaction, and the coordinators' look."""
+"""Seconds that an audit waits for the cleaner; and the longest wait, for a transaction and the coordinator's check."""
 
 
 @dataclass
 class Found:
-    """By fault: how many were planted, and found by the second audit that saw them."""
+    """By fault: how many were planted, and how many were found no later than the second audit after planting."""
 
     planted: Counter[str] = field(default_factory=Counter)
     found: Counter[str] = field(default_factory=Counter)
@@ -41,7 +41,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Planted:
-    """``fault`` is empty for a random history that is told beside."""
+    """A history with the name of its fault. ``fault`` is empty for other histories in the same session."""
 
     fault: str
     history: History
@@ -52,8 +52,10 @@ class _Planted:
 
 
 def plant(stage: Stage, variants: int, seed: int, tally: Tally, beside: Sequence[History] = ()) -> Found:
-    """All faults, those that need a broken broker on one that is; with those that need none, random histories
-    (``beside``) and everything that must not stop an audit.
+    """Plant all faults, and audit them. Faults that need a broken broker are planted on a broken broker.
+
+    The first session on a working broker also has random histories (``beside``), and everything that must not stop an
+    audit.
     """
     (stage.room.project.topics / SCHEMA_FILE).write_text(json.dumps(SCHEMA), encoding="utf-8")
     write_files(stage.room.project)
@@ -131,7 +133,7 @@ def _named(history: History, prefix: str) -> History:
 
 
 def _hang(workload: Workload, topics: Sequence[str]) -> dict[str, float]:
-    """Transactions without an end, by when they began."""
+    """Begin transactions that never end; return the start time of each."""
     begun = {}
     for topic in topics:
         begun[topic] = time.time()
@@ -140,7 +142,7 @@ def _hang(workload: Workload, topics: Sequence[str]) -> dict[str, float]:
 
 
 def _spoil(data: Path, workload: Workload, topics: Sequence[str]) -> None:
-    """The index of aborted transactions is of a version that no broker knows, so that the cleaner gives up."""
+    """Write an unknown version into the index of aborted transactions, so that the cleaner gives up."""
     _write_indexes(data, topics, b"\x7f\xff")
     for topic in topics:
         workload.configure(topic, {"min.cleanable.dirty.ratio": "0.01"})
@@ -148,7 +150,10 @@ def _spoil(data: Path, workload: Workload, topics: Sequence[str]) -> None:
 
 
 def _write_indexes(data: Path, topics: Sequence[str], version: bytes) -> None:
-    """A broker that starts does not take an index of another version, so it has its own again in the end."""
+    """Write a version into the indexes.
+
+    A starting broker rejects an index of another version, so the caller restores the right version in the end.
+    """
     for path in (path for topic in topics for path in (data / f"{topic}-0").glob("*.txnindex")):
         if path.stat().st_size:
             with path.open("r+b") as file:

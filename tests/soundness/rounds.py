@@ -1,4 +1,4 @@
-"""Rounds of many histories at once: three audits each, and the faults of the broker between them."""
+"""Run rounds of many histories at once: three audits each, and broker faults between the audits."""
 
 from __future__ import annotations
 
@@ -27,12 +27,15 @@ from topicwarden.model.verdict import Verdict
 
 AT_ONCE: Final = 75
 _STRETCHES_S: Final = (9, 14, 17)
-"""Between two audits lies more than a healthy cleaner takes for all logs: only then can a suspect be settled."""
+"""The time before each audit, in seconds.
+
+It is longer than a healthy cleaner needs for all logs. Only then can an audit settle a suspect.
+"""
 
 
 @dataclass
 class Tally:
-    """What was found over all rounds."""
+    """The results of all rounds."""
 
     histories: int = 0
     looks: int = 0
@@ -44,7 +47,7 @@ class Tally:
     denied: list[str] = field(default_factory=list)
 
     def add(self, scene: Scene, before: Scene | None) -> None:
-        """Count one audit; ``before`` is the last one of the same topics."""
+        """Count one audit; ``before`` is the previous audit of the same topics."""
         self.looks += 1
         self.exact += counted(scene)
         self.inexact += list(inexact(scene))
@@ -66,14 +69,14 @@ def _told(finding: Finding, why: str, scene: Scene) -> str:
 
 @dataclass(frozen=True)
 class Event:
-    """A fault of the broker in a stretch: a restart, as a crash or in order, after which the cleaner is on or off."""
+    """A broker fault: a restart after a crash or a clean stop. Afterwards, the cleaner is on or off."""
 
     kill: bool = False
     cleaner: bool = True
 
 
 Course = tuple[Event | None, ...]
-"""For each stretch: the event that it begins with."""
+"""For each interval between audits: the event at its start."""
 _QUIET: Final[Course] = (None, None, None)
 COURSES: Final[tuple[Course, ...]] = (
     (Event(cleaner=False), None, None),
@@ -87,7 +90,7 @@ COURSES: Final[tuple[Course, ...]] = (
 
 
 class Stage:
-    """A room with its Spark session, and how the broker is."""
+    """A ``Room`` with its Spark session, and the state of the broker."""
 
     def __init__(self, room: Room, spark: SparkSession) -> None:
         self.room, self.spark = room, spark
@@ -99,7 +102,7 @@ class Stage:
             self.room.restart(WELL if event.cleaner else CLEANER_OFF, event.kill)
 
     def look(self, workload: Workload, prefix: str, history: str, last: Scene | None, works: Works) -> Scene:
-        """An audit of all topics that begin so, and the logs around it."""
+        """Audit all topics with this prefix, and read the logs before and after the audit."""
         truths = {name: replace(truth, config=dict(truth.config)) for name, truth in workload.truths.items()}
         declared = tuple(declaration(one.history.declared) for one in truths.values() if one.history.declared)
         request = AuditRequest(
@@ -119,7 +122,7 @@ class Stage:
 
 
 def run(stage: Stage, numbers: Iterable[int], seed: int, tally: Tally) -> None:
-    """One round: the histories with these numbers."""
+    """Run one round: the histories with these numbers."""
     held = list(numbers)
     course = COURSES[held[0] // AT_ONCE % len(COURSES)]
     prefix = f"s{held[0]}-"

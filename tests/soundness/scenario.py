@@ -1,4 +1,4 @@
-"""A random history: one topic, its settings, and the actions on it between audits."""
+"""Define a random history: one topic, its settings, and the actions on the topic between audits."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from topicwarden.specs.yaml_nodes import ParsedDocument
 
 DAY_MS: Final = 86_400_000
 STRETCHES: Final = 3
-"""Before the first look, between it and the second, and between that and the third."""
+"""The intervals before the first audit, between audits 1 and 2, and between audits 2 and 3."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """``ahead`` is by how much (ms) it is stamped later than it is written, ``stamp`` what it is stamped whatever."""
+    """A record. ``ahead`` is its timestamp minus the write time (ms). ``stamp`` is a fixed timestamp instead."""
 
     partition: int
     key: bytes | None
@@ -49,7 +49,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Transact:
-    """``ends``: ``commit``, ``abort``, or ``leave`` for a producer that is never heard of again."""
+    """A transaction. ``ends`` is ``commit``, ``abort``, or ``leave`` if the producer disappears."""
 
     records: tuple[Record, ...]
     ends: str
@@ -68,7 +68,7 @@ class Grow:
 
 @dataclass(frozen=True)
 class Trim:
-    """DeleteRecords: everything before this share of the partition's offsets."""
+    """DeleteRecords for all records before this share of the partition's offsets."""
 
     partition: int
     share: float
@@ -86,7 +86,7 @@ class Drop:
 
 @dataclass(frozen=True)
 class Deny:
-    """From now on the user may do only these operations with the topic."""
+    """Restrict the user to these operations on the topic from now on."""
 
     kept: tuple[ACLOperation, ...]
 
@@ -96,7 +96,7 @@ Action = Write | Transact | Configure | Grow | Trim | Recreate | Drop | Deny
 
 @dataclass(frozen=True)
 class Step:
-    """An action in a stretch, ``at`` this share of it."""
+    """An action in an interval between audits. ``at`` is the time of the action as a share of the interval."""
 
     stretch: int
     at: float
@@ -106,23 +106,23 @@ class Step:
 @dataclass(frozen=True)
 class History:
     topic: Topic
-    """As it is created."""
+    """The topic as created."""
     declared: Topic | None
     steps: tuple[Step, ...]
     seed: str = ""
     wrong: frozenset[bytes] | None = None
-    """The values that are not as declared, where the oracle cannot tell by itself."""
+    """The values that violate the declaration, if the oracle cannot derive them."""
 
 
 def declaration(topic: Topic) -> Declaration:
-    """As if a file said so; where, is of no concern here."""
+    """Return a declaration, as if a file contained the topic. The locations have no meaning."""
     document = ParsedDocument(f"topics/{topic.name}.yaml")
     return Declaration(topic, SettingLocations(document, [(document, ())], {}))
 
 
 @dataclass
 class Chance:
-    """Draws everything about one history from its seed."""
+    """Draw all parts of one history from its seed."""
 
     name: str
     seed: str
@@ -142,7 +142,7 @@ class Chance:
         return History(topic, declared, tuple(steps), self.seed)
 
     def of(self, topic: Topic) -> History:
-        """One to which nothing happens by itself."""
+        """Return a history of a topic without actions."""
         return History(topic, topic, (), self.seed)
 
     def settings(self) -> dict[str, str]:
@@ -215,10 +215,10 @@ class Chance:
         yield from self.turns(topic)
 
     def turns(self, topic: Topic) -> Iterator[Step]:
-        """What is done to the topic, rather than written to it."""
+        """Yield the administrative actions on the topic."""
         draw = self.random
         if draw.random() < 0.35:
-            # Never back to what it was: looks that see the same settings are to be taken at their word.
+            # Never return to an earlier setting. If two audits see the same settings, they assume no change in between.
             drawn = Chance(self.name, f"{self.seed}/other").settings()
             other = {name: value for name, value in drawn.items() if topic.config.get(name) != value}
             for name in draw.sample(sorted(other), min(len(other), draw.choice((1, 2, 9)))):
@@ -258,7 +258,7 @@ class Chance:
 
 @dataclass(frozen=True)
 class Habits:
-    """How a topic's producers write."""
+    """The way in which a topic's producers write."""
 
     topic: Topic
     keys: int

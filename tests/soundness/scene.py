@@ -1,4 +1,4 @@
-"""One audit, with what was true around it: the logs just before and just after, and what the broker was let do."""
+"""Describe one audit and the truth around it: the logs just before and just after, and the broker's working duties."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from topicwarden.model.finding import AuditReport, PartitionFacts, TopicFacts
 
 @dataclass(frozen=True)
 class Works:
-    """Whether the broker did each of its duties for all of the time since the last look, and does now."""
+    """The duties that the broker has performed without interruption since the last audit, and still performs."""
 
     cleaner: bool = True
     deletion: bool = True
@@ -25,20 +25,20 @@ class Scene:
     after: Logs
     truths: dict[str, Truth]
     created: dict[str, int]
-    """How often each topic had been created at the last look; nothing for a topic that was not there."""
+    """By topic: the number of its creations at the last audit. A topic that did not exist is missing."""
     works: Works
     first: bool
-    """Whether nothing is remembered."""
+    """True if the audit has no history."""
     hung: dict[str, float] = field(default_factory=dict)
-    """Topics in which a transaction is open, and for how long (ms)."""
+    """Topics with an open transaction, and how long it has been open (ms)."""
 
     def logs(self, topic: str, partition: int) -> list[Log]:
-        """The log as it was before and after, where it was there."""
+        """Return the log before and after the audit, if it existed."""
         found = (logs.get((topic, partition)) for logs in (self.before, self.after))
         return [log for log in found if log is not None]
 
     def steady(self, topic: str, partition: int) -> Log | None:
-        """The log, where nothing moved it while it was looked at."""
+        """Return the log, or None if it changed during the audit."""
         before, after = (logs.get((topic, partition)) for logs in (self.before, self.after))
         return after if before == after else None
 

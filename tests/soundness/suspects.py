@@ -1,4 +1,4 @@
-"""What became of suspects: a suspect that no later audit settles is noise."""
+"""Follow suspects from audit to audit: a suspect that no later audit settles is noise."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _SETTLED: Final = (Verdict.FAIL.value, Verdict.PASS.value)
 
 @dataclass
 class Outcomes:
-    """How many suspects had which outcome at the next audit, one for each partition of a finding."""
+    """The number of suspects with each outcome at the next audit, one for each partition of a finding."""
 
     counted: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By check and outcome: a verdict, ``GONE`` or ``NEVER``."""
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """By check: why a suspect passed, without its numbers."""
+    """By check: the reason why a suspect passed, with its numbers removed."""
     unsettled: list[str] = field(default_factory=list)
 
     def add(self, before: Scene, now: Scene) -> None:
-        """Count what the audit ``now`` says of each suspect of the audit ``before``."""
+        """Count the result of the audit ``now`` for each suspect of the audit ``before``."""
         for check, topic, partition, message in _suspects(before):
             settled = _settled(now, check, topic, partition)
             outcome = settled.now.value if settled else NEVER
@@ -43,12 +43,12 @@ class Outcomes:
 
     @property
     def judged(self) -> int:
-        """Suspects of topics that the next audit saw again."""
+        """Return the number of suspects whose topics the next audit saw again."""
         return sum(number for (_, outcome), number in self.counted.items() if outcome != GONE)
 
     @property
     def precision(self) -> float:
-        """The share of the suspects that the next audit settled; 1 where there was none."""
+        """Return the share of suspects that the next audit settled; 1 if there were none."""
         settled = sum(number for (_, outcome), number in self.counted.items() if outcome in _SETTLED)
         return settled / self.judged if self.judged else 1.0
 

@@ -1,4 +1,4 @@
-"""The counts, as text."""
+"""Format the counts as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def told(tally: Tally) -> str:
 
 
 def told_of_faults(found: Found) -> str:
-    """Found at the first audit that saw it, or at the second."""
+    """Return the table of faults: planted, found in time, and found at the first audit after planting."""
     lines = [f"{'fault':38}{'planted':>9}{'found':>7}{'at once':>9}"]
     for fault, planted in found.planted.items():
         lines.append(f"{fault:38}{planted:9}{found.found[fault]:7}{found.at_once[fault]:9}")

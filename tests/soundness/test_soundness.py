@@ -1,4 +1,4 @@
-"""A small part of the soundness suite: ``python -m tests.soundness`` runs all of it."""
+"""Run a small part of the soundness suite; ``python -m tests.soundness`` runs all of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Ran:
     tally: Tally
     found: Found
     dumped: list[tuple[int, int, int]]
-    """Of one segment, by Kafka's own tool: each batch's first offset, its last, and its largest timestamp."""
+    """The batches of one segment, from Kafka's own tool: first offset, last offset, and largest timestamp."""
     read: list[tuple[int, int, int]]
 
 
@@ -98,7 +98,7 @@ def test_nothing_hostile_stops_the_judgement_of_the_rest(ran: Ran) -> None:
 
 
 def test_what_was_set_on_a_deleted_topic_and_came_back_is_told_and_borne_out(ran: Ran, tmp_path: Path) -> None:
-    """Nobody set it on this topic; the broker that was restarted has it in force all the same."""
+    """Nobody set the configuration on this topic, but the restarted broker applies it."""
     topic = Topic("returned", 1, 1, {"segment.ms": "60000"})
     with running_workload(ran.stage.room.servers) as workload:
         workload.begin([Chance(topic.name, "0").of(topic)])
@@ -116,7 +116,8 @@ def test_what_was_set_on_a_deleted_topic_and_came_back_is_told_and_borne_out(ran
 
 def test_the_oracle_reads_a_segment_as_kafkas_own_tool_does(ran: Ran) -> None:
     assert ran.read == ran.dumped
-    # The two records may lie in one batch or in two, by the producer's pace; then the aborted one and its marker.
+    # The two records are in one batch or two, depending on the producer's timing. The aborted record and its marker
+    # follow.
     assert len(ran.read) in (3, 4)
     assert ran.read[-1][:2] == (3, 3)
 

@@ -1,4 +1,4 @@
-"""Write histories to a broker, and keep what really happened: the truth that no file holds."""
+"""Write histories to a broker, and record what really happened. No file on the broker contains this truth."""
 
 from __future__ import annotations
 
@@ -47,8 +47,10 @@ _PATIENCE_S = 20
 
 @dataclass
 class Truth:
-    """What became of a topic. ``config`` is what was last set; ``changed`` whether any setting ever was; ``earlier``
-    what was set on the topics of this name that are gone.
+    """The true state of a topic. ``config`` is the configuration that was last set.
+
+    ``changed`` is true if any setting was ever changed. ``earlier`` is the configuration of deleted topics with this
+    name.
     """
 
     history: History
@@ -58,9 +60,9 @@ class Truth:
     changed: bool = False
     earlier: dict[str, str] = field(default_factory=dict)
     created: int = 1
-    """How often."""
+    """The number of creations."""
     denied: bool = False
-    """Whether a right was taken away."""
+    """True if a right was revoked."""
 
     @property
     def name(self) -> str:
@@ -69,7 +71,7 @@ class Truth:
 
 @dataclass(frozen=True)
 class _Promise:
-    """A transaction that is to be ended at a moment."""
+    """A transaction that must end at the time ``at``."""
 
     at: float
     producer: Producer
@@ -91,10 +93,10 @@ class Workload:
         self.truths: dict[str, Truth] = {}
 
     def reconnect(self) -> None:
-        """A client of its own for a broker that came back, and what came back with it.
+        """Connect a new client after a broker restart, and record configurations that returned.
 
-        A broker that starts forgets to take away what was set on a deleted topic, and has it in force for a later one
-        of that name (``ConfigurationsDelta.replay(RemoveTopicRecord)``).
+        A starting broker does not remove the configuration of a deleted topic. The broker applies that configuration to
+        a later topic of the same name (``ConfigurationsDelta.replay(RemoveTopicRecord)``).
         """
         self._admin.close()
         self._admin = KafkaAdminClient(bootstrap_servers=self._servers)
@@ -109,7 +111,7 @@ class Workload:
         self._admin.close()
 
     def begin(self, histories: Iterable[History]) -> None:
-        """Creates their topics."""
+        """Create the topics of the histories."""
         held = list(histories)
         self._create([one.topic for one in held])
         for one in held:
@@ -117,7 +119,7 @@ class Workload:
             self.truths[one.topic.name] = Truth(one, partitions=one.topic.partitions, config=config)
 
     def run(self, stretch: int, seconds: float) -> None:
-        """Run every action of a stretch, which takes so many seconds."""
+        """Run every action of an interval between audits, which takes ``seconds``."""
         steps: list[tuple[Step, Truth]] = [
             (step, truth) for truth in self.truths.values() for step in truth.history.steps if step.stretch == stretch
         ]
@@ -131,11 +133,11 @@ class Workload:
         self._producer.flush(30)
 
     def do(self, topic: str, action: Action) -> None:
-        """One thing, at once."""
+        """Run one action at once."""
         self._do(action, self.truths[topic])
 
     def end(self) -> None:
-        """Deletes the topics, after their ACLs."""
+        """Delete the topics' ACLs, then the topics."""
         denied = [name for name, truth in self.truths.items() if truth.denied]
         self._admin.delete_acls(
             [
@@ -151,7 +153,7 @@ class Workload:
         self.truths = {}
 
     def write(self, topic: str, records: Iterable[Record], producer: Producer | None = None) -> None:
-        """Sends records, one batch a partition or a few, and waits until they are acknowledged."""
+        """Send records in one or a few batches for each partition, and wait until they are acknowledged."""
         sender, now = producer or self._producer, int(time.time() * 1000)
         for record in records:
             stamp = now + record.ahead if record.stamp is None else record.stamp
@@ -162,14 +164,14 @@ class Workload:
         sender.flush(20)
 
     def hang(self, topic: str, records: Iterable[Record]) -> None:
-        """A transaction whose producer is never heard of again."""
+        """Begin a transaction whose producer disappears."""
         producer = self._transactional()
         producer.begin_transaction()
         self.write(topic, records, producer)
         self._gone.append(producer)
 
     def abort(self, records: Mapping[str, Iterable[Record]]) -> None:
-        """One aborted transaction over several topics."""
+        """Write one aborted transaction to several topics."""
         producer = self._transactional()
         producer.begin_transaction()
         for topic, held in records.items():
@@ -180,7 +182,7 @@ class Workload:
         self._admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=dict(settings))])
 
     def _set_on(self, topic: str) -> dict[str, str]:
-        """What a topic's own settings are, as the broker has them in force."""
+        """Return the topic's own configuration, as the broker applies it."""
         told = self._admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])["topic"][topic]
         return {name: one["value"] for name, one in told.items() if one["config_source"] == "DYNAMIC_TOPIC_CONFIG"}
 
@@ -223,7 +225,7 @@ class Workload:
                 truth.denied = True
 
     def _lawful(self, records: Iterable[Record], truth: Truth) -> list[Record]:
-        """A compacted topic refuses keyless records, and with one of them its whole batch."""
+        """Return the records that the broker accepts. A compacted topic refuses the whole batch of a keyless record."""
         compacted = Topic("", 1, 1, truth.config).compacted
         return [record for record in records if record.key is not None or not compacted]
 
@@ -233,7 +235,7 @@ class Workload:
             producer = self._idle.pop() if self._idle else self._transactional()
             producer.begin_transaction()
             self.write(truth.name, self._lawful(action.records, truth), producer)
-        except KafkaException:  # the coordinator is not back yet
+        except KafkaException:  # the coordinator is not available yet
             self._gone += [producer] if producer else []
             return
         if action.ends == "leave":
@@ -243,14 +245,14 @@ class Workload:
             self._keep(time.monotonic())
 
     def _keep(self, until: float) -> None:
-        """Ends the transactions that are to be ended by then."""
+        """End the transactions that are due before ``until``."""
         for promise in [one for one in self._promises if one.at <= until]:
             self._promises.remove(promise)
             time.sleep(max(0.0, promise.at - time.monotonic()))
             try:
                 getattr(promise.producer, f"{promise.ends}_transaction")(10)
                 self._idle.append(promise.producer)
-            except KafkaException:  # it took too long, or the broker went away: the coordinator has aborted it
+            except KafkaException:  # timed out or lost the broker: the coordinator has aborted it
                 self._gone.append(promise.producer)
 
     def _wait(self, until: float) -> None:
@@ -279,7 +281,7 @@ class Workload:
             try:
                 self._admin.create_topics(wanted)
                 break
-            except TopicAlreadyExistsError:  # it is being deleted still
+            except TopicAlreadyExistsError:  # the topic is still being deleted
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.2)
@@ -297,6 +299,6 @@ def running_workload(servers: list[str]) -> Iterator[Workload]:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """What a broker refuses, such as a bound below another, has not happened."""
+    """Ignore requests that the broker refuses, such as contradictory bounds. Refused requests have no effect."""
     with suppress(KafkaError):
         yield

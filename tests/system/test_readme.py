@@ -1,4 +1,4 @@
-"""The README is true: its examples are read by the commands that it names, and say what it says."""
+"""Test that the README is correct: its commands accept its examples and print the output that it shows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A project of what the README shows: its topic, its policies, and a stack that is called as one of its own."""
+    """A project from the README's examples: its topic, its policies, and a stack with one of its stack names."""
     topic = next(block for block in blocks("yaml") if block.startswith("# topics/orders/"))
     policies = next(block for block in blocks("yaml") if block.startswith("rules:"))
     files = {

@@ -4,7 +4,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** Writes {@code key-0} up to a number of keys with Kafka's own producer: servers, topic, number. */
+/** Writes the keys {@code key-0}, {@code key-1}, ... with Kafka's own producer: servers, topic, number of keys. */
 public final class JavaProducer {
   public static void main(String[] arguments) {
     Properties settings = new Properties();

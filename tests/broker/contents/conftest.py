@@ -1,4 +1,4 @@
-"""One real broker and one Spark session for all tests of this room; a project of files, and real producers."""
+"""Fixtures: one real broker, one Spark session, a project of files, and real producers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def look(project: Project) -> Iterator[AuditFunction]:
 
 @pytest.fixture(scope="package")
 def written(servers: list[str], tools: Toolchain) -> Iterator[None]:
-    """Every topic of the project, filled by its producers."""
+    """Write every topic of the project with its producers."""
     placed.fill(servers, tools)
     records.fill(servers)
     producers = transactions.fill(servers)

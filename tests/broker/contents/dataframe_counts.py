@@ -1,4 +1,4 @@
-"""The counts of a scan by plain DataFrames: records are read as rows, and counted with GROUP BY."""
+"""Compute the counts of a scan with plain DataFrames: each record is a row, counted with GROUP BY."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def dataframe_counts(
     contracts: Contracts,
     tombstones: Iterable[DeletedKey],
 ) -> dict[TopicPartition, PartitionCounts]:
-    """Return the counts of each partition, except for ``faults`` and ``timestamp_types``, which are no counts."""
+    """Return the counts of each partition, without ``faults`` and ``timestamp_types``, which are not counts."""
     rows = [
         (
             part.range.part,
@@ -106,7 +106,7 @@ def _by_record(records: DataFrame, now: int) -> DataFrame:
 
 
 def _by_key(records: DataFrame) -> DataFrame:
-    """One row for each key: what it is, where its records are, and which partitioners put it there."""
+    """Return one row for each key: its hash, where its records are, and which partitioners place it there."""
     hashed = {
         "murmur2": F.col("murmur2").cast("long"),
         "crc32": F.col("crc32"),

@@ -1,4 +1,4 @@
-"""Keys, placed by real producers."""
+"""Write keys with real producers, which choose the partitions."""
 
 from __future__ import annotations
 

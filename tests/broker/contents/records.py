@@ -1,4 +1,4 @@
-"""Records that keep their contract, and some that break it, each in a way of its own."""
+"""Write records that follow their contract, and records that each break the contract in a different way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from topicwarden.kafka.config_admin import connected
 KEY = str(uuid.UUID(int=7))
 TRACED: Mapping[str, bytes] = {"trace-id": b"t-1"}
 SECRET = "s3cr3t"
-"""Stands in every malformed record, and must stand nowhere else."""
+"""A text in every malformed record. It must not appear in any output."""
 
 DAY_MS = 86_400_000
 TOPICS = ("json", "avro", "protobuf", "plain", "aborted", "appended", "units", "poison", "group")
@@ -37,7 +37,7 @@ def fill(servers: Sequence[str]) -> None:
         for key, value in ((b"a", b"\0\0\0\1"), (b"b", b"\0\0\1"), (b"\xff\xfe", b"\0\0\0\2"), (b"a", None)):
             producer.produce("contents.plain", value, key)
         producer.produce("contents.appended", b"x")
-        for moment in (0, 1, 1_000, 1_000_000):  # milliseconds, and of each of the other units
+        for moment in (0, 1, 1_000, 1_000_000):  # milliseconds, seconds, microseconds and nanoseconds
             now = int(time.time() * 1000)
             stamp = {0: now, 1: now // 1000, 1_000: now * 1_000, 1_000_000: now * 1_000_000}[moment]
             producer.produce("contents.units", b"x", timestamp=stamp)
@@ -52,20 +52,20 @@ def _json(producer: Producer) -> None:
     good = b'{"id": 1, "amount": 2.5, "lines": [{"sku": "a"}]}'
     send(good)  # 0
     send(None)  # 1: a tombstone
-    send(f'{{"id": 1, "amount": "{SECRET}"}}'.encode())  # 2: a type
-    send(f'{{"id": 1, "{SECRET}": 1}}'.encode())  # 3: lacks amount, has another
-    send(f'{{"id": 1, "amount": 1, "{SECRET}": 1}}'.encode())  # 4: a property too many
-    send(f'{{"id": {SECRET}'.encode())  # 5: no JSON
+    send(f'{{"id": 1, "amount": "{SECRET}"}}'.encode())  # 2: wrong type
+    send(f'{{"id": 1, "{SECRET}": 1}}'.encode())  # 3: without amount, with an unknown property
+    send(f'{{"id": 1, "amount": 1, "{SECRET}": 1}}'.encode())  # 4: an extra property
+    send(f'{{"id": {SECRET}'.encode())  # 5: not JSON
     send(b"")  # 6: empty
-    send(b'{"id": 1, "amount": 1, "lines": [{"sku": 5}]}')  # 7: deep
-    send(good, key=SECRET)  # 8: no UUID
+    send(b'{"id": 1, "amount": 1, "lines": [{"sku": 5}]}')  # 7: an error in a nested value
+    send(good, key=SECRET)  # 8: not a UUID
     send(good, headers={})  # 9: no header
     send(None, headers={"other": b""})  # 10: a tombstone without the header
-    send(b'{"id": 1, "amount": -1}')  # 11: an expression
-    send(good, headers={"trace-id": SECRET.encode()})  # 12: another expression
+    send(b'{"id": 1, "amount": -1}')  # 11: violates an expression
+    send(good, headers={"trace-id": SECRET.encode()})  # 12: violates another expression
     send(good, ago=2 * DAY_MS)  # 13: late
-    send(good, ago=-2 * DAY_MS)  # 14: future
-    send(b'{"id": 1, "amount": 1, "lines": [%s]}' % b",".join([b'{"sku": "x"}'] * 100))  # 15: large; late again
+    send(good, ago=-2 * DAY_MS)  # 14: in the future
+    send(b'{"id": 1, "amount": 1, "lines": [%s]}' % b",".join([b'{"sku": "x"}'] * 100))  # 15: large, and also late
     send(good + b"}")  # 16: more than one value
 
 
@@ -78,11 +78,11 @@ def _avro(producer: Producer) -> None:
     producer.produce("contents.avro", None, key)  # 1: a tombstone
     producer.produce("contents.avro", payment(1.5)[:-3], key)  # 2: too short
     producer.produce("contents.avro", payment(1.5) + b"\0", key)  # 3: too long
-    producer.produce("contents.avro", b"\x02" + struct.pack("<d", 1.0) + b"\x09", key)  # 4: no such branch
+    producer.produce("contents.avro", b"\x02" + struct.pack("<d", 1.0) + b"\x09", key)  # 4: unknown union branch
     producer.produce("contents.avro", payment(1.5), b"12345")  # 5: a key of five bytes
-    producer.produce("contents.avro", payment(-1.0), key)  # 6: an expression
+    producer.produce("contents.avro", payment(-1.0), key)  # 6: violates an expression
     huge = b"\x02" + struct.pack("<d", 1.0) + b"\x02" + b"\xfe\xff\xff\xff\x0f" + b"x"
-    producer.produce("contents.avro", huge, key)  # 7: a text of two billion characters
+    producer.produce("contents.avro", huge, key)  # 7: a declared string length of two billion characters
 
 
 def _protobuf(producer: Producer) -> None:
@@ -92,28 +92,31 @@ def _protobuf(producer: Producer) -> None:
     producer.produce("contents.protobuf", payment(1.5), "k")  # 0
     producer.produce("contents.protobuf", None, "k")  # 1: a tombstone
     producer.produce("contents.protobuf", payment(1.5)[:-2], "k")  # 2: cut off
-    producer.produce("contents.protobuf", payment(-1.5), "k")  # 3: an expression
+    producer.produce("contents.protobuf", payment(-1.5), "k")  # 3: violates an expression
     producer.produce("contents.protobuf", payment(1.5) + b"\x50\x01", "k")  # 4: a field of a newer schema
     producer.produce("contents.protobuf", payment(1.5, b""), "k")  # 5: the expression cannot be evaluated
 
 
 def _poison(producer: Producer) -> None:
-    """Legal records beyond the limits, among others; a group of proto2."""
+    """Write records that are valid but exceed the limits, other records, and records with a proto2 group."""
     node, leaf = b"\x02", b"\x00"
     producer.produce("contents.poison", b"{}", leaf)  # 0
     producer.produce("contents.poison", b"[" * 1_001 + b"]" * 1_001, leaf)  # 1: too deep for a schema
     producer.produce("contents.poison", b'{"below":' * 990 + b"{}" + b"}" * 990, leaf)  # 2: deep recursion
     producer.produce("contents.poison", b"{}", node * 200_000 + leaf)  # 3: a key of 200,000 nodes
-    producer.produce("contents.poison", f'{{"{SECRET}": 1}}'.encode(), leaf)  # 4: a property too many
+    producer.produce("contents.poison", f'{{"{SECRET}": 1}}'.encode(), leaf)  # 4: an extra property
     producer.produce("contents.poison", b"[" * 1_001, leaf)  # 5: not JSON
     producer.produce("contents.poison", b"[" + b"1" * 1_001 + b"]", leaf)  # 6: too many digits
     producer.produce("contents.group", b"\x0b\x10\x07\x0c")  # 0
-    producer.produce("contents.group", b"\x0b\x0c")  # 1: lacks what is required
-    producer.produce("contents.group", b"\x0c")  # 2: the end of no group
+    producer.produce("contents.group", b"\x0b\x0c")  # 1: a required field is missing
+    producer.produce("contents.group", b"\x0c")  # 2: an end tag without a group
 
 
 def _aborted(servers: Sequence[str]) -> None:
-    """Two malformed records: the first aborted, the second, far behind, committed; a third stays open."""
+    """Write two malformed records: the first is aborted, the second, at a much later offset, is committed.
+
+    A third record stays in an open transaction.
+    """
     settings = {"bootstrap.servers": ",".join(servers), "linger.ms": 0}
     producer = Producer({**settings, "transactional.id": "contents"})
     producer.init_transactions()

@@ -1,4 +1,4 @@
-"""A real Schema Registry, and records in Confluent's wire format that name its schemas, rightly and wrongly."""
+"""Run a real Schema Registry, and write records in Confluent's wire format with correct and wrong schema ids."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PATIENCE_S = 120
 
 @contextmanager
 def running(java: Path, folder: Path, log: Path) -> Iterator[str]:
-    """Apicurio, in memory, for as long as the block runs; gives the address of its Confluent interface."""
+    """Run Apicurio with in-memory storage while the block runs; yield the URL of its Confluent-compatible API."""
     port = free_port()
     command = [java, "-Xmx512m", f"-Dquarkus.http.port={port}", "-Dquarkus.http.host=127.0.0.1", "-jar", RUNNER]
     with log.open("wb") as said:
@@ -51,7 +51,7 @@ def free_port() -> int:
 
 
 def fill(servers: Sequence[str], url: str) -> None:
-    """Of each topic: a good record, a tombstone, then one for each thing that may be wrong."""
+    """Write to each topic a valid record, a tombstone, and one record for each possible fault."""
     with connected(servers) as admin:
         admin.create_topics([NewTopic(name, 1, 1) for name in TOPICS])
     avro = _register(url, "registry.avro-value", (_SCHEMAS / "payment.avsc").read_text(), "AVRO")
@@ -64,18 +64,18 @@ def fill(servers: Sequence[str], url: str) -> None:
         for value in (
             *(wire(avro, payment), None),
             wire(avro, payment[:-3]),  # 2: cut off
-            wire(999_999, payment),  # 3: an id that nobody gave
-            wire(other, b""),  # 4: another subject's
-            wire(shape, payment),  # 5: another format's
-            b"{}",  # 6: no wire format
+            wire(999_999, payment),  # 3: an unknown id
+            wire(other, b""),  # 4: a schema of another subject
+            wire(shape, payment),  # 5: a schema of another format
+            b"{}",  # 6: not the wire format
         ):
             producer.produce("registry.avro", value)
         for value in (wire(shape, b'{"id": 1, "amount": 2}'), None, wire(shape, b'{"id": "1", "amount": 2}')):
             producer.produce("registry.json", value)
         for value in (
-            *(wire(proto, b"\x02\x02" + message), None),  # the path [1], zigzag
+            *(wire(proto, b"\x02\x02" + message), None),  # the message index path [1], zigzag-encoded
             wire(proto, b"\x02\x02" + message[:-1]),  # 2: cut off
-            wire(proto, b"\x02\x0a" + message),  # 3: a sixth message
+            wire(proto, b"\x02\x0a" + message),  # 3: message index 5, which does not exist
         ):
             producer.produce("registry.protobuf", value)
 

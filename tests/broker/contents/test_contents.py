@@ -1,4 +1,7 @@
-"""Records against their contract, on a real broker: what breaks it is counted and told; nothing of it is shown."""
+"""Check records against their contract on a real broker.
+
+Each violation must be counted and reported, and no content of a record may be shown.
+"""
 
 from __future__ import annotations
 

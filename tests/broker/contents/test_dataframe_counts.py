@@ -1,4 +1,4 @@
-"""The counts of the Spark reader are those of a plain DataFrame implementation, on random topics."""
+"""Compare the counts of the Spark reader with a plain DataFrame implementation, on random topics."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VALUES = (None, b"", b"x", b"x" * 100, b"x" * 1_000)
 
 @pytest.fixture(scope="module")
 def topics(servers: list[str]) -> Iterator[tuple[str, ...]]:
-    """Topics of random records. Every tenth transaction is aborted, so there are gaps between offsets."""
+    """Topics with random records. Every tenth transaction is aborted, so there are gaps between offsets."""
     chance = random.Random(20261122)
     config = {"message.timestamp.after.max.ms": str(2**63 - 1), "retention.ms": "-1"}
     with connected(servers) as admin:
@@ -54,7 +54,7 @@ def topics(servers: list[str]) -> Iterator[tuple[str, ...]]:
             stamp = NOW - chance.choice(AGES) - chance.randrange(1_000)
             partition = chance.randrange(PARTITIONS)
             producer.produce(chance.choice(TOPICS), chance.choice(VALUES), key, partition, timestamp=stamp)
-        producer.flush()  # an abort before the broker knows the transaction is an error (KIP-890)
+        producer.flush()  # it is an error to abort a transaction that the broker does not know yet (KIP-890)
         producer.abort_transaction() if number % 10 == 3 else producer.commit_transaction()
     yield TOPICS
     with connected(servers) as admin:

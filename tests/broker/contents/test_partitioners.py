@@ -1,4 +1,4 @@
-"""Which partitioner wrote a topic, told from the keys that real producers placed on a real broker."""
+"""Test that the partitioner of a topic is recognized from keys that real producers wrote to a real broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confluent's wire format against a real Schema Registry, and against none."""
+"""Test Confluent's wire format with a real Schema Registry, and without a registry."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def filled(servers: list[str], url: str) -> None:
 
 
 def look_with(project: Project, name: str, address: str) -> AuditReport:
-    """The audit of the registry's topics on a stack that names this registry."""
+    """Audit the registry topics on a stack that uses this registry."""
     dev = yaml.safe_load((project.stacks / "Pulumi.dev.yaml").read_text(encoding="utf-8"))
     dev["config"]["topicwarden:schemaRegistry"] = {"url": address, "username": "nobody", "password": "unused"}
     (project.stacks / f"Pulumi.{name}.yaml").write_text(yaml.safe_dump(dev), encoding="utf-8")

@@ -1,6 +1,6 @@
-"""A batch that the cleaner emptied keeps its timestamp, and hides records of later segments from the broker's answers.
+"""Test batches that the cleaner emptied: they keep their timestamp and hide later records from ``ListOffsets``.
 
-``ListOffsets`` by time looks into the first segment whose largest timestamp is late enough, and into no other.
+``ListOffsets`` by time reads only the first segment whose largest timestamp is late enough.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from topicwarden.sandbox.scenarios import log_cleaner
 DAY_MS = 86_400_000
 YEAR_MS = 365 * DAY_MS
 TOPICS = {"stamps.below": -DAY_MS, "stamps.above": DAY_MS}
-"""By topic, by how much the emptied batch is stamped later than the record behind it, in milliseconds."""
+"""By topic, how many milliseconds the timestamp of the emptied batch is later than the future record's."""
 
 CONFIG = {
     "cleanup.policy": "compact,delete",
@@ -45,14 +45,14 @@ def fill(servers: Sequence[str], topic: str, future: int, later: int, past: int)
         producer.produce(topic, b"x" * size, key, timestamp=stamp)
         assert producer.flush(30) == 0
 
-    send(first, "again", future + later)  # 0: the only batch of its producer, so that the cleaner keeps it, emptied
-    for number in range(4):  # 1 to 4, of which the third rolls
+    send(first, "again", future + later)  # 0: this producer's only batch, so the cleaner keeps the emptied batch
+    for number in range(4):  # 1 to 4; the third rolls the segment
         send(others, f"large-{number}", past, 400_000)
     send(others, "again", past)  # 5
     send(others, "future", future)  # 6
-    for number in range(2):  # 7 and 8: behind it
+    for number in range(2):  # 7 and 8: after the future record
         send(others, f"expired-{number}", past)
-    for number in range(3):  # 9 to 11, of which the first and the last roll
+    for number in range(3):  # 9 to 11; the first and the last roll the segment
         send(others, f"last-{number}", past, 600_000)
 
 

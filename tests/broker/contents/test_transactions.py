@@ -1,4 +1,4 @@
-"""Findings about contents count the records that a consumer reading committed sees: each once, and no other."""
+"""Test that findings about contents count each record that a ``read_committed`` consumer reads, exactly once."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_the_largest_record_of_a_finding_is_committed(report: AuditReport) -> No
 
 @pytest.fixture(scope="module")
 def bounded(written: None, look: AuditFunction) -> AuditReport:
-    """The report of an audit that reads no partition again."""
+    """The report of an audit that does not read any partition again."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(committed_scan, "MOST_RECORDS", 0)
         return look(("transactions.*",))
@@ -126,9 +126,9 @@ def test_the_partitioner_is_told_from_committed_keys(report: AuditReport) -> Non
 def test_an_audit_of_what_is_new_counts_as_one_of_everything(
     written: None, project: Project, servers: list[str], tmp_path: Path
 ) -> None:
-    """A transaction that is open in one audit is aborted or committed in the next.
+    """A transaction that is open in one audit is aborted or committed before the next audit.
 
-    No record is stamped in the future, as a partition with such records is read in full.
+    No record has a future timestamp, because partitions with such records are read completely.
     """
     history = str(tmp_path / "history")
 
@@ -163,7 +163,7 @@ def _past(numbers: int) -> list[int]:
 
 
 def counted(report: AuditReport) -> dict[str, object]:
-    """The number of records in each finding about contents."""
+    """Return the number of records in each finding about contents."""
     return {check: finding(report, REMEMBERED, check).evidence["records"] for check in REMEMBERED_CHECKS}
 
 

@@ -1,4 +1,4 @@
-"""Records of interleaved transactions, and what a consumer that reads committed finds wrong with those that it sees."""
+"""Write records in interleaved transactions, and compute which records a ``read_committed`` consumer finds wrong."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ PLACED_KEYS = 200
 KEY = uuid.UUID(int=7)
 HEADERS: Mapping[str, bytes] = {"trace-id": b"t", "tenant": b"a"}
 KINDS = 13
-"""Of records: the first is in order, the others break a rule each, or two."""
+"""The number of record kinds: the first kind is valid, each other kind breaks one or two rules."""
 
 FUTURE_KIND = 6
 
 
 def write(producer: Producer, topic: str, number: int, *, keyless: bool = True) -> None:
-    """Write the record of this number; what is wrong with it repeats every ``KINDS`` records."""
+    """Write the record with this number; the kinds repeat every ``KINDS`` records."""
     kind, now = number % KINDS, int(time.time() * 1000)
     good: bytes = b'{"n": 1}'
     values: dict[int, bytes | None] = {
@@ -53,7 +53,7 @@ def write(producer: Producer, topic: str, number: int, *, keyless: bool = True) 
 
 
 def fill(servers: Sequence[str]) -> list[Producer]:
-    """Fill the topics; return the producers of the transactions that are left open."""
+    """Fill the topics; return the producers of the transactions that stay open."""
     with connected(servers) as admin:
         accept = {"message.timestamp.after.max.ms": str(2**63 - 1)}
         compacted = {"cleanup.policy": "compact"}
@@ -72,9 +72,9 @@ def fill(servers: Sequence[str]) -> list[Producer]:
     for topic, keyless in (MIXED, True), (COMPACTED, False):
         first, second, third, other = (transactional(servers, f"{topic}-{number}") for number in range(4))
         plain = Producer({"bootstrap.servers": ",".join(servers), "linger.ms": 0})
-        send(plain, topic, range(2 * KINDS), keyless)  # committed, and more of a kind than a finding names
+        send(plain, topic, range(2 * KINDS), keyless)  # committed, and more records of each kind than a finding lists
         send(first, topic, range(60), keyless)
-        send(second, topic, range(1_500), keyless)  # aborted, among the others
+        send(second, topic, range(1_500), keyless)  # aborted, interleaved with the other records
         send(third, topic, range(70), keyless)
         send(first, topic, range(40), keyless)
         first.commit_transaction()
@@ -84,7 +84,7 @@ def fill(servers: Sequence[str]) -> list[Producer]:
         first.begin_transaction()
         send(first, topic, range(1_200), keyless)
         first.abort_transaction()
-        send(other, topic, range(50), keyless)  # stays open, and holds back what comes after
+        send(other, topic, range(50), keyless)  # stays open, and keeps the last stable offset below later records
         send(plain, topic, range(20), keyless)
         left.append(other)
     aborting = transactional(servers, ABORTED)
@@ -96,7 +96,7 @@ def fill(servers: Sequence[str]) -> list[Producer]:
 
 
 def _placed(servers: Sequence[str]) -> None:
-    """Committed keys lie where murmur2 puts them; those of an aborted transaction lie anywhere."""
+    """Write committed keys to their murmur2 partitions, and keys of an aborted transaction to any partition."""
     right = Producer({"bootstrap.servers": ",".join(servers), "partitioner": "murmur2"})
     for number in range(PLACED_KEYS):
         right.produce(PLACED, b"x", f"key-{number}")
@@ -109,7 +109,7 @@ def _placed(servers: Sequence[str]) -> None:
 
 
 def _skewed(servers: Sequence[str]) -> Iterator[Producer]:
-    """Committed records are spread evenly; one partition and key has most of all records, aborted and open ones."""
+    """Write committed records evenly, and many aborted and open records to one partition with one key."""
     plain = Producer({"bootstrap.servers": ",".join(servers)})
     for number in range(90):
         plain.produce(SKEWED, b"x", str(number), partition=number % 3)
@@ -126,7 +126,7 @@ def _skewed(servers: Sequence[str]) -> Iterator[Producer]:
 
 
 def transactional(servers: Sequence[str], name: str) -> Producer:
-    """Return a producer that has begun a transaction."""
+    """Return a producer with an open transaction."""
     producer = Producer(
         {
             "bootstrap.servers": ",".join(servers),
@@ -141,7 +141,7 @@ def transactional(servers: Sequence[str], name: str) -> Producer:
 
 
 def send(producer: Producer, topic: str, numbers: Sequence[int], keyless: bool) -> None:
-    """Write the records of these numbers, and wait until they are stored."""
+    """Write the records with these numbers, and wait until they are stored."""
     for number in numbers:
         write(producer, topic, number, keyless=keyless)
     assert producer.flush(30) == 0
@@ -149,7 +149,7 @@ def send(producer: Producer, topic: str, numbers: Sequence[int], keyless: bool) 
 
 @dataclass(frozen=True)
 class Seen:
-    """A committed record, and the largest timestamp of those before it."""
+    """A committed record, and the largest timestamp of the records before it."""
 
     offset: int
     key: bytes | None
@@ -160,7 +160,7 @@ class Seen:
 
     @property
     def json(self) -> object:
-        """The value, decoded; ``ValueError`` where it is no JSON."""
+        """Return the decoded value; raise ``ValueError`` if it is not JSON."""
         return None if self.value is None else json.loads(self.value)
 
     @property
@@ -195,7 +195,7 @@ _WRONG: Final[dict[str, Callable[[Seen], bool]]] = {
 
 
 def wrong(servers: Sequence[str], topic: str) -> dict[str, list[int]]:
-    """By check, the offsets in partition 0 of the committed records that break its rule."""
+    """Return, by check, the offsets in partition 0 of the committed records that break its rule."""
     seen = list(_committed(servers, topic))
     return {check: [one.offset for one in seen if breaks(one)] for check, breaks in _WRONG.items()}
 

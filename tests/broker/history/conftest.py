@@ -1,4 +1,4 @@
-"""One broker, one Spark session, and audits that remember: a cleaner that is off, then on, seen from look to look."""
+"""Fixtures: one broker, one Spark session, and audits with a history. The cleaner is first off and later on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BROKEN = {
     "transaction.max.timeout.ms": "1000",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "3600000",
 }
-"""A broker whose cleaner is off and whose transaction coordinator does not look after its own."""
+"""A broker without a running cleaner. Its transaction coordinator does not abort expired transactions."""
 
 MENDED = BROKEN | {"log.cleaner.enable": "true"}
 
@@ -50,7 +50,7 @@ def servers(sandbox: Sandbox) -> list[str]:
 
 @pytest.fixture(scope="package", autouse=True)
 def session(project: Project) -> Iterator[None]:
-    """A session that every audit of this room uses."""
+    """The Spark session that all audits of this package share."""
     os.environ.pop("SPARK_ENV_LOADED", None)
     with spark_session(project):
         yield
@@ -58,5 +58,5 @@ def session(project: Project) -> Iterator[None]:
 
 @pytest.fixture
 def history(tmp_path: Path) -> str:
-    """A history of a test's own."""
+    """The folder of a history that only one test uses."""
     return str(tmp_path / "history")

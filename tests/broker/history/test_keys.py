@@ -1,4 +1,4 @@
-"""However the keys of a partition are brought together, they are the same keys."""
+"""Test that all ways to merge the keys of a partition give the same keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOPIC, KEYS = "k.keys", 200_000
 
 @pytest.fixture(scope="module")
 def whole(project: Project, servers: list[str]) -> Iterator[TopicFacts]:
-    """What an audit tells of a topic of which one task reads each partition: ``KeyTable.java`` counts its keys."""
+    """The facts from an audit in which one task reads each partition: ``KeyTable.java`` counts the keys."""
     with connected(servers) as admin:
         admin.create_topics([NewTopic(TOPIC, 2, 1, topic_configs={"cleanup.policy": "compact"})])
     with writing(servers) as writer:

@@ -1,4 +1,7 @@
-"""An audit that reads a part says so, keeps to a rate, and accounts for what retention took while it read."""
+"""Test partial and throttled audits.
+
+The report must say which share of the records was read, and name the records that retention deleted during the audit.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ def test_a_part_is_the_newest_and_weakens_what_is_said(
     assert report.coverage == pytest.approx(0.25)
     assert report.scanned_records == RECORDS // 4
     assert {p.read_from for p in facts(report, TOPIC).partitions} == {RECORDS // 2 - RECORDS // 8}
-    assert finding(report, TOPIC, "empty-value").verdict is Verdict.FAIL  # what was seen is there
+    assert finding(report, TOPIC, "empty-value").verdict is Verdict.FAIL  # faults in read records are reported
     keyless = finding(report, TOPIC, "null-key")
     assert (keyless.verdict, keyless.message) == (
         Verdict.PASS,
@@ -72,13 +75,13 @@ def test_a_rate_is_kept_to_and_progress_told_meanwhile(project: Project, servers
     with spark_session(project) as spark:
         audit(spark, request, shares.append)
     assert shares == sorted(shares)
-    assert len({share for share in shares if 0 < share < 1}) > 1  # there are but two tasks
+    assert len({share for share in shares if 0 < share < 1}) > 1  # there are only two tasks
     assert shares[-1] == 1
 
 
 @dataclass(frozen=True)
 class Meanwhile(ReadLimits):
-    """Deletes records when the snapshot has been taken and nothing has been read yet."""
+    """Delete records after the snapshot and before the first read."""
 
     servers: tuple[str, ...] = ()
 

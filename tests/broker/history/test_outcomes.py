@@ -1,4 +1,4 @@
-"""The trend: what earlier audits of the same topics ended with."""
+"""Test the trend: the results of earlier audits of the same topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What one look suspects, and the next one proves or settles; on a real broker with its cleaner off, then on."""
+"""Test that a later audit confirms or clears the suspects of an earlier audit.
+
+The tests use a real broker with the cleaner first off and then on.
+"""
 
 from __future__ import annotations
 
@@ -41,12 +44,12 @@ TOPICS = {
     "h.again": {"cleanup.policy": "delete"},
 }
 GRACE_S = 22.0
-"""More than a cleaner that is well takes here, and than ``transaction.max.timeout.ms`` and a coordinator's look."""
+"""Longer than a working cleaner, ``transaction.max.timeout.ms`` and a check by the coordinator take in this setup."""
 
 
 @dataclass(frozen=True)
 class Looks:
-    """Four audits: of empty topics, of full ones, some time later, and after the cleaner came back."""
+    """Four audits: of empty topics, of filled topics, some time later, and after the cleaner is on again."""
 
     empty: AuditReport
     full: AuditReport
@@ -60,7 +63,7 @@ def create(servers: list[str], name: str) -> None:
 
 
 def repeat(servers: list[str], topic: str, times: int) -> None:
-    """Records of one key, each in a segment of its own, and another key that rolls the last of them."""
+    """Write records of one key, each in its own segment, and a record of another key that rolls the last segment."""
     with writing(servers) as writer:
         for number in range(times):
             writer.send(topic, "key", f"{number} {'x' * 200}")
@@ -72,7 +75,7 @@ def repeat(servers: list[str], topic: str, times: int) -> None:
 
 @contextmanager
 def transaction(servers: list[str], topic: str) -> Iterator[None]:
-    """A transaction that stays open for as long as the block runs."""
+    """Keep a transaction open while the block runs."""
     producer = Producer(
         {
             "bootstrap.servers": ",".join(servers),
@@ -104,7 +107,7 @@ def looks(
                 writer.send("h.size", f"key-{number}", "x" * 1_000)
             writer.send("h.again", "a", "1")
         with transaction(servers, "h.open"):
-            time.sleep(8)  # and the time has come for what is to be cleaned or deleted
+            time.sleep(8)  # records are now due for cleaning or deletion
             full, since = look(("h.*",)), time.monotonic()
             with connected(servers) as admin:
                 admin.delete_topics(["h.again"])
@@ -126,7 +129,7 @@ def create_again(servers: list[str]) -> None:
         try:
             create(servers, "h.again")
             return
-        except TopicAlreadyExistsError:  # it is being deleted still
+        except TopicAlreadyExistsError:  # the topic is still being deleted
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.3)

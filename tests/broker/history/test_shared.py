@@ -1,4 +1,7 @@
-"""A history on disks that Spark's executors do not share: refused before a scan, and never marked as complete."""
+"""Test a history on disks that Spark's executors do not share.
+
+The audit must refuse such a history before a scan, and must never mark it as complete.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 
 OWN = "file:///proc/self/cwd/history"
-"""A folder of each process: Spark starts each executor in a working directory of its own."""
+"""A different folder for each process, because Spark starts each executor in its own working directory."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a driver with two executors, each a process of its own, keeps, by address; and the driver's folder."""
+    """The histories, by address, of a driver with two executors in separate processes; and the driver's folder."""
 
     folder: Path
     shared: str
@@ -73,7 +76,7 @@ def test_a_disk_that_all_share_is_used(found: Found) -> None:
 
 
 class _Cut(HistoryStore):
-    """A store whose files go between the write and the read-back, as on a disk that is cleared meanwhile."""
+    """A store whose files disappear between the write and the read-back, as on a disk that is cleared meanwhile."""
 
     def read(self, folder: str, parts: Iterable[HistoryPart], schema: str | StructType, within: str = "") -> DataFrame:
         parts = list(parts)

@@ -1,4 +1,4 @@
-"""``--since last`` says of a topic what an audit of everything says, and reads what is new."""
+"""Test that ``--since last`` reports the same as a full audit, and reads only new records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KEYS = 12_000
 
 @pytest.fixture
 def audit(project: Project, servers: list[str], history: str) -> Audit:
-    """Audits ``l.*`` on two new topics, of which the compacted one is too young to be cleaned."""
+    """Return a function that audits ``l.*`` on two new topics. The compacted topic is too young to be cleaned."""
     with connected(servers) as admin:
         admin.delete_topics([name for name in (COMPACTED, EVENTS) if name in admin.list_topics()])
         time.sleep(1)
@@ -48,19 +48,19 @@ def audit(project: Project, servers: list[str], history: str) -> Audit:
 
 
 def fill(writer: Writer, first: int, records: int) -> None:
-    """The same keys again and again, some of them deleted; events without a key, some of them."""
+    """Write repeated keys with some tombstones to one topic, and events with and without keys to the other."""
     for number in range(first, first + records):
         writer.send(COMPACTED, f"key-{number % KEYS}", None if number % 97 == 0 else f"value {number}")
         writer.send(EVENTS, None if number % 7 == 0 else f"key-{number}", f"value {number}")
 
 
 def told(report: AuditReport) -> list[tuple[object, ...]]:
-    """What a report says, without what depends on the moment."""
+    """Return the findings of a report, without the parts that depend on the time."""
     return sorted((one.topic, one.check, one.verdict, str(one.partitions), one.message) for one in report.findings)
 
 
 def counted(found: TopicFacts) -> list[dict[str, object]]:
-    """But for what is a matter of chance: when logs are flushed."""
+    """Return the facts of each partition, without the log size, which depends on when logs are flushed."""
     return [partition.model_dump(exclude={"log_bytes"}) for partition in found.partitions]
 
 
@@ -68,13 +68,13 @@ def counted(found: TopicFacts) -> list[dict[str, object]]:
 def test_it_reads_what_is_new_and_says_what_a_full_audit_says(
     audit: Audit, servers: list[str], monkeypatch: pytest.MonkeyPatch, small: bool
 ) -> None:
-    if small:  # several tasks read of each partition, and keys are looked for in several lots
+    if small:  # several tasks read each partition, and keys are looked up in several batches
         monkeypatch.setattr(offset_ranges, "MOST_OFFSETS", 2_000)
         monkeypatch.setattr(offset_ranges, "_MOST_SHARES", 0.3)
         monkeypatch.setattr(key_store, "MOST_LOOKED_UP", 10_000)
     monkeypatch.setattr(
         stored_partitions, "MOST_PARTS", 2
-    )  # so that the second round brings parts together, and the last one all
+    )  # the second round merges some stored parts, the last round merges all
     first = audit(ReadScope.LAST)
     assert first.scanned_records == 2 * RECORDS
     assert any("read in full" in note for note in first.notes)
@@ -97,7 +97,7 @@ def test_what_retention_took_since_is_no_longer_counted(audit: Audit, servers: l
     audit(ReadScope.LAST)
     with connected(servers) as admin:
         admin.delete_records({TopicPartition(EVENTS, 0): 9_000, TopicPartition(EVENTS, 1): 3})
-    for _ in range(2):  # the second one knows a log that begins in the middle of a block
+    for _ in range(2):  # the second round reads a log that starts inside an offset block
         with writing(servers) as writer:
             fill(writer, RECORDS, MORE)
         new, every = audit(ReadScope.LAST), audit(ReadScope.ALL)

@@ -1,4 +1,4 @@
-"""The history on disk: what audits add, what a killed one leaves, and what nobody can read."""
+"""Test the history on disk: additions by audits, leftovers of a killed audit, and unreadable files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def spark() -> SparkSession:
 
 
 def look(topic: str = "t", at: int = NOW) -> TopicState:
-    """A look with something of everything, and null where a broker may not say."""
+    """Return a topic state with a value in every field, and null for values that a broker may hide."""
     known = KnownPartition(
         ("p-1", "p-2"), (9, 9), "digest", 3, False, 0, (Checkpoint(10, 9, 90, 5), Checkpoint(20, 18, 180, 6)), "{}"
     )

@@ -1,4 +1,4 @@
-"""Write a history from two executors, each a process of its own: ``python -m … PROJECT ADDRESS…`` prints JSON."""
+"""Write a history from two executors in separate processes: ``python -m … PROJECT ADDRESS…`` prints JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from topicwarden.model.project import Project
 
 
 def remembered(spark: SparkSession, address: str) -> dict[str, Any]:
-    """Return what the history at ``address`` holds, and reports, after one audit."""
+    """Save one audit in the history at ``address``; return the reported problems and the stored content."""
     history, found = AuditHistory(spark, address), dict[str, Any]()
     try:
         history.require_shared()

@@ -1,4 +1,4 @@
-"""One broker whose cleaner is off, a real Connect worker and a real Streams application, and four looks at them."""
+"""Fixtures: a broker without a running cleaner, a real Connect worker, a real Streams application, and four audits."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ DECLARED = ("word.lines", "file.lines")
 
 @dataclass(frozen=True)
 class Looks:
-    """Four audits: of everything in order, of everything broken, some time later, and of broken offsets of groups."""
+    """Four audits: everything healthy, everything broken, some time later, and broken consumer group offsets."""
 
     healthy: AuditReport
     broken: AuditReport
@@ -102,7 +102,7 @@ def looks(
 
 
 def spoil(servers: list[str]) -> None:
-    """What people do to topics that they do not know."""
+    """Apply typical wrong changes to internal topics."""
     with connected(servers) as admin:
         admin.create_topics([NewTopic(name, 1, 1) for name in (NAME_ALONE, NOT_CONNECTS)])
         admin.create_partitions({connect.CONFIGS: NewPartitions(2)})
@@ -115,7 +115,7 @@ def spoil(servers: list[str]) -> None:
 
 
 def follow(servers: list[str]) -> None:
-    """Groups that lag, each in its own way."""
+    """Create consumer groups that each lag in a different way."""
     now = int(time.time() * 1000)
     with connected(servers) as admin:
         admin.create_topics([NewTopic(name, 1, 1, topic_configs=settings) for name, settings in LAG.items()])
@@ -142,14 +142,17 @@ def commit(servers: list[str], group: str, topic: str, offset: int) -> None:
 
 
 def commit_again(servers: list[str], times: int) -> None:
-    """Commits of one group, each in a segment of its own."""
+    """Commit offsets of one group, each in its own segment."""
     for number in range(times):
         commit(servers, "again", "word.lines", number % 100)
         time.sleep(0.11)
 
 
 def transact(servers: list[str], topic: str, stamps: list[int]) -> None:
-    """Writes records stamped so in one transaction, or makes the coordinator know of none."""
+    """Write records with these timestamps in one transaction.
+
+    Without timestamps, only initialize the producer, so that the coordinator has no open transaction.
+    """
     producer = Producer({"bootstrap.servers": ",".join(servers), "transactional.id": "internal"})
     producer.init_transactions(30)
     if stamps:
@@ -161,7 +164,7 @@ def transact(servers: list[str], topic: str, stamps: list[int]) -> None:
 
 @contextmanager
 def reading(servers: list[str], topic: str, group: str, committed: int) -> Iterator[None]:
-    """A member of ``group`` that has committed so far, and reads no further while the block runs."""
+    """Run a member of ``group`` that has committed offset ``committed`` and reads no further while the block runs."""
     consumer = Consumer({"bootstrap.servers": ",".join(servers), "group.id": group, "enable.auto.commit": False})
     try:
         consumer.subscribe([topic])

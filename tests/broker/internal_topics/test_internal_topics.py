@@ -1,4 +1,4 @@
-"""What is found of the topics that Kafka, Connect and Streams make, and of the groups, on a real broker."""
+"""Test the findings about consumer groups and the topics of Kafka, Connect and Streams, on a real broker."""
 
 from __future__ import annotations
 

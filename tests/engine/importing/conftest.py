@@ -1,4 +1,4 @@
-"""A real cluster of two brokers with topics that nobody declared, and projects with a Pulumi state of their own."""
+"""Fixtures: a cluster of two brokers with undeclared topics, and projects that each have their own Pulumi state."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ UNDECLARED: dict[str, tuple[int, int, dict[str, str]]] = {
     "one-broker_only.v1": (2, 1, {"min.insync.replicas": "1"}),
     "t": (1, 2, {"index.interval.bytes": "8192", "segment.jitter.ms": "60000"}),
 }
-"""Partitions, replicas, settings, as their creators wrote them."""
+"""Partitions, replication factor and configuration of each topic, as set at creation."""
 
 
 @pytest.fixture(scope="package")
 def base(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with own_cache(tmp_path_factory.mktemp("adopt"), warm=True) as folder:
         yield folder
-        # A plug-in that came up in the moment in which its engine was killed.
+        # Kill provider plugins that started just as their engine was killed.
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):
                 if (process / "cmdline").read_bytes().startswith(bytes(folder)):
@@ -85,7 +85,10 @@ def cluster(base: Path, sandbox: Sandbox) -> Iterator[Cluster]:
 
 @pytest.fixture
 def shell(sandbox: Sandbox, tmp_path: Path) -> Callable[..., Shell]:
-    """Makes a project on the cluster, with a fresh stack ``dev``; takes its files and the folder's name."""
+    """Return a function that creates a project on the cluster with an empty stack ``dev``.
+
+    The function takes the project's files and the name of its folder.
+    """
 
     def made(files: dict[str, str] | None = None, name: str = "project") -> Shell:
         project = project_of(tmp_path / name, files or {})

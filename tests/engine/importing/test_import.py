@@ -1,4 +1,4 @@
-"""`topicwarden import` with the real engine, on a real cluster that nobody declared."""
+"""Test `topicwarden import` with the real engine, on a real cluster with undeclared topics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EMPTY = ("preview --expect-no-changes", "refresh --yes --expect-no-changes", "pr
 
 
 def settings(cluster: Cluster) -> dict[str, Any]:
-    """Every setting of every topic with its source, and every replica."""
+    """Return every setting of every topic with its source, and all replicas."""
     held = cluster.snapshot().topics
     return {
         name: (one.id, one.topic, dict(one.sources), [each.replicas for each in one.replicas])

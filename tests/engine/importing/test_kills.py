@@ -1,4 +1,4 @@
-"""``kill -9`` at any moment of an import, and the locks that Pulumi then leaves."""
+"""Test imports that are killed with ``kill -9`` at random times, and the locks that Pulumi then leaves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "20261122"))
 
 MOMENTS = {"started": 5.0, "staged": 0.01, "placed": 0.003, "locked": 1.0, "adopted": 0.1}
-"""What an import has come to, and how many seconds after that it is killed at most."""
+"""The stages of an import. Each has the longest delay in seconds before the import is killed."""
 
 
 def descendants(pid: int) -> list[int]:
@@ -40,7 +40,7 @@ def locks(shell: Shell) -> list[Path]:
 
 
 def begun(shell: Shell, moment: str) -> bool:
-    """Whether an import has come to ``moment``."""
+    """Return whether an import has reached the stage ``moment``."""
     topics = shell.folder / "topics"
     state = Path(shell.variables["PULUMI_BACKEND_URL"].removeprefix("file://"), ".pulumi/stacks/topicwarden/dev.json")
     if moment == "staged":
@@ -53,9 +53,10 @@ def begun(shell: Shell, moment: str) -> bool:
 
 
 def killed(shell: Shell, chance: random.Random) -> str:
-    """Starts an import and kills it a while after a moment; says when and what.
+    """Start an import and kill it shortly after a random stage; return the stage and the delay.
 
-    Mostly all of it at once, as if the machine were lost, else only Python, which leaves ``pulumi`` at work.
+    In 70% of the cases, kill all processes, as if the machine had failed. Otherwise, kill only Python, so that
+    ``pulumi`` keeps running.
     """
     moment, longest = chance.choice(list(MOMENTS.items()))
     after, whole = chance.uniform(0.0, longest), chance.random() < 0.7
@@ -79,7 +80,7 @@ def killed(shell: Shell, chance: random.Random) -> str:
 
 
 def imported(shell: Shell) -> subprocess.CompletedProcess[str]:
-    """The next run; waits while the ``pulumi`` of a killed one is still alive, and refused for that."""
+    """Run the import again; retry while the ``pulumi`` process of a killed import still holds the lock."""
     for _ in range(60):
         done = shell.topicwarden("import", "--stack", "dev")
         if done.returncode != 2 or "lock on the stack is held by" not in done.stderr:

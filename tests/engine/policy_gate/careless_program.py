@@ -1,4 +1,4 @@
-"""A Pulumi program that judges no rule: only the policy pack can refuse its topics."""
+"""A Pulumi program that evaluates no rule, so that only the policy pack can refuse its topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The policy pack refuses what `check` refuses, and passes what it passes: on every example, and on the real engine."""
+"""Test that the policy pack refuses and passes the same topics as `check`.
+
+The tests use every example, and the real engine.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ def project_of(case: Path, folder: Path) -> Project:
 
 
 def inputs(held: Declaration) -> dict[str, Any]:
-    """A topic as Pulumi hands it to a pack: no more than its name, counts and settings."""
+    """Return the inputs that Pulumi passes to a policy pack: the topic's name, counts and configuration."""
     topic = held.topic
     return {
         "name": topic.name,
@@ -71,7 +74,7 @@ PROGRAM = Path(__file__).with_name("careless_program.py")
 
 @pytest.fixture
 def careless(tmp_path: Path) -> Project:
-    """A project whose program asks no rule, so that only the pack stands in the way."""
+    """A project whose program evaluates no rule, so that only the policy pack can refuse its topics."""
     (tmp_path / "Pulumi.yaml").write_text(
         "name: careless\nmain: stacks/\nstackConfigDir: stacks\n"
         f"runtime: {{name: python, options: {{toolchain: pip, virtualenv: '{REPOSITORY / '.venv'}'}}}}\n"

@@ -1,4 +1,4 @@
-"""One real cluster of three brokers, and one project whose topics are changed on it, by the real engine."""
+"""Fixtures: a real cluster of three brokers, and a project whose topics the real engine changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from topicwarden.toolchain import Toolchain, environment
 
 @pytest.fixture(scope="package")
 def cache(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The cache of every project in this room."""
+    """The cache that all projects of this package share."""
     with own_cache(tmp_path_factory.mktemp("predictions"), warm=True) as folder:
         yield folder
 
@@ -46,7 +46,7 @@ def servers(sandbox: Sandbox) -> list[str]:
 
 @dataclass(frozen=True)
 class Deployment:
-    """A project on the cluster, with a state of its own."""
+    """A project on the cluster with its own Pulumi state."""
 
     project: Project
     shell: Shell
@@ -58,13 +58,13 @@ class Deployment:
         (self.project.topics / file).unlink()
 
     def pulumi(self, command: str) -> str:
-        """What a command that must succeed says."""
+        """Run a Pulumi command that must succeed; return its output."""
         done = self.shell.run("pulumi", *command.split(), "--non-interactive")
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     def refused(self, command: str) -> str:
-        """What a command says that must not succeed."""
+        """Run a Pulumi command that must fail; return its output."""
         done = self.shell.run("pulumi", *command.split(), "--non-interactive")
         assert done.returncode != 0, done.stdout
         assert "Traceback" not in done.stdout + done.stderr
@@ -78,7 +78,7 @@ class Deployment:
 
 
 def deployment(folder: Path, files: dict[str, str]) -> Deployment:
-    """A project of ``files``, deployed."""
+    """Create a project from ``files`` and deploy it."""
     project = project_of(folder, files)
     state = folder / "state"
     state.mkdir()
@@ -100,7 +100,7 @@ def of(report: PlanReport, topic: str) -> TopicPlan:
 
 
 def one(report: PlanReport, topic: str, kind: str) -> Consequence:
-    """The one consequence of a kind."""
+    """Return the only consequence of this kind for a topic."""
     found = [consequence for consequence in of(report, topic).consequences if consequence.kind == kind]
     assert len(found) == 1, of(report, topic)
     return found[0]

@@ -1,7 +1,7 @@
-"""`plan`, `pulumi preview` and `pulumi up` agree on what is refused, whatever was edited and done to the state.
+"""Test that `plan`, `pulumi preview` and `pulumi up` refuse the same changes.
 
-Edits of the YAML and operations on Pulumi's state are drawn at random. ``TOPICWARDEN_AGREEMENTS`` is the number of
-rounds, ``TOPICWARDEN_SEED`` repeats a run.
+Edits of the YAML and operations on Pulumi's state are random. ``TOPICWARDEN_AGREEMENTS`` is the number of rounds.
+``TOPICWARDEN_SEED`` repeats a run.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NAMES = ("agree.a", "agree.b")
 
 @dataclass(frozen=True)
 class Declared:
-    """What the YAML says of one topic; None of a topic that it does not declare."""
+    """The YAML of one topic. None instead of an instance means that the topic is not declared."""
 
     partitions: int = 2
     days: int = 30
@@ -44,7 +44,7 @@ class Declared:
 
 
 def drawn(chance: random.Random, declared: Declared | None) -> Declared | None:
-    """Another declaration of a topic."""
+    """Return another random declaration of a topic."""
     if declared is None:
         return Declared()
     return chance.choice(
@@ -65,7 +65,7 @@ OPERATIONS = ("nothing", "unprotect", "protect", "forget", "refresh", "alias", "
 
 
 def operate(operation: str, name: str, chance: random.Random, agree: Deployment, servers: list[str]) -> None:
-    """Do something to the state, or to a topic behind its back."""
+    """Change Pulumi's state, or change a topic without Pulumi."""
     urn = f"{STACK}::{SET_TYPE}${DOMAIN_TYPE}${TOPIC}::{name}"
     match operation:
         case "unprotect" | "protect":
@@ -82,7 +82,7 @@ def operate(operation: str, name: str, chance: random.Random, agree: Deployment,
 
 @pytest.fixture
 def agree(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
-    """Two topics with records that are a week old, and one that is never edited."""
+    """Two topics with week-old records, and one topic that is never edited."""
     files = {f"agree/{name}.yaml": str(Declared()) for name in (*NAMES, "agree.kept")}
     agree = deployment(tmp_path / "agree", files)
     with writing(servers) as writer:
@@ -103,7 +103,7 @@ def test_plan_preview_and_up_refuse_the_same(
         chance = random.Random(f"{SEED}/{number}")
         name, operation = chance.choice(NAMES), chance.choice(OPERATIONS)
         after = drawn(chance, accepted[name])
-        if number == 0:  # the case in which they disagreed
+        if number == 0:  # a case in which the commands disagreed earlier
             name, operation, after = NAMES[0], "unprotect", None
         declared = {**accepted, name: after}
         write(agree, declared)

@@ -1,4 +1,4 @@
-"""Each word under `allow` permits one change, for as long as it says, and protection is back after it."""
+"""Test that each word under `allow` permits one change for a limited time, and that protection then returns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def day(distance: int) -> str:
 
 @pytest.fixture
 def door(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
-    """One topic that allows nothing."""
+    """A topic without any `allow` entry."""
     yield deployment(tmp_path / "door", {FILE: topic()})
     with connected(servers) as admin:
         admin.delete_topics([name for name in ("lid.v1",) if name in admin.list_topics()])
@@ -59,7 +59,8 @@ def test_recreate_takes_one_deploy_and_permits_no_deletion(door: Deployment, clu
     after = cluster.snapshot({"lid.v1"}).topics["lid.v1"]
     assert (after.id != before, after.topic.partitions) == (True, 1)
 
-    # The engine replaces no protected resource: until the next deploy, a hook stands in for the protection.
+    # The engine does not replace protected resources. After a replacement, a hook protects the topic until the next
+    # deploy.
     assert "delete hooks" in door.refused("destroy --yes")
     door.pulumi("up --yes --suppress-outputs")
     assert (resource(door)["protect"], resource(door).get("resourceHooks")) == (True, None)
@@ -74,7 +75,7 @@ def test_recreate_takes_one_deploy_and_permits_no_deletion(door: Deployment, clu
 
 
 def test_two_recreations_in_a_row(door: Deployment, cluster: Cluster) -> None:
-    """The second one deletes a topic whose protection is not back yet."""
+    """Recreate a topic twice. The second recreation deletes a topic whose protection has not returned yet."""
     door.write({FILE: topic(4)})
     door.pulumi("up --yes --skip-preview --suppress-outputs")
     for partitions in (3, 2):

@@ -1,4 +1,7 @@
-"""Each right is denied in turn: nothing that is then not seen becomes a `fail`, a `pass`, a zero, or a permission."""
+"""Deny each right in turn, and test that hidden data is not reported as known.
+
+Hidden data must not lead to a `fail`, a `pass`, a zero, or a permission.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ _BROKER = {
     "offsets.topic.num.partitions": "2",
     "transaction.state.log.num.partitions": "2",
 }
-"""Not Kafka's defaults, so that a default that is taken for the broker's value is wrong."""
+"""Values that differ from Kafka's defaults. The test fails if a default is used in place of the broker's value."""
 
 LIVE = {
     "expired.v1": {"retention.ms": str(HOUR)},
@@ -85,12 +88,12 @@ CHANGED = {
     "read.v1": _yaml("cleanup.policy: compact, retention.ms: 1d"),
     "broken.v1": _yaml("min.insync.replicas: 1"),
 }
-"""What the plans of this module compare the cluster with; every other topic's YAML is gone."""
+"""The YAML that this module's plans compare with the cluster; the YAML of every other topic is deleted."""
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """A broker that asks who may do what, and permits everything but what is denied at the moment."""
+    """A broker with an authorizer that permits everything except the currently denied rights."""
 
     project: Project
     servers: list[str]
@@ -114,7 +117,7 @@ class Guarded:
                 except ClusterAuthorizationFailedError:  # one of them denies Describe on the cluster
                     return number > 0
 
-            # The broker takes ACLs from the metadata log, after the controller has answered.
+            # Brokers apply ACLs from the metadata log, after the controller has answered.
             admin.create_acls(acls)
             try:
                 until(lambda: in_force(len(acls)), "the rights are denied")
@@ -186,7 +189,7 @@ def whole(look: AuditFunction) -> AuditReport:
 
 
 def verdicts(report: AuditReport) -> dict[tuple[str, str], Verdict]:
-    """The weightiest verdict of each check on each topic."""
+    """Return the most severe verdict of each check on each topic."""
     found: dict[tuple[str, str], Verdict] = {}
     for one in report.findings:
         place = one.topic, one.check
@@ -267,7 +270,10 @@ def test_the_other_topics_are_judged_as_before(
 
 
 def plans(guarded: Guarded) -> dict[str, TopicPlan]:
-    """The plans of the changed YAML, of a stack that deployed the live topics; two of them are declared no more."""
+    """Return the plans for the changed YAML, where the stack has deployed the live topics.
+
+    Two of the live topics are no longer declared.
+    """
     project = project_of(
         guarded.project.root.with_name("changed"), {f"{name}.yaml": text for name, text in CHANGED.items()}
     )

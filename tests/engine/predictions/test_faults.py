@@ -1,4 +1,4 @@
-"""What goes wrong while it works: the next run ends what was begun, and nothing is lost."""
+"""Interrupt deployments with failures, and test that the next run completes the work and no record is lost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _TOPICS = 6
 
 
 def declared(round_of: int, prefix: str = "fault") -> dict[str, str]:
-    """Some topics more each round, and another retention for all of them: never a shorter one."""
+    """Return the declarations of a round: each round adds topics and changes the retention of all topics.
+
+    The retention is never reduced.
+    """
     return {
         f"fault/{prefix}.t{number}.yaml": "{owner: team, partitions: 1, replication_factor: 2, "
         f"config: {{retention.ms: {round_of + 7}d}}}}\n"
@@ -34,7 +37,7 @@ def declared(round_of: int, prefix: str = "fault") -> dict[str, str]:
 
 
 def converged(project: Deployment, cluster: Cluster, files: dict[str, str]) -> None:
-    """Everything is as declared, and Pulumi has nothing more to do."""
+    """Assert that all topics are as declared, and that Pulumi finds nothing to change."""
     done = project.shell.run("pulumi", "cancel", "--yes", "--non-interactive")
     project.pulumi("up --yes --suppress-outputs")
     live = cluster.snapshot().topics

@@ -1,4 +1,4 @@
-"""Which consumer groups a plan sees: of both protocols, and without committed offsets as well."""
+"""Test that a plan finds consumer groups of both protocols, including groups without committed offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may not be done is refused in plan, preview and deploy alike, and nothing is touched."""
+"""Test that plan, preview and deploy all refuse a forbidden change, and that nothing is changed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def topics(cluster: Cluster) -> set[str]:
 
 @pytest.fixture
 def door(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
-    """One topic with two records; it is taken away afterwards."""
+    """A topic with two records. The fixture deletes the topic afterwards."""
     door = deployment(tmp_path / "door", {"door/door.v1.yaml": _ONE})
     with writing(servers) as writer:
         for key in ("a", "b"):

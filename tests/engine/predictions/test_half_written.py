@@ -1,4 +1,7 @@
-"""Pulumi's state is looked at while somebody writes it: what is said then, and that it is only said if it stays so."""
+"""Read Pulumi's state while another process writes the file.
+
+Test the error message, and that the error is only reported if the file stays incomplete.
+"""
 
 from __future__ import annotations
 
@@ -30,21 +33,21 @@ deploy()
 
 @pytest.fixture
 def door(sandbox: Sandbox, tmp_path: Path) -> Deployment:
-    """One topic, which is not deployed."""
+    """A declared topic that is not deployed."""
     door = deployment(tmp_path / "door", {})
     door.write({"door/door.v1.yaml": "{owner: team, partitions: 2, replication_factor: 2}\n"})
     return door
 
 
 def attributes(door: Deployment) -> Path:
-    """What Pulumi writes beside the state, in place."""
+    """Return the attributes file beside the state. Pulumi overwrites this file in place."""
     (found,) = (door.project.root / "state").rglob("dev.json.attrs")
     return found
 
 
 @contextmanager
 def emptied(file: Path, seconds: float) -> Iterator[None]:
-    """As the file is found while it is written, which here takes ``seconds``."""
+    """Leave ``file`` empty for ``seconds``, as a reader finds the file during a write."""
     text = file.read_text()
     file.write_text("")
     written = Timer(seconds, file.write_text, [text])

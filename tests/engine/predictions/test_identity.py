@@ -1,4 +1,7 @@
-"""A stack stays with its cluster; and what a deploy puts at risk is said by Pulumi and by the policy pack."""
+"""Test that a stack stays with its cluster.
+
+Pulumi and the policy pack must both report the risks of a deploy.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ TOPIC = "{owner: team, partitions: 2, replication_factor: 2}\n"
 
 @pytest.fixture
 def home(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
-    """One topic with records."""
+    """A topic with records."""
     home = deployment(tmp_path / "home", {FILE: TOPIC})
     with writing(servers) as writer:
         for number in range(100):

@@ -1,4 +1,4 @@
-"""What somebody changed by hand stays as it is where putting it back would lose data, on every later deploy as well."""
+"""Test that every later deploy keeps a manual change, if reverting the change would lose data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def topic(retention: str = "7d", partitions: int = 1) -> str:
 
 @pytest.fixture
 def hand(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
-    """A topic whose retention, and one whose partitions somebody raised; both hold what the YAML would not keep."""
+    """Two topics: one with retention raised by hand, one with partitions added by hand.
+
+    Both contain records that a return to the YAML would delete.
+    """
     hand = deployment(tmp_path / "hand", {RAISED: topic(), WIDER: topic()})
     set_topic(servers, "raised.v1", {"retention.ms": str(30 * DAY)})
     admin = AdminClient({"bootstrap.servers": ",".join(servers)})
@@ -66,7 +69,7 @@ def test_it_is_left_until_it_is_declared(hand: Deployment, cluster: Cluster) -> 
 def test_partitions_that_pulumis_state_does_not_know_are_not_taken_away_by_permission(
     hand: Deployment, cluster: Cluster
 ) -> None:
-    """Pulumi compares with its state: it would leave the partitions, and fail in the middle of another change."""
+    """Pulumi compares with its state, so it would keep the partitions and fail in the middle of another change."""
     before = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
     text = topic("8d").replace("}}\n", "}, allow: [recreate]}\n")
     hand.write({WIDER: text})

@@ -1,5 +1,6 @@
-"""Ways to lose records or durability, each tried on the real cluster: refused by name everywhere, and never more lost
-than was predicted once it is allowed.
+"""Test changes that lose records or durability on the real cluster.
+
+Every command must refuse each change by name. An allowed change must not lose more records than predicted.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ def compacted(roll: str = "1h", ratio: str = "0.01", lag: str = "0") -> str:
 
 @dataclass(frozen=True)
 class Way:
-    """A change of a topic's settings, the consequence that reports it, the word that allows it, and the records that
-    it may cost at most.
+    """A change of a topic's settings.
+
+    The fields are the consequence that reports the change, the word that allows it, and the maximum number of records
+    that it may lose.
     """
 
     before: str
@@ -83,7 +86,7 @@ WAYS = {
 
 @pytest.fixture(scope="module")
 def deployed(sandbox: Sandbox, servers: list[str], tmp_path_factory: pytest.TempPathFactory) -> Deployment:
-    """Every topic, filled: 480 records of 55 keys, an hour old, and one record of now that rolls their segment."""
+    """Deploy and fill every topic: 480 hour-old records of 55 keys, and one new record that rolls the segment."""
     files = {f"ways/{name}.yaml": topic(way.before) for name, way in WAYS.items()}
     project = deployment(tmp_path_factory.mktemp("ways"), files)
     old = int(time.time() * 1000) - HOUR
@@ -103,7 +106,7 @@ def refused(deployed: Deployment) -> PlanReport:
 
 @pytest.fixture(scope="module")
 def allowed(deployed: Deployment, refused: PlanReport) -> PlanReport:
-    """The plan with each loss allowed by name; after this it has been deployed."""
+    """Return the plan with each loss allowed by name, and deploy it."""
     deployed.write({f"ways/{name}.yaml": topic(way.after, f", allow: [{way.word}]") for name, way in WAYS.items()})
     report = deployed.plan()
     deployed.pulumi("up --yes --suppress-outputs")
@@ -147,7 +150,7 @@ def test_no_more_is_lost_than_was_predicted(
 ) -> None:
     assert {plan.topic: plan.weight for plan in allowed.topics} == dict.fromkeys(sorted(WAYS), Severity.DANGER)
     now = int(time.time() * 1000)
-    for number in range(3):  # segments roll on an append only
+    for number in range(3):  # segments roll only on an append
         with writing(servers) as writer:
             for name in WAYS:
                 writer.send(name, f"new {number}", urandom(900_000) if name == "large.v1" else "v", now + number)
@@ -163,14 +166,14 @@ def test_no_more_is_lost_than_was_predicted(
 
 
 def old_records(servers: list[str], name: str) -> list[bytes]:
-    """Return the keys of the records that were there before the change."""
+    """Return the keys of the records that existed before the change."""
     keys = [bytes(record.key() or b"") for record in records(servers, name)]
     return [key for key in keys if key.startswith(b"k")]
 
 
 @contextmanager
 def lost(sandbox: Sandbox, cluster: Cluster, name: str) -> Iterator[int]:
-    """Kill the broker that has the only replica of a topic; start it again in the end."""
+    """Kill the broker that has the only replica of a topic, and start it again on exit."""
     broker = cluster.snapshot({name}).topics[name].replicas[0].replicas[0]
     sandbox.kill(broker)
     try:

@@ -1,4 +1,4 @@
-"""What only newer brokers have, on Kafka 4.3: share groups (KIP-932), and tiered storage (KIP-405) in a folder."""
+"""Test features of brokers on Kafka 4.3: share groups (KIP-932), and tiered storage (KIP-405) in a local folder."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def deployed(project: Project, folder: Path) -> Deployment:
 
 
 def edit(project: Deployment, files: dict[str, str]) -> None:
-    """Write these files, and leave the stack's settings alone."""
+    """Write these files without changing the stack's settings."""
     for name, text in files.items():
         (project.project.topics / name).write_text(text, encoding="utf-8")
 
@@ -126,7 +126,10 @@ def test_what_a_share_group_has_not_read_is_bounded(
 def share_consumer(
     newest: Jvm, servers: list[str], topic: str, group: str, *, records: int, folder: Path
 ) -> subprocess.CompletedProcess[str]:
-    """Kafka's own share consumer: it reads so many records, acknowledges them, and ends; it logs into ``folder``."""
+    """Run Kafka's share consumer until it has read and acknowledged ``records`` records.
+
+    The consumer writes its log into ``folder``.
+    """
     command = newest.tool(
         "org.apache.kafka.tools.VerifiableShareConsumer",
         *("--bootstrap-server", ",".join(servers), "--topic", topic, "--group-id", group),
@@ -136,7 +139,7 @@ def share_consumer(
 
 
 def starts(servers: list[str], topic: str) -> tuple[int, int, int]:
-    """Where the log begins, where it begins on the broker's own disk, and where it ends."""
+    """Return the log start offset, the local log start offset, and the log end offset."""
     place = TopicPartition(topic, 0)
     with KafkaAdminClient(bootstrap_servers=servers) as admin:
         found = [
@@ -150,7 +153,8 @@ def fill(servers: list[str], topic: str, days: int) -> None:
     with writing(servers) as writer:
         for number in range(60):
             writer.send(topic, f"k{number}", urandom(60_000).hex(), int(time.time() * 1000) - days * DAY)
-    # A segment has 8 of these records. `local.retention.bytes` keeps offsets 48 to 59: nothing else moves.
+    # A segment has 8 of these records. `local.retention.bytes` keeps offsets 48 to 59. All older segments are then in
+    # remote storage only.
     until(lambda: starts(servers, topic)[1] >= 48, "segments are in remote storage only")
 
 

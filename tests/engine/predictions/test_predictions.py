@@ -1,4 +1,4 @@
-"""Each consequence is foretold, the change is really made, and what happens is what was foretold."""
+"""Predict each consequence, make the change, and test that the outcome matches the prediction."""
 
 from __future__ import annotations
 
@@ -66,7 +66,10 @@ def deployed(sandbox: Sandbox, tmp_path_factory: pytest.TempPathFactory) -> Depl
 
 @pytest.fixture(scope="module")
 def now(deployed: Deployment, servers: list[str]) -> int:
-    """When the topics were filled; old records lie in segments of their own, as the next one rolls them."""
+    """Fill the topics, and return the time in milliseconds.
+
+    Old records have their own segments, because the next record rolls the segment.
+    """
     now = int(time.time() * 1000)
     with writing(servers) as writer:
         for partition in (0, 1):
@@ -88,7 +91,7 @@ def now(deployed: Deployment, servers: list[str]) -> int:
         for number in range(300):
             writer.send("more.v1", f"key-{number}", "v")
         writer.send("batch.v1", "k", urandom(204_800))
-    for number in range(60):  # a batch each, so that segments fill one after the other
+    for number in range(60):  # one batch per record, so that segments fill one after the other
         with writing(servers) as writer:
             writer.send("size.v1", f"k{number}", urandom(100_000))
     commit(servers, "billing", {("time.v1", 0): 4, ("more.v1", 0): 0, ("partner.v1", 0): 0})
@@ -99,14 +102,14 @@ def now(deployed: Deployment, servers: list[str]) -> int:
 
 @pytest.fixture(scope="module")
 def foretold(deployed: Deployment, now: int) -> PlanReport:
-    """The plan without any allowance."""
+    """Return the plan without any allowance."""
     deployed.write(AFTER)
     return deployed.plan()
 
 
 @pytest.fixture(scope="module")
 def done(deployed: Deployment, foretold: PlanReport) -> PlanReport:
-    """The plan with what it refused allowed by name; after this it has been deployed."""
+    """Return the plan with each refused change allowed by name, and deploy it."""
     for file, change in ALLOWED.items():
         deployed.write({file: AFTER[file].replace("}}", f"}}, allow: [{change}]}}", 1)})
     allowed = deployed.plan()
@@ -159,7 +162,7 @@ def test_a_smaller_retention_keeps_what_was_foretold(foretold: PlanReport, done:
     (effect,) = cut.partitions
     assert effect.bytes and cut.evidence["bytes"] == effect.bytes
     until(lambda: extents(cluster, "size.v1")[0].start > 0, "the oldest segments are gone")
-    time.sleep(16)  # the brokers look every fifteen seconds: a second look must take no more
+    time.sleep(16)  # brokers check every 15 seconds; a second check must not delete more
     extent = extents(cluster, "size.v1")[0]
     assert extent.log_bytes is not None
     assert 2 << 20 <= extent.log_bytes <= (2 << 20) + (1 << 20)
@@ -233,7 +236,7 @@ def test_a_reader_that_lags_misses_deletions_as_foretold(
     assert tombs.evidence["tombstones"] == 5
     assert [(g.group, g.partition, g.records) for g in tombs.groups] == [("slow", 0, 7)]
 
-    for minutes in (-118, -57, 4):  # each rolls the segment before it, which the cleaner then takes
+    for minutes in (-118, -57, 4):  # each record rolls the previous segment, so that the cleaner can clean it
         with writing(servers) as writer:
             writer.send("tombs.v1", f"roll {minutes}", "v", now + minutes * 60_000)
         time.sleep(5)

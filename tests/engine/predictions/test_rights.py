@@ -1,4 +1,4 @@
-"""What this user may not see is said, and not guessed."""
+"""Test that data hidden from this user is reported as hidden, not guessed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DECLARED = "{owner: team, partitions: 1, replication_factor: 1, config: {retent
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory, java: Path, jars: Path) -> Iterator[Project]:
-    """Topics whose configuration, whose records and whose very existence are hidden; sizes of logs are, too."""
+    """Topics with hidden configuration, hidden records, or a hidden name. Log sizes are hidden too."""
     folder = tmp_path_factory.mktemp("rights")
     sandbox = Sandbox(folder / "guarded", java, jars)
     try:

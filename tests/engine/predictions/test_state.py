@@ -1,4 +1,7 @@
-"""What Pulumi's state holds besides the declared topics is judged: every resource whose deletion deletes a topic."""
+"""Test that topicwarden judges every resource in Pulumi's state whose deletion deletes a topic.
+
+This includes resources that do not belong to a declared topic.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ DECLARED = "{owner: team, partitions: 1, replication_factor: 2, config: {retenti
 
 @pytest.fixture
 def held(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
-    """A declared topic and one that nobody declares, each with a record."""
+    """A declared topic and an undeclared topic, each with one record."""
     held = deployment(tmp_path / "held", {"state/held.v1.yaml": DECLARED})
     with connected(servers) as admin:
         admin.create_topics({"stray.v1": {"num_partitions": 1, "replication_factor": 2}})
@@ -64,7 +67,7 @@ def registered(resources: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def assert_refused_until_forgotten(held: Deployment, cluster: Cluster, topic: str, urn: str) -> None:
-    """Everything refuses, nothing is touched, and the remedy in the message works."""
+    """Assert that all commands refuse, nothing changes, and the remedy in the message works."""
     before = cluster.snapshot({"held.v1", "stray.v1"}).topics
     duplicate = one(held.plan(), topic, "duplicate")
     assert duplicate.weight is Severity.REFUSED
@@ -119,7 +122,10 @@ def test_a_registered_resource_that_holds_another_topic(held: Deployment, cluste
 
 @pytest.mark.parametrize("urn", [REGISTERED, f"{STACK}::{TOPIC}::alias"])
 def test_a_resource_that_is_pending_deletion(held: Deployment, cluster: Cluster, urn: str) -> None:
-    """The engine deletes its topic even if it is protected, and hides it from the program's own look at the state."""
+    """The engine deletes the topic of such a resource, even if the resource is protected.
+
+    The engine also hides such a resource from the state that the program reads.
+    """
 
     def edit(resources: list[dict[str, Any]]) -> None:
         resources.append({**registered(resources), "urn": urn, "delete": True})

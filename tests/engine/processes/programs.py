@@ -1,4 +1,4 @@
-"""Programs that a test starts and ends: ``python -m tests.engine.processes.programs PROGRAM PATH``."""
+"""Programs that tests start and kill: ``python -m tests.engine.processes.programs PROGRAM PATH``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from topicwarden.child_processes import ending_children, run
 from topicwarden.model.project import Project
 
-# Each program imports what it needs: nothing else may start a process or delay it.
+# Each program has its own imports, because other imports could start a process or delay the program.
 
 
 def child(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""A shell in which Pulumi lacks a backend or a passphrase gets one line that says what to set."""
+"""Test that a missing Pulumi backend or passphrase gives a one-line message that names the variable to set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from topicwarden.toolchain import Toolchain
 
 @pytest.fixture
 def engine(tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PulumiEngine:
-    """Of a user who has Pulumi on the PATH, and has set up nothing else."""
+    """The engine of a user who has Pulumi on the PATH and no other Pulumi setup."""
     for name in [name for name in os.environ if name.startswith("PULUMI_")]:
         monkeypatch.delenv(name)
     (tmp_path / "home").mkdir()

@@ -1,4 +1,4 @@
-"""A command that is ended, in whatever way, leaves no child process and no temporary folder."""
+"""Test that a command leaves no child process and no temporary folder, however it is ended."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _until(holds: Callable[[], bool], what: str) -> None:
 
 
 def _below(pid: int) -> dict[int, str]:
-    """The processes below ``pid``, with their command lines."""
+    """Return the command lines of all descendants of ``pid``, by process id."""
     listed = subprocess.run(["ps", "-ww", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
     rows = [line.split(None, 2) for line in listed.splitlines()]
     found: dict[int, str] = {}
@@ -49,10 +49,10 @@ def _gone(pid: int) -> bool:
 
 
 def _ended(program: str, argument: Path, number: signal.Signals, at: str, variables: Mapping[str, str]) -> int:
-    """Starts the program, ends it once a process below it has ``at`` in its command line, and waits for all of them."""
+    """Start the program, send the signal when a descendant has ``at`` in its command line, and wait for all."""
     command = [*PROGRAMS, program, str(argument)]
     quiet = subprocess.DEVNULL
-    # A group of its own, as a signal to a terminal's group would reach the children by another way.
+    # Use a separate session, because a signal to a terminal's process group would reach the children directly.
     process = subprocess.Popen(
         command, cwd=REPOSITORY, env={**os.environ, **variables}, stderr=quiet, start_new_session=True
     )
@@ -78,7 +78,7 @@ def test_a_child_that_a_thread_waits_for_ends_too(number: signal.Signals, tmp_pa
 
 @pytest.fixture
 def slow(tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Project, dict[str, str]]:
-    """A project whose program takes ten minutes, and the variables for ``pulumi``."""
+    """A project whose program runs for ten minutes, and the environment variables for ``pulumi``."""
     monkeypatch.setenv("TOPICWARDEN_CACHE", str(borrowing_cache(tmp_path / "cache")))
     project = project_of(tmp_path / "project", {})
     (tmp_path / "state").mkdir()

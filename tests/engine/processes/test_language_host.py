@@ -1,4 +1,4 @@
-"""The language host as the CLI sees it: a process that prints a port and answers over gRPC."""
+"""Test the language host as the Pulumi CLI uses it: a process that prints a port and answers over gRPC."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_virtualenv_that_is_not_there_is_named(host: LanguageRuntimeStub, tmp_
 
 @pytest.fixture
 def pulumi(tools: Toolchain, tmp_path: Path) -> dict[str, str]:
-    """The variables for a real ``pulumi`` with a state of its own, and a project in ``tmp_path``."""
+    """The environment variables for a real ``pulumi`` with its own state, and a project in ``tmp_path``."""
     variables = environment(Project(REPOSITORY))
     tmp_path.joinpath("Pulumi.yaml").write_text(
         "{name: scratch, main: stacks/, stackConfigDir: stacks, "
@@ -86,7 +86,7 @@ def pulumi(tools: Toolchain, tmp_path: Path) -> dict[str, str]:
 def test_what_a_program_says_reaches_the_engine(
     pulumi: dict[str, str], tmp_path: Path, program: str, expected: str, short: str | None
 ) -> None:
-    """And ``short`` is what our own commands say of it."""
+    """The engine prints the program's output. ``short`` is the text that our own commands report."""
     tmp_path.joinpath("stacks", "__main__.py").write_text(program)
     tmp_path.joinpath("stacks", "Pulumi.dev.yaml").write_text("config: {'a:b': seven}")
     for command in (["stack", "init", "dev"], ["preview", "--non-interactive", "--stack", "dev"]):

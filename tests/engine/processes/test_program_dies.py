@@ -1,4 +1,7 @@
-"""A Pulumi program, language host, provider or engine dies at any point: there is no plan, and nothing is deleted."""
+"""Kill the Pulumi program, the language host, the provider or the engine at any point.
+
+Test that there is then no plan, and that nothing is deleted.
+"""
 
 from __future__ import annotations
 
@@ -83,12 +86,12 @@ DEATHS = {
     "not run": "",
 }
 _NOT_OURS = frozenset({"_exit 0 after some", "not run"})
-"""A program that says that it succeeded, without a word to Python or to us: the engine believes it."""
+"""Programs that exit with success without notifying Python or us. The engine believes them."""
 
 
 @pytest.fixture(scope="module")
 def shell(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
-    """A project whose topics are deployed on one broker, each of which the YAML allows to delete."""
+    """A project with topics that are deployed on one broker. The YAML allows the deletion of each topic."""
     folder = tmp_path_factory.mktemp("dies")
     sandbox = Sandbox(folder / "sandbox", tools.java, tools.kafka_jars)
     cache = borrowing_cache(folder / "cache")
@@ -117,13 +120,13 @@ def shell(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture(params=DEATHS)
 def dead(request: pytest.FixtureRequest) -> str:
-    """How the program dies."""
+    """The kind of program failure."""
     return str(request.param)
 
 
 @pytest.fixture
 def dying(shell: Shell, dead: str) -> Iterator[Shell]:
-    """The project with a program that dies."""
+    """The project with a program that fails."""
     program = shell.folder / "stacks" / "__main__.py"
     program.write_text(DEATHS[dead], encoding="utf-8")
     yield shell
@@ -168,7 +171,7 @@ def test_nothing_is_adopted(dying: Shell, dead: str) -> None:
 
 
 def test_a_state_that_is_cut_off_is_refused(shell: Shell, tmp_path: Path) -> None:
-    """And so is a `pulumi` that is killed while it exports the state."""
+    """A `pulumi` process that is killed during the export is refused too."""
     pulumi, path = tmp_path / "pulumi", shell.variables["PATH"]
     for script, expected in (
         ('pulumi_real "$@" | head -c 300', "`pulumi stack export` ended early"),
@@ -183,7 +186,7 @@ def test_a_state_that_is_cut_off_is_refused(shell: Shell, tmp_path: Path) -> Non
 
 
 def test_a_whole_program_is_planned(shell: Shell) -> None:
-    """After all the others: nothing that died has left a trace."""
+    """Runs after all other tests: no failed program has left anything behind."""
     done = shell.topicwarden("plan", "--stack", "dev", "--format", "json", "--detailed-exitcode")
     assert done.returncode == 0, done.stdout + done.stderr
     done = shell.run("pulumi", "preview", "--expect-no-changes", "--non-interactive")

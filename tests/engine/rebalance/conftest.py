@@ -1,4 +1,4 @@
-"""A real cluster of four brokers in four racks for all tests of this room, and projects deployed on it."""
+"""Fixtures: a real cluster of four brokers in four racks for all tests of this package, and deployed projects."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def cache(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def sandbox(cache: Path) -> Iterator[Sandbox]:
     sandbox = sandbox_of(Project(cache))
     try:
-        # A throttle bounds the mean of eleven seconds: only small fetches let a move last as long as a test needs.
+        # A throttle limits the mean of 11 seconds. Small fetches make a reassignment last long enough for a test.
         overrides = {"broker.session.timeout.ms": "6000", "replica.fetch.max.bytes": "65536"}
         sandbox.up(brokers=BROKERS, heap="384m", overrides=overrides)
         yield sandbox
@@ -55,7 +55,7 @@ def movable(sandbox: Sandbox) -> Iterator[ReassignmentSession]:
 
 @dataclass(frozen=True)
 class Stack:
-    """A project of one topic, deployed, and the cluster that it is on."""
+    """A deployed project with one topic, and its cluster."""
 
     topic: str
     project: Project
@@ -64,7 +64,10 @@ class Stack:
     movable: ReassignmentSession
 
     def declare(self, factor: int, partitions: int = 6, more: str = "", topic: str = "") -> None:
-        """Write the YAML of ``topic``, by default the stack's; ``more`` are further entries, such as ``allow: [x]``."""
+        """Write the YAML of ``topic``, by default the stack's topic.
+
+        ``more`` has further entries, such as ``allow: [x]``.
+        """
         text = f"{{partitions: {partitions}, replication_factor: {factor}, owner: team{more and f', {more}'}}}\n"
         (self.project.topics / "moved" / f"{topic or self.topic}.yaml").write_text(text)
 
@@ -73,7 +76,7 @@ class Stack:
         assert done.returncode == 0, done.stdout + done.stderr
 
     def placement(self) -> ReplicaPlacement:
-        """What is foretold at this moment."""
+        """Return the predicted placement for the current state of the cluster."""
         return place_replicas(check(self.project, ["dev"]).declarations["dev"], self.movable.cluster.snapshot())
 
     def fill(self, mebibytes: int) -> None:
@@ -83,7 +86,7 @@ class Stack:
                 writer.send(self.topic, f"k{number}", value)
 
     def contents(self) -> dict[int, tuple[int, str]]:
-        """By partition: how many records there are, and a hash of all keys and values in their order."""
+        """Return, by partition, the number of records and a hash of all keys and values in order."""
         hashes: dict[int, tuple[int, hashlib._Hash]] = {}
         for record in records(self.servers, self.topic):
             count, digest = hashes.setdefault(record.partition() or 0, (0, hashlib.sha256()))
@@ -101,7 +104,7 @@ class Stack:
         return self.movable.cluster.snapshot([self.topic]).topics[self.topic].topic.config
 
     def throttles(self) -> dict[str, list[str]]:
-        """Every throttle on any broker or topic of the cluster."""
+        """Return all throttles on brokers and topics of the cluster."""
         throttle = self.movable.throttle
         brokers = [broker for broker, alive in self.movable.reassignment.brokers().items() if alive]
         rated = [f"broker {broker}" for broker in sorted(throttle.rates(brokers))]
@@ -125,7 +128,7 @@ class Stack:
         return self.shell.run("pulumi", *command, "--non-interactive")
 
     def configure(self, kind: ConfigResourceType, name: str | int, settings: Mapping[str, str | None]) -> None:
-        """Set what somebody else sets by hand; None removes."""
+        """Change a configuration as another user would; None removes the value."""
         changed = {
             setting: (AlterConfigOp.DELETE, None) if value is None else value for setting, value in settings.items()
         }
@@ -133,13 +136,13 @@ class Stack:
             admin.alter_configs([ConfigResource(kind, str(name), changed)], raise_on_unknown=False, incremental=True)
 
     def clean(self) -> bool:
-        """Whether nothing moves and nothing is throttled, anywhere."""
+        """Return whether no reassignment and no throttle is active on the cluster."""
         return not self.movable.reassignment.ongoing() and not self.throttles()
 
 
 @pytest.fixture
 def stack_of(sandbox: Sandbox, movable: ReassignmentSession, tmp_path: Path) -> Callable[[str, int], Stack]:
-    """Deploys a project of one topic, six partitions and a replication factor."""
+    """Return a function that deploys a project of one topic with six partitions and a given replication factor."""
 
     def deploy(topic: str, factor: int) -> Stack:
         project = project_of(tmp_path, {f"moved/{topic}.yaml": ""})
@@ -157,7 +160,7 @@ def stack_of(sandbox: Sandbox, movable: ReassignmentSession, tmp_path: Path) -> 
 
 
 def until(holds: Callable[[], object], seconds: float = 30) -> None:
-    """Waits; fails where it does not come."""
+    """Wait until ``holds`` returns a true value; fail after ``seconds``."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, "it did not come to be"

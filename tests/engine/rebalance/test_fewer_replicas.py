@@ -1,4 +1,7 @@
-"""`topicwarden rebalance` drops replicas only where the YAML allows `reduce-replicas`, and says what is lost."""
+"""Test that `topicwarden rebalance` removes replicas only if the YAML allows `reduce-replicas`.
+
+The command must report the loss of durability.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,10 @@ def test_replicas_are_dropped_only_where_the_yaml_allows_it(stack_of: Deploy) ->
 
 
 def test_a_reduction_under_way_is_reported_and_can_be_cancelled(stack_of: Deploy) -> None:
-    """Somebody else's reassignment lowers the replicas; the YAML, edited to agree, does not allow it."""
+    """Another user's reassignment reduces the replicas.
+
+    The edited YAML declares the lower number of replicas, but does not allow the reduction.
+    """
     stack = stack_of("lowering.v1", 2)
     stack.fill(12)
     before = stack.replicas()
@@ -68,7 +74,7 @@ def test_a_reduction_under_way_is_reported_and_can_be_cancelled(stack_of: Deploy
 
 
 def test_the_last_in_sync_replica_stays(stack_of: Deploy, sandbox: Sandbox) -> None:
-    """Of two replicas one is lost and out of sync: that one is dropped, and no record is gone."""
+    """One of two replicas is offline and out of sync. That replica is removed, and no record is lost."""
     stack = stack_of("lagging.v1", 2)
     victim = stack.replicas()[0][0]
     sandbox.kill(victim)
@@ -87,7 +93,7 @@ def test_the_last_in_sync_replica_stays(stack_of: Deploy, sandbox: Sandbox) -> N
 
 
 def test_a_swap_under_way_is_no_reduction(stack_of: Deploy) -> None:
-    """While replicas move, the metadata lists the brokers before and after: four of them, where two are declared."""
+    """During a reassignment, the metadata lists the old and the new brokers: four, where two are declared."""
     stack = stack_of("swapped.v1", 2)
     stack.fill(12)
     after = {n: tuple({*range(1, BROKERS + 1)} - {*brokers}) for n, brokers in stack.replicas().items()}

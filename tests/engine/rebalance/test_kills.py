@@ -1,4 +1,4 @@
-"""``kill -9`` at any moment: the next run brings about what is declared, and cleans up."""
+"""Kill a rebalance with ``kill -9`` at random times; the next run reaches the declared state and cleans up."""
 
 from __future__ import annotations
 
@@ -53,5 +53,5 @@ def test_after_a_kill_the_next_run_ends_what_was_begun(stack_of: Callable[[str, 
 
 
 def _begun(stack: Stack, process: subprocess.Popen[str]) -> bool:
-    """Or over, for what is only taken away is done at once."""
+    """Return whether the rebalance has started or ended. A run that only removes replicas ends at once."""
     return bool(stack.throttles() or stack.movable.reassignment.ongoing() or process.poll() is not None)

@@ -1,4 +1,4 @@
-"""`topicwarden rebalance` as it is typed, on real brokers: what it foretells, what it does, what it leaves alone."""
+"""Test the `topicwarden rebalance` command on real brokers: predictions, changes, and what must stay unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose a throttle is: ours is removed wherever it was left, that of others is never touched, and is named."""
+"""Test throttle ownership: our throttles are always removed, and other throttles are reported but never changed."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_a_rate_that_somebody_else_uses_stays_and_is_named(stack_of: Deploy) -> 
 
 
 def create_offsets_topic(stack: Stack) -> None:
-    """A group's first commit makes brokers create it."""
+    """Create the offsets topic: brokers create it on a group's first commit."""
     partition = TopicPartition(stack.topic, 0)
     with KafkaConsumer(bootstrap_servers=stack.servers, group_id="throttles") as consumer:
         consumer.assign([partition])

@@ -1,4 +1,4 @@
-"""One real cluster of three brokers for all tests of this room, with the example project deployed and filled on it."""
+"""Fixtures: a real cluster of three brokers, with the example project deployed and filled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from topicwarden.toolchain import Toolchain, environment
 
 @pytest.fixture(scope="package")
 def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """The example project; its cache is that of every project in this room."""
+    """The example project. Its cache is the cache of every project in this package."""
     with own_cache(tmp_path_factory.mktemp("cluster")) as folder:
         yield copy_of_the_example(folder / "example")
 
@@ -51,7 +51,7 @@ def shell(project: Project) -> Shell:
 
 @dataclass(frozen=True)
 class Deployed:
-    """What ``pulumi`` said, by command, and the cluster as it was afterwards."""
+    """The results of ``pulumi``, by command, and the snapshot of the cluster afterwards."""
 
     said: dict[str, CompletedProcess[str]]
     snapshot: Snapshot
@@ -59,7 +59,7 @@ class Deployed:
 
 @pytest.fixture(scope="package")
 def deployed(shell: Shell, cluster: Cluster) -> Deployed:
-    """The example, brought to the empty cluster by the real engine."""
+    """Deploy the example to the empty cluster with the real engine."""
     commands = (
         "stack init dev",
         "preview",
@@ -73,7 +73,7 @@ def deployed(shell: Shell, cluster: Cluster) -> Deployed:
 
 @pytest.fixture(scope="package")
 def filled(deployed: Deployed, servers: list[str]) -> None:
-    """The data of the scenarios and their faults. The cleaner is paused before the first record."""
+    """Write the data and the faults of the scenarios. The cleaner is paused before the first record."""
     log_cleaner.pause(servers)
     assert flights.fill(servers) == flights.RECORDS
     compacted_cache.fill(servers)
@@ -84,14 +84,14 @@ def filled(deployed: Deployed, servers: list[str]) -> None:
 
 @pytest.fixture(scope="package")
 def look(project: Project, sandbox: Sandbox) -> Iterator[AuditFunction]:
-    """Audits the example; its Spark session is the one of every audit in this process."""
+    """Return a function that audits the example. All audits of this process share one Spark session."""
     with auditing(project, "dev") as look:
         yield look
 
 
 @pytest.fixture(scope="package")
 def report(filled: None, look: AuditFunction) -> AuditReport:
-    """The audit of everything, before any cleaning."""
+    """The audit of all topics before any cleaning."""
     return look(())
 
 

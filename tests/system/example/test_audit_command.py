@@ -1,4 +1,4 @@
-"""The audit as people start it: the command, and the same as a PySpark job."""
+"""Test the audit as users start it: as a command, and as a PySpark job."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_it_prints_and_writes_the_report(
     assert done.returncode == code, done.stderr
     assert line in done.stdout
     assert f"\n1 topic, {facts(report, topic).records} records in " in done.stdout
-    # spark-submit prints both streams of a Python program on its standard output.
+    # spark-submit prints both streams of a Python program to its standard output.
     lines = (done.stdout + done.stderr).splitlines()
     assert {str(out / f"report.{kind}") for kind in ("html", "md", "json")} <= set(lines)
 

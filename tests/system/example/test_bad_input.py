@@ -1,4 +1,7 @@
-"""What the command line says when the world or the user is not as it must be: one line, exit code 2, no traceback."""
+"""Test the command line with invalid input and in a broken environment.
+
+Every command must print one line, exit with code 2, and show no traceback.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +27,18 @@ GOOD = {"good/good.v1.yaml": "{partitions: 1, replication_factor: 3, owner: team
 
 @pytest.fixture
 def own_cache(tmp_path: Path, tools: Toolchain) -> dict[str, str]:
-    """The variables for a cache without a sandbox."""
+    """The environment variables for a cache without a sandbox."""
     return {"TOPICWARDEN_CACHE": str(borrowing_cache(tmp_path / "cache"))}
 
 
 def shell_of(folder: Path, topics: Mapping[str, str], settings: str | None = None, **variables: str) -> Shell:
-    """A shell in a project of its own, as it is before `make shell`."""
+    """Return a shell in its own project, as before `make shell`."""
     project = project_of(folder / "project", topics, **({"settings": settings} if settings else {}))
     return Shell(project.root, variables)
 
 
 def refused(done: subprocess.CompletedProcess[str]) -> str:
-    """The one line of a command that could not run."""
+    """Return the only line that a refused command printed."""
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
@@ -119,7 +122,7 @@ def test_a_port_that_is_taken(own_cache: dict[str, str], tmp_path: Path) -> None
 
 @pytest.fixture
 def no_java(tmp_path: Path) -> dict[str, str]:
-    """The variables of a machine that has what every system has, and no Java."""
+    """The environment variables of a machine with the standard tools and without Java."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name in ("bash", "sh", "env", "dirname", "basename", "uname", "ps", "cat", "rm", "ls", "readlink"):
@@ -159,12 +162,12 @@ def test_everything_that_is_wrong_with_the_yaml_comes_at_once(tmp_path: Path) ->
     assert "Traceback" not in done.stderr
 
 
-# A cluster that goes away in the middle.
+# The cluster becomes unavailable during a command.
 
 
 @pytest.fixture
 def slow(own_cache: dict[str, str], tools: Toolchain, tmp_path: Path) -> Iterator[tuple[Sandbox, Shell]]:
-    """One broker that lets nobody read more than 20 kB a second, and a topic of a small and a large partition."""
+    """A broker that limits all clients to 20 kB per second, and a topic with a small and a large partition."""
     topics = {"slow.v1.yaml": "{partitions: 2, replication_factor: 1, config: {min.insync.replicas: 1}}"}
     sandbox = Sandbox(Path(own_cache["TOPICWARDEN_CACHE"]) / "sandbox", tools.java, tools.kafka_jars)
     try:
@@ -187,7 +190,7 @@ def slow(own_cache: dict[str, str], tools: Toolchain, tmp_path: Path) -> Iterato
 def test_a_cluster_that_goes_away_while_it_is_read(slow: tuple[Sandbox, Shell], tmp_path: Path) -> None:
     sandbox, shell = slow
     command = [str(BIN / "topicwarden"), "audit", "--stack", "dev", "--out", str(tmp_path / "out")]
-    # Where the progress is drawn, as on a terminal, half of it tells that Spark is in the middle of its work.
+    # Draw the progress as on a terminal. At 50%, Spark is in the middle of its work.
     variables = {**os.environ, **shell.variables, "FORCE_COLOR": "1"}
     with subprocess.Popen(
         command, cwd=shell.folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE

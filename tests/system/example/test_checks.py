@@ -1,4 +1,4 @@
-"""What one topic can have wrong, each on a topic of its own beside the example's."""
+"""Test the faults that one topic can have. Each fault has its own topic, in addition to the example's topics."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ LIVE = {
 def beside(
     report: AuditReport, look: AuditFunction, servers: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[AuditReport]:
-    """The audit of these topics, which come after the example's report was made and go before anything else."""
+    """The audit of these topics.
+
+    The topics are created after the example's report and deleted before other tests continue.
+    """
     with connected(servers) as admin:
         admin.create_topics([NewTopic(name, parts, 3, topic_configs=config) for name, (parts, config) in LIVE.items()])
     try:

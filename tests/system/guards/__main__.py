@@ -1,4 +1,4 @@
-"""``python -m tests.system.guards``: random sequences of changes on real brokers; what was lost without a word."""
+"""Run random sequences of changes on real brokers and report unpredicted losses: ``python -m tests.system.guards``."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tests.system.guards.shrink import shrink
 from topicwarden.model.problem import Refusal
 
 _TROUBLE = (OSError, AssertionError, KafkaError, KafkaException, subprocess.TimeoutExpired, Refusal)
-"""What ends one scenario only; it is counted, and the run does not pass."""
+"""Errors that end only one scenario. They are counted, and the run fails."""
 
 
 def main() -> int:
-    """Run the sequences that the arguments ask for; return 1 if any broke the invariant."""
+    """Run the requested sequences; return 1 if any sequence broke the invariant."""
     parser = argparse.ArgumentParser(prog="python -m tests.system.guards", description=__doc__)
     parser.add_argument("--sequences", type=int, default=300, help=f"how many; a project has {TOPICS}")
     parser.add_argument("--seed", type=int, default=None, help="everything is drawn from it; default: the time")

@@ -1,4 +1,4 @@
-"""What the brokers may remove by the settings that were in force before a step: nobody has to predict that.
+"""Compute which records the brokers may remove under the settings before a step. No plan needs to predict these.
 
 Written from Kafka's rules and the logs on disk, without the code under test: ``UnifiedLog.deleteOldSegments``,
 ``LogSegment.shouldRoll``, ``LogCleanerManager.grabFilthiestCompactedLog``, ``Cleaner.shouldRetainRecord``.
@@ -12,13 +12,13 @@ from tests.soundness.logs import Log, Segment
 
 _NUDGE_BYTES = 200
 _AT_ONCE_MS = 120_000
-"""Longer than a step takes: what becomes removable within it may be gone."""
+"""Longer than a step takes. Records that become removable within this time may be gone after the step."""
 
 
 def removable(logs: Iterable[Log], config: Mapping[str, str], now: int) -> frozenset[int]:
-    """Return the offsets that any of a partition's replicas may remove by ``config`` until ``now`` (milliseconds).
+    """Return the offsets that any replica of a partition may remove under ``config`` until ``now`` (milliseconds).
 
-    ``logs`` are as before the step; during the step one small record is appended.
+    ``logs`` is the state before the step. During the step, one small record is appended.
     """
     policies = {policy.strip() for policy in config["cleanup.policy"].split(",")}
     found = set[int]()
@@ -69,7 +69,7 @@ def _superseded(log: Log, config: Mapping[str, str], now: int) -> set[int]:
     else:
         ratio = sum(segment.size for segment in dirty) / total
         due = ratio > float(config["min.cleanable.dirty.ratio"]) or now - dirty[0].born > most
-    # Tombstones wait for their time in segments that are cleaned already.
+    # Tombstones in cleaned segments only wait for ``delete.retention.ms``.
     tombstones_go = int(config["delete.retention.ms"]) < _AT_ONCE_MS
     if not due and not tombstones_go:
         return set()

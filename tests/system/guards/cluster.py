@@ -1,4 +1,4 @@
-"""Three brokers in a hurry: they delete, roll and clean within seconds, so that a loss shows right after a command."""
+"""Run three brokers that delete, roll and clean within seconds, so that a loss is visible right after a command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 BROKERS: Final = (1, 2, 3)
 _PORT: Final = 27092
-"""Below the ports that systems give to clients: a stopped broker finds its own free again."""
+"""Below the ephemeral port range, so that the port of a stopped broker stays free for its restart."""
 _HURRIED: Final = {
     "log.retention.check.interval.ms": "700",
     "log.initial.task.delay.ms": "500",
@@ -38,12 +38,12 @@ _HURRIED: Final = {
     "broker.session.timeout.ms": "6000",
     "num.network.threads": "2",
     "num.io.threads": "4",
-    # Leaders stay where they are, so that the same replica's log is compared before and after a command.
+    # Leaders do not move, so that the same replica's log is compared before and after a command.
     "auto.leader.rebalance.enable": "false",
 }
 _QUIET_S, _SETTLE_S, _JOIN_S = 2.0, 25.0, 60.0
 _RECORDS = 12
-"""Of each age and partition."""
+"""The number of records for each age and partition."""
 _KEYS = 5
 
 
@@ -56,23 +56,23 @@ class PartitionState:
 
 @dataclass(frozen=True)
 class TopicState:
-    """A topic on the cluster: its id, the settings in force, its partitions, and each leader's log as on disk."""
+    """A topic on the cluster: its id, its effective configuration, its partitions, and each leader's log on disk."""
 
     id: str
     config: Mapping[str, str]
     partitions: Mapping[int, PartitionState]
     logs: Mapping[int, Log]
     replica_logs: Mapping[int, tuple[Log, ...]]
-    """By partition: the logs of all its replicas."""
+    """By partition: the logs of all replicas."""
 
     @property
     def records(self) -> frozenset[tuple[int, int]]:
-        """Partition and offset of every record that the leader has."""
+        """Return partition and offset of every record on the leader."""
         return frozenset((number, entry.offset) for number, log in self.logs.items() for entry in log.entries)
 
     @property
     def kept_records(self) -> frozenset[tuple[int, int]]:
-        """Partition and offset of every record that all replicas have: each broker cleans its log in its own time."""
+        """Return partition and offset of every record on all replicas. Each broker cleans its log independently."""
         found = set[tuple[int, int]]()
         for number, logs in self.replica_logs.items():
             offsets = [{entry.offset for entry in log.entries} for log in logs]
@@ -81,7 +81,7 @@ class TopicState:
 
 
 class HurriedCluster:
-    """The brokers, and what is done to them beside topicwarden."""
+    """The brokers, and the changes that scenarios make without topicwarden."""
 
     def __init__(self, sandbox: Sandbox, folder: Path) -> None:
         self.sandbox = sandbox
@@ -96,11 +96,11 @@ class HurriedCluster:
         self._admin.close()
 
     def start_all(self) -> None:
-        """Start every broker that does not run, such as one that an interrupted scenario has left stopped."""
+        """Start every stopped broker, for example after an interrupted scenario."""
         self.sandbox.up(brokers=len(BROKERS))
 
     def observe(self, prefix: str) -> dict[str, TopicState]:
-        """Return the topics whose names begin with ``prefix``; every broker must run."""
+        """Return the topics whose names begin with ``prefix``. Every broker must be running."""
         described = [one for one in self._asked(lambda admin: admin.describe_topics()) if _exists(one, prefix)]
         names = [str(one["name"]) for one in described]
         configs = self._configs(names)
@@ -136,7 +136,7 @@ class HurriedCluster:
         }
 
     def set_by_hand(self, topic: str, settings: Settings) -> bool:
-        """Alter a topic's configuration incrementally; return whether the brokers took it."""
+        """Alter a topic's configuration incrementally; return whether the brokers accepted the change."""
         configs = {name: ("DELETE", None) if value is None else ("SET", value) for name, value in settings}
         resource = ConfigResource(ConfigResourceType.TOPIC, topic, configs=configs)
         return self._tried(lambda admin: admin.alter_configs([resource]))
@@ -153,13 +153,13 @@ class HurriedCluster:
             self._asked(lambda admin: admin.delete_topics(names))
 
     def commit(self, group: str, topic: str, offset: int) -> None:
-        with suppress(KafkaException):  # right after a broker has come back
+        with suppress(KafkaException):  # may fail right after a broker restart
             commit(self.servers, group, {(topic, 0): offset})
 
     def append(self, topic: str, partitions: Sequence[int], age: int, *, keyless: bool, large: bool) -> int:
         """Append records that are ``age`` milliseconds old to each partition; return how many were refused.
 
-        A batch of them has one age, so that segments roll between ages.
+        All records of a batch have the same age, so that segments roll between ages.
         """
         refused: list[object] = []
         with _producing(self.servers, refused) as producer:
@@ -172,7 +172,7 @@ class HurriedCluster:
         return len(refused)
 
     def nudge(self, topics: Mapping[str, Sequence[int]], number: int) -> None:
-        """Append one record with a key of its own to each partition, as a live producer would: segments may roll."""
+        """Append one record with a unique key to each partition, as a live producer would. Segments may roll."""
         with _producing(self.servers, []) as producer:
             for topic, partitions in topics.items():
                 for partition in partitions:
@@ -180,11 +180,11 @@ class HurriedCluster:
 
     def stop(self, broker: int) -> None:
         self.sandbox.kill(broker)
-        # Until the session of the broker has ended, partitions keep it as their leader.
+        # Partitions keep the stopped broker as their leader until its session expires.
         time.sleep(7)
 
     def start(self, broker: int) -> None:
-        """Start a broker again, and return when every replica is in sync."""
+        """Start a broker again; return when every replica is in sync."""
         self.sandbox.start(broker)
         deadline = time.monotonic() + _JOIN_S
         while time.monotonic() < deadline:
@@ -196,7 +196,7 @@ class HurriedCluster:
         raise AssertionError(f"after {_JOIN_S:g} s some replica is not in sync with broker {broker} started again")
 
     def settle(self, prefix: str) -> bool:
-        """Wait until logs and the cleaner's checkpoints no longer change; return whether they stopped in time."""
+        """Wait until the logs and the cleaner's checkpoints no longer change; return whether they settled in time."""
         deadline = time.monotonic() + _SETTLE_S
         seen, since = self._fingerprint(prefix), time.monotonic()
         while time.monotonic() < deadline:
@@ -215,7 +215,7 @@ class HurriedCluster:
             for log in folder.glob(f"{prefix}*"):
                 try:
                     found |= {(broker, str(file), file.stat().st_size) for file in log.glob("*.log")}
-                except FileNotFoundError:  # deleted meanwhile
+                except FileNotFoundError:  # deleted in the meantime
                     found.add((broker, str(log), None))
             found |= {(broker, place, at) for place, at in cleaner_checkpoint(folder).items() if place[0][:1] == "g"}
         return frozenset(found)
@@ -223,12 +223,12 @@ class HurriedCluster:
     def _tried(self, act: Callable[[KafkaAdminClient], object]) -> bool:
         try:
             act(self._admin)
-        except (KafkaError, ValueError):  # of a topic that is gone the client knows no configuration
+        except (KafkaError, ValueError):  # the client finds no configuration for a deleted topic
             return False
         return True
 
     def _asked(self, ask: Callable[[KafkaAdminClient], Any]) -> Any:
-        """Return an answer, also right after a broker has come back."""
+        """Return the answer of ``ask``. Retry, because calls may fail right after a broker restart."""
         for _ in range(20):
             try:
                 return ask(self._admin)
@@ -241,7 +241,7 @@ class HurriedCluster:
 
 @contextmanager
 def hurried_cluster(folder: Path) -> Iterator[HurriedCluster]:
-    """Start the brokers with a cache of their own; they and their data are gone afterwards."""
+    """Start the brokers with their own cache; stop them and delete their data on exit."""
     with own_cache(folder, warm=True):
         sandbox = sandbox_of(project_of(folder / "sandbox", {}))
         try:
@@ -257,7 +257,7 @@ def hurried_cluster(folder: Path) -> Iterator[HurriedCluster]:
 
 @contextmanager
 def _producing(servers: Sequence[str], refused: list[object]) -> Iterator[Producer]:
-    # Uncompressed, as the logs are read from disk without a decompressor.
+    # No compression, because the logs are read from disk without a decompressor.
     producer = Producer(
         {
             "bootstrap.servers": ",".join(servers),

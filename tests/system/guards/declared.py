@@ -1,4 +1,4 @@
-"""The YAML files of a scenario's project, and Pulumi for its one stack."""
+"""Write the YAML files of a scenario's project, and run Pulumi for its only stack."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STACK = "dev"
 
 @dataclass
 class DeclaredTopic:
-    """One topic's YAML document, as edited so far."""
+    """The YAML document of one topic, with all edits so far."""
 
     folder: str
     partitions: int
@@ -60,14 +60,14 @@ class DeclaredTopic:
 
 @dataclass(frozen=True)
 class Copied:
-    """All that is declared, at one moment."""
+    """All declarations at one point in time."""
 
     topics: dict[str, DeclaredTopic]
     defaults: dict[str, dict[str, str]]
 
 
 class ProjectFiles:
-    """A project in a folder of its own, with a state of its own."""
+    """A project with its own folder and its own Pulumi state."""
 
     def __init__(self, root: Path, starts: Sequence[TopicStart]) -> None:
         self.topics: dict[str, DeclaredTopic] = {
@@ -91,7 +91,7 @@ class ProjectFiles:
         assert made.returncode == 0, made.stderr
 
     def edit(self, action: Configure | Resize | Allow | RemoveFile | RestoreFile | RenameFile) -> str | None:
-        """Carry out an edit; return the new name of a topic that was renamed."""
+        """Apply an edit; return the new name of a renamed topic."""
         topic = self.topics.get(action.topic)
         if topic is None:
             return None
@@ -139,7 +139,7 @@ class ProjectFiles:
         project_of(self.project.root, files)
 
     def copied(self) -> Copied:
-        """Return a copy of all that is declared, to be given to ``revert``."""
+        """Return a copy of all declarations for ``revert``."""
         topics = {
             name: DeclaredTopic(
                 **{**vars(topic), "config": dict(topic.config), "stack_config": dict(topic.stack_config)}
@@ -153,7 +153,7 @@ class ProjectFiles:
         self.write()
 
     def plan(self) -> PlanReport:
-        """Return what `topicwarden plan` finds; refuses YAML that does not hold."""
+        """Return the result of `topicwarden plan`. Invalid YAML is refused."""
         return planned(self.project, STACK, self._engine)
 
     def pulumi(self, *arguments: str, stack: bool = True) -> subprocess.CompletedProcess[str]:
@@ -161,12 +161,12 @@ class ProjectFiles:
         return self.shell.run("pulumi", *arguments, *named, "--non-interactive")
 
     def urns(self) -> dict[str, str]:
-        """Return the URN of each topic that the state holds under the program's own URN."""
+        """Return the URN of each topic that the state contains under the program's own URN."""
         found = {one["urn"]: one for one in self._engine.resources() if one["type"] == TOPIC_TYPE}
         return {urn.rpartition("::")[2]: urn for urn in found}
 
     def urn(self, topic: str) -> str:
-        """Return the URN that the program gives a topic, also before the state holds it."""
+        """Return the URN that the program gives a topic, even if the state does not contain the topic yet."""
         chain = f"topicwarden:index:TopicSet$topicwarden:index:Domain${TOPIC_TYPE}"
         return f"urn:pulumi:{STACK}::topicwarden::{chain}::{topic}"
 

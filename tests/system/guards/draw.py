@@ -1,4 +1,4 @@
-"""Scenarios drawn from a seed: every setting in its dangerous and its harmless direction, and all ways to deploy it."""
+"""Draw scenarios from a seed: every setting in its dangerous and its harmless direction, and all ways to deploy."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from topicwarden.model.topic import Allowance, Permission
 from topicwarden.plan.setting_effects import EFFECTS
 
 TOPICS: Final = 12
-"""Topics of one project: as many sequences."""
+"""The number of topics in a project. Each topic has one sequence of changes."""
 BROKERS: Final = 3
 FOLDERS: Final = ("billing", "orders")
 
 HOUR, DAY, MIB = 3_600_000, 86_400_000, 1 << 20
 AGES: Final = (11 * DAY, 3 * DAY, 2 * HOUR, 0)
-"""Far from every limit that is drawn, so that no record expires just because the scenario takes some minutes."""
+"""Record ages, far from every drawn limit. No record expires only because the scenario takes some minutes."""
 _EXPIRED: Final = date(2020, 1, 1)
 
 VALUES: Final[Mapping[str, tuple[str | None, ...]]] = {
@@ -114,7 +114,7 @@ _STARTS: Final[tuple[Settings, ...]] = (
 
 
 class Chance:
-    """Draws everything of one scenario, from one seed."""
+    """Draw all parts of one scenario from one seed."""
 
     def __init__(self, name: str, seed: str) -> None:
         self._name = name
@@ -202,7 +202,7 @@ class Chance:
     def _configure(self, topic: str) -> list[Action]:
         draw = self._random
         names = draw.sample(sorted(VALUES), draw.choice((1, 1, 2, 3)))
-        if draw.random() < 0.65:  # what destroys most, more often
+        if draw.random() < 0.65:  # prefer the most destructive settings
             names[0] = draw.choices(tuple(_DESTRUCTIVE), tuple(_DESTRUCTIVE.values()))[0]
         settings = tuple((name, draw.choice(VALUES[name])) for name in dict.fromkeys(names))
         layer = draw.choices(tuple(Layer), (80, 8, 12))[0]
@@ -221,7 +221,7 @@ class Chance:
         return [Resize(topic, self._partitions[topic], factor), *self._permits(topic, words)]
 
     def _permits(self, topic: str, words: set[Allowance]) -> list[Action]:
-        """Return what the edit says of permits: all that it takes, none, wrong ones, or expired ones."""
+        """Return the edit of the permits: all or some of the required permits, none, wrong ones, or expired ones."""
         draw = self._random
         ordered = sorted(words)
         if not ordered:

@@ -1,4 +1,4 @@
-"""The invariant: whatever is lost, or becomes less durable, was predicted by the plan just before, and allowed."""
+"""Check the invariant: the last plan must predict every loss of records or durability, and the YAML must allow it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PERMITS: Final[Mapping[str, frozenset[Allowance]]] = {
     "replication-factor": frozenset({Allowance.REDUCE_REPLICAS}),
     "flush": frozenset({Allowance.RELAX_FLUSH}),
 }
-"""The words of which one must be in a topic's YAML for a consequence of weight ``danger``."""
+"""For a consequence of weight ``danger``, at least one of these words must be in the topic's YAML."""
 _TAKES_RECORDS: Final = ("retention-cut", "earlier-roll", "tiered-storage-off", "compaction", "tombstones")
 
 
@@ -35,11 +35,11 @@ _SEGMENTS: Final = ("index.interval.bytes", "segment.bytes", "segment.index.byte
 
 @dataclass(frozen=True)
 class Before:
-    """What is known before a command.
+    """The known state before a command.
 
-    ``allowed``: by topic, the words of the YAML in force. ``deletable``: topics of which the last deployed YAML
-    allowed the deletion. ``released``: topics that somebody unprotected in the state since. ``declared``: topics that
-    have a YAML file.
+    ``allowed``: by topic, the words of the YAML in force. ``deletable``: topics whose deletion the last deployed YAML
+    allowed. ``released``: topics that somebody unprotected in the state since then. ``declared``: topics that have a
+    YAML file.
     """
 
     topics: Mapping[str, TopicState]
@@ -52,7 +52,7 @@ class Before:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Records that a plan said a topic loses at most, and that it lost."""
+    """The maximum number of records that a topic loses according to a plan, and the number that it lost."""
 
     topic: str
     predicted: int
@@ -61,7 +61,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Fault:
-    """One breach of the invariant; ``kind`` is the same for breaches of the same nature."""
+    """One breach of the invariant. Breaches of the same nature have the same ``kind``."""
 
     kind: str
     topic: str
@@ -73,18 +73,18 @@ class Fault:
 
 @dataclass
 class Judgement:
-    """What came of a command; ``now`` is the time after it, in milliseconds."""
+    """The outcome of a command. ``now`` is the time after the command, in milliseconds."""
 
     now: int
     faults: list[Fault] = field(default_factory=list)
     predictions: list[Prediction] = field(default_factory=list)
     destroyed: int = 0
     weakened: int = 0
-    """Changes that took durability, predicted and allowed."""
+    """Changes that reduced durability, and were predicted and allowed."""
 
 
 def judge(before: Before, command: Command, after: Mapping[str, TopicState], now: int) -> Judgement:
-    """Return every breach of the invariant by ``command``, and how the predictions came out."""
+    """Return every breach of the invariant by ``command``, and the outcomes of the predictions."""
     judgement = Judgement(now)
     for name, was in sorted(before.topics.items()):
         now_is = after.get(name)
@@ -153,7 +153,7 @@ def _records(name: str, was: TopicState, now_is: TopicState, before: Before, jud
 
 
 def _bound(consequence: Consequence, was: TopicState) -> int:
-    """Return at most how many records a consequence says are lost at once."""
+    """Return the maximum number of records that are lost at once according to a consequence."""
     if consequence.kind == "tombstones":
         return int(consequence.evidence.get("tombstones") or 0)
     if consequence.evidence.get("partitions not seen"):
@@ -163,7 +163,7 @@ def _bound(consequence: Consequence, was: TopicState) -> int:
 
 @dataclass(frozen=True)
 class Weakening:
-    """One thing that keeps records, and keeps them less well than before."""
+    """A setting or replica count that protects records less than before."""
 
     what: str
     before: str
@@ -172,7 +172,7 @@ class Weakening:
 
 
 def _weaker(was: TopicState, now_is: TopicState) -> Iterator[Weakening]:
-    """Yield what became less durable, or lets records go sooner, whether or not any is gone already."""
+    """Yield everything that reduces durability or removes records sooner, even if no record is gone yet."""
     for number, state in was.partitions.items():
         replicas = now_is.partitions[number].replicas if number in now_is.partitions else ()
         if len(replicas) < len(state.replicas):
@@ -197,7 +197,7 @@ def _riskier(name: str, effect: SettingEffect, old: str, new: str) -> bool:
 
 
 def _counts(name: str, was: TopicState, now_is: TopicState) -> bool:
-    """Whether the setting has an effect on the topic, before and after."""
+    """Return whether the setting affects the topic before and after the change."""
     policies = _policies(was.config["cleanup.policy"]) & _policies(now_is.config["cleanup.policy"])
     added = _policies(now_is.config["cleanup.policy"]) - policies
     replicas = min(len(state.replicas) for state in now_is.partitions.values())
@@ -238,7 +238,7 @@ def _policies(value: str) -> frozenset[str]:
 
 
 def _left_alone(name: str, command: Command) -> bool:
-    """Whether the command's flags leave the topic out."""
+    """Return whether the command's flags exclude the topic."""
     if command.per_topic in ("--target", "--target-replace"):
         return name not in command.topics
     return command.per_topic == "--exclude" and name in command.topics

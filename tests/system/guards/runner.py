@@ -1,4 +1,4 @@
-"""Runs scenarios on the brokers, one step after the other, and judges each."""
+"""Run scenarios on the brokers step by step, and judge each step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from topicwarden.model.topic import Allowance, Permission
 
 @dataclass(frozen=True)
 class Violation:
-    """A fault, and where it showed."""
+    """A fault, and the step that revealed it."""
 
     scenario: str
     step: int
@@ -47,26 +47,26 @@ class Violation:
 
 @dataclass
 class Tally:
-    """What was counted over all scenarios."""
+    """The counts over all scenarios."""
 
     sequences: int = 0
     scenarios: int = 0
     steps: int = 0
     refused: int = 0
     commands: Counter[str] = field(default_factory=Counter)
-    """Commands by how they ended."""
+    """Commands by result."""
     invalid: int = 0
-    """Steps of which the YAML did not hold, so that there was no plan."""
+    """Steps with invalid YAML, and therefore without a plan."""
     destroyed: int = 0
     weakened: int = 0
     predictions: list[Prediction] = field(default_factory=list)
     unsettled: int = 0
     interrupted: list[str] = field(default_factory=list)
-    """Scenarios that the test itself could not bring to their end, and why."""
+    """Scenarios that the test itself could not complete, and why."""
     violations: list[Violation] = field(default_factory=list)
 
     def lines(self) -> Iterable[str]:
-        """Yield what was counted, a line each."""
+        """Yield the counts, one line each."""
         lossy = [one for one in self.predictions if one.lost]
         yield f"{self.sequences} sequences in {self.scenarios} projects, {self.steps} steps"
         yield f"{self.refused} plans refused, {self.invalid} steps with invalid YAML"
@@ -84,7 +84,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class _Judged:
-    """The last step as it was judged."""
+    """The last step and its judgement."""
 
     number: int
     shown: str
@@ -94,21 +94,21 @@ class _Judged:
 
 
 class Run:
-    """One scenario on the brokers."""
+    """A run of one scenario on the brokers."""
 
     def __init__(self, cluster: HurriedCluster, scenario: Scenario, folder: Path, tally: Tally) -> None:
         self._cluster, self._scenario, self._tally = cluster, scenario, tally
         self._prefix = scenario.name
         self._files = ProjectFiles(folder, scenario.topics)
         self._deployed: dict[str, frozenset[Allowance]] = {}
-        """By topic: what the YAML allowed that was deployed last."""
+        """By topic: the permits in the YAML that was deployed last."""
         self._released: set[str] = set()
         self._last: _Judged | None = None
         self._went_through = False
         self._nudges = 0
 
     def run(self) -> None:
-        """Deploy the topics, fill them, and take every step; the topics are gone afterwards."""
+        """Deploy the topics, fill them, and take every step; delete the topics afterwards."""
         try:
             if not self.begin():
                 return
@@ -122,7 +122,7 @@ class Run:
             self._cluster.delete_all(self._prefix)
 
     def begin(self) -> bool:
-        """Deploy the topics and fill them; return whether that went well."""
+        """Deploy the topics and fill them; return whether this succeeded."""
         done = self._files.pulumi("up", "--yes", "--skip-preview")
         if done.returncode:
             self._tally.interrupted.append(f"{self._scenario.name}: not begun: {_short(done.stdout + done.stderr)}")
@@ -135,7 +135,7 @@ class Run:
         return True
 
     def step(self, number: int, step: Step) -> None:
-        """Take one step: actions, plan, command; then judge what came of it."""
+        """Take one step: actions, plan, command. Then judge the outcome."""
         self._judge_again(number)
         copied = self._files.copied()
         stirred = [self._act(action) for action in step.actions]
@@ -155,7 +155,7 @@ class Run:
         self._nudge()
         self._settle()
         after = self._cluster.observe(self._prefix)
-        if plan is None:  # nothing may have been changed
+        if plan is None:  # nothing may have changed
             command, known = Command(), self._known(before, empty_plan())
         else:
             command, known = step.command, self._known(before, plan)
@@ -170,7 +170,7 @@ class Run:
             self._note_deployed(name for name in self._files.topics if not _left_out(name, command))
 
     def _judge_again(self, number: int) -> None:
-        """Judge the last step by how things are now: the brokers may have deleted something since."""
+        """Judge the last step by the current state, because the brokers may have deleted records since then."""
         if self._last is None:
             return
         result = judge(
@@ -182,10 +182,10 @@ class Run:
                 self._violated(self._last.number, f"{self._last.shown}, seen before step {number}", fault)
 
     def _planned(self, number: int, step: Step, before: Mapping[str, TopicState], copied: Copied) -> PlanReport | None:
-        """Return the plan that the command is to carry out; None if none is accepted.
+        """Return the plan for the command, or None if no plan is accepted.
 
-        A plan that is refused is held to what it says; then the permits that it asks for are written, or the edits
-        reverted, and it is made again.
+        If a plan is refused, `pulumi up` must fail too. Then the requested permits are written or the edits are
+        reverted, and the plan is made again.
         """
         plan = self._plan()
         if plan is None:
@@ -253,7 +253,7 @@ class Run:
             self._violated(number, " ".join(command), Fault("traceback", "", _short(said)))
 
     def _repair(self, plan: PlanReport | None, step: Step, copied: Copied) -> None:
-        """Write every permit for some topics that are refused, and revert the others; all if the YAML does not hold."""
+        """Write every permit for some refused topics, and revert the others; revert all if the YAML is invalid."""
         if plan is None:
             self._files.revert(copied)
             return
@@ -287,7 +287,7 @@ class Run:
                 self._released.discard(name)
 
     def _act(self, action: Action) -> bool:
-        """Carry out an action; return whether the brokers may have to settle after it."""
+        """Carry out an action; return whether the brokers may need time to settle afterwards."""
         if isinstance(action, EDITS):
             self._files.edit(action)
             return False
@@ -339,7 +339,7 @@ def _left_out(name: str, command: Command) -> bool:
 
 
 def empty_plan() -> PlanReport:
-    """Return a plan that says that nothing changes."""
+    """Return a plan without changes."""
     return PlanReport(
         topicwarden="", stack="dev", cluster_id=None, taken_at=0, topics=[], unchanged=0, engine=PreviewResult(ran=True)
     )

@@ -1,4 +1,4 @@
-"""What a scenario is made of: plain data, drawn from a seed, so that a failing one can be cut down and run again."""
+"""Define scenarios as plain data, drawn from a seed, so that a failing scenario can be reduced and run again."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from enum import StrEnum
 from topicwarden.model.topic import Permission
 
 Settings = tuple[tuple[str, str | None], ...]
-"""Kafka's configurations by name; None unsets one."""
+"""Kafka's configurations by name. None unsets a configuration."""
 
 
 class Layer(StrEnum):
-    """Where a configuration is declared."""
+    """The level at which a configuration is declared."""
 
     FILE = "file"
     DEFAULTS = "_defaults.yaml"
@@ -31,7 +31,7 @@ class Configure:
 
 @dataclass(frozen=True)
 class Resize:
-    """Edit partitions and replication factor in the YAML; None leaves a value."""
+    """Edit partitions and replication factor in the YAML. None keeps a value."""
 
     topic: str
     partitions: int | None = None
@@ -53,14 +53,14 @@ class RemoveFile:
 
 @dataclass(frozen=True)
 class RestoreFile:
-    """Put a removed YAML file back, as it was."""
+    """Restore a removed YAML file with its old content."""
 
     topic: str
 
 
 @dataclass(frozen=True)
 class RenameFile:
-    """Declare the topic under a new name, in a new file, and no longer under the old one."""
+    """Declare the topic under a new name in a new file, and delete the old declaration."""
 
     topic: str
 
@@ -88,7 +88,7 @@ class DeleteByHand:
 
 @dataclass(frozen=True)
 class Write:
-    """Append a batch of records of each age (milliseconds), and of each a segment's worth if ``large``."""
+    """Append a batch of records of each age (milliseconds). If ``large``, each batch fills a segment."""
 
     topic: str
     ages: tuple[int, ...]
@@ -98,7 +98,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Commit:
-    """A consumer group commits an offset in partition 0."""
+    """Commit an offset in partition 0 for a consumer group."""
 
     topic: str
     offset: int
@@ -106,21 +106,21 @@ class Commit:
 
 @dataclass(frozen=True)
 class Unprotect:
-    """``pulumi state unprotect``."""
+    """Run ``pulumi state unprotect``."""
 
     topic: str
 
 
 @dataclass(frozen=True)
 class Forget:
-    """``pulumi state delete --force``."""
+    """Run ``pulumi state delete --force``."""
 
     topic: str
 
 
 @dataclass(frozen=True)
 class ImportAlias:
-    """``pulumi import`` of the topic under another resource name, unprotected."""
+    """Run ``pulumi import`` for the topic under another resource name, unprotected."""
 
     topic: str
 
@@ -142,7 +142,7 @@ Action = (
     | ImportAlias
 )
 EDITS = (Configure, Resize, Allow, RemoveFile, RestoreFile, RenameFile)
-"""Actions that change files of the project only."""
+"""Actions that only change files of the project."""
 
 
 class Verb(StrEnum):
@@ -154,7 +154,10 @@ class Verb(StrEnum):
 
 @dataclass(frozen=True)
 class Command:
-    """``flags`` are Pulumi's; of ``--target``, ``--exclude`` and ``--replace`` one is given for each of ``topics``."""
+    """A Pulumi command with its ``flags``. ``per_topic`` is repeated for each of ``topics``.
+
+    ``per_topic`` is ``--target``, ``--exclude``, ``--replace``, ``--target-replace``, or empty.
+    """
 
     verb: Verb = Verb.UP
     flags: tuple[str, ...] = ()
@@ -167,7 +170,7 @@ class Command:
 
     @property
     def plain(self) -> bool:
-        """Whether the command does all that the plan says, and nothing else."""
+        """Return whether the command does exactly what the plan says."""
         return self.verb is Verb.UP and not self.per_topic and "--refresh" not in self.flags
 
 
@@ -175,8 +178,8 @@ class Command:
 class Step:
     """Actions, and then a command. ``broker_down`` is stopped after the actions and started after the command.
 
-    ``repaired``: topics for which, after a refusal, the permits are written; the others' edits are reverted.
-    ``preview``: run ``pulumi preview`` as well.
+    ``repaired``: topics whose permits are written after a refusal; the edits of the others are reverted. ``preview``:
+    also run ``pulumi preview``.
     """
 
     actions: tuple[Action, ...]
@@ -188,7 +191,7 @@ class Step:
 
 @dataclass(frozen=True)
 class TopicStart:
-    """A topic as first deployed, and the records that are written then."""
+    """A topic as first deployed, and its first records."""
 
     name: str
     folder: str
@@ -208,7 +211,7 @@ class Scenario:
     steps: tuple[Step, ...]
 
     def only(self, topics: Iterable[str]) -> Scenario:
-        """Return the scenario without all that concerns other topics."""
+        """Return the scenario without everything that concerns other topics."""
         kept = frozenset(topics)
         steps = (
             replace(

@@ -1,4 +1,4 @@
-"""A failing scenario, cut down to what still fails: one topic, few steps, few actions."""
+"""Reduce a failing scenario to the smallest part that still fails: one topic, few steps, few actions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.system.guards.scenario import Scenario, Step
 
 
 def shrink(scenario: Scenario, violation: Violation, fails: Callable[[Scenario], bool], attempts: int) -> Scenario:
-    """Return the smallest scenario found within ``attempts`` runs for which ``fails`` holds."""
+    """Return the smallest scenario found within ``attempts`` runs for which ``fails`` is true."""
     smallest = replace(scenario, steps=scenario.steps[: violation.step + 1])
     progress = True
     while progress and attempts > 0:
@@ -26,7 +26,7 @@ def shrink(scenario: Scenario, violation: Violation, fails: Callable[[Scenario],
 
 
 def _smaller(scenario: Scenario, accused: str) -> Iterator[Scenario]:
-    """Yield scenarios with less, the largest cuts first."""
+    """Yield reduced scenarios, the largest reductions first."""
     names = [start.name for start in scenario.topics]
     if len(names) > 1:
         named = [name for name in names if name in accused]

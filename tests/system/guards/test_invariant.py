@@ -1,4 +1,4 @@
-"""The judge sees what it must see: each breach in turn, on states made for it."""
+"""Test that the judge detects each kind of breach, on constructed states."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CONFIG = {
 
 
 def segment(base: int, age: int, *keys: str | None, size: int = 1000) -> Segment:
-    """A closed or active segment of one batch."""
+    """Return a closed or active segment with one batch."""
     stamp = NOW - age
     entries = tuple(
         LogRecord(base + number, stamp, None if key is None else key.encode(), b"v", ())
@@ -110,7 +110,7 @@ def test_a_loss_is_a_fault_unless_it_was_predicted_and_permitted(known: Before, 
 
 
 def test_a_record_that_a_replica_has_cleaned_already_is_not_lost_with_its_leader() -> None:
-    """Each broker cleans its log in its own time, and another one becomes the leader."""
+    """Each broker cleans its log independently, and another broker becomes the leader."""
     was = state(OLD, YOUNG)
     was = replace(was, replica_logs={0: (*was.replica_logs[0], Log(0, 2, False, (YOUNG,)))})
     assert kinds(before(was), state(YOUNG)) == []

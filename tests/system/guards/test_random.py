@@ -1,6 +1,6 @@
-"""A small part of the random test: ``python -m tests.system.guards`` runs all of it.
+"""Run a small part of the random test; ``python -m tests.system.guards`` runs all of it.
 
-``GUARDS_SEQUENCES`` and ``GUARDS_SEED`` ask for others.
+``GUARDS_SEQUENCES`` and ``GUARDS_SEED`` select other sequences.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ WAYS = {
         ),
     ),
 }
-"""What random scenarios and their neighbours have found, cut down."""
+"""Reduced scenarios that random tests and their variations have found."""
 
 
 @pytest.mark.parametrize("scenario", WAYS.values(), ids=WAYS.keys())
@@ -104,7 +104,7 @@ def test_a_way_around_the_guards_stays_closed(scenario: Scenario, cluster: Hurri
 
 
 def test_a_loss_behind_the_guards_back_is_seen_on_disk(cluster: HurriedCluster, tmp_path: Path) -> None:
-    """The same change as the guard refuses, made by hand and judged as if it were a command's."""
+    """A change that the guard refuses is made by hand, and judged as if a command had made it."""
     refused = Step((Configure("gb.v1", (("retention.ms", str(DAY)),), Layer.FILE),), Command())
     tally = Tally()
     run = Run(cluster, Scenario("gb", (start("gb.v1"),), (refused,)), tmp_path / "project", tally)

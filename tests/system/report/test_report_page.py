@@ -1,4 +1,4 @@
-"""report.html in a real browser: narrow and wide, light and dark, by keyboard, and without a network."""
+"""Test report.html in a real browser: narrow and wide, light and dark, by keyboard, and without a network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from topicwarden.report.audit import report_files
 
 LOOKS = [(width, scheme) for width in (400, 1400) for scheme in ("light", "dark")]
 
-# Every visible text (HTML and plots) against the nearest painted background behind it: WCAG 2's ratio.
+# Compare every visible text (HTML and plots) with the nearest painted background behind it: WCAG 2's contrast ratio.
 WEAK_TEXTS = """() => {
   const parse = c => { const m = c.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m.slice(0, 3), 1] : m };
   const linear = v => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
@@ -170,7 +170,7 @@ def test_the_filter_narrows_every_part_and_says_so(page: Page) -> None:
     assert page.locator(".topic-list > details:visible").count() == 1
     assert page.locator("#filter-status").inner_text() == f"1 of {whole} topics shown in all sections below"
     page.get_by_role("button", name="Clear").press("Enter")
-    expect(page.locator("#filter-status")).to_have_text("")  # the page's policy forbids waiting by script
+    expect(page.locator("#filter-status")).to_have_text("")  # the page's security policy blocks waiting by script
     page.get_by_role("combobox", name="Verdict").select_option("undecidable")
     assert page.locator("#attention .group:visible").count() == 1
     page.get_by_role("link", name="payments", exact=True).click()

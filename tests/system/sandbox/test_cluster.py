@@ -1,4 +1,4 @@
-"""The sandbox with real brokers, which are real child processes of this test."""
+"""Test the sandbox with real brokers, which run as child processes of this test."""
 
 from __future__ import annotations
 

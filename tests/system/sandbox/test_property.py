@@ -1,4 +1,4 @@
-"""What belongs to users stays theirs: the secrets of their stacks, and their Pulumi backend."""
+"""Test that the sandbox does not touch what users own: the secrets of their stacks, and their Pulumi backend."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ OTHER = "config: {'kafka:bootstrapServers': ['broker.example.com:9092']}\n"
 
 @pytest.fixture
 def variables(tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """A cache of its own, Pulumi on the PATH, where an installation takes it from, and no backend or passphrase."""
+    """Environment variables with a separate cache, and without a backend or passphrase.
+
+    Pulumi is on the PATH, so that an installation uses it from there.
+    """
     for name in ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"):
         monkeypatch.delenv(name, raising=False)
     cache = borrowing_cache(tmp_path / "cache")
@@ -40,7 +43,7 @@ def shell(folder: Path, variables: Mapping[str, str], **stacks: str) -> Shell:
 
 
 def exported(shell: Shell, *arguments: str) -> tuple[str | None, str]:
-    """The passphrase that the shell gets, and what is said on standard error."""
+    """Return the passphrase that the shell gets, and the messages on standard error."""
     done = shell.topicwarden("sandbox", "env", *arguments)
     assert done.returncode == 0, done.stderr
     lines = dict(line.removeprefix("export ").split("=", 1) for line in done.stdout.splitlines())

@@ -22,7 +22,7 @@ TEMPLATE: Final = Path(topicwarden.__file__).parent / "template"
 """The files for users' projects. This repository's example project is tested with them."""
 WORKFLOWS: Final = TEMPLATE / ".github" / "workflows"
 INSTALL: Final = ["python -m venv .venv", ".venv/bin/pip install --requirement requirements.txt"]
-"""The lines that need a package index. The clone has the environment of this repository instead."""
+"""The lines that need a package index. The clone uses the environment of this repository instead."""
 
 _EXPRESSION: Final = re.compile(r"\$\{\{ *(.+?) *\}\}")
 _OURS: Final = ("PULUMI_", "TOPICWARDEN_", "GITHUB_", "SPARK_CONF_DIR", "FORCE_COLOR", "NO_COLOR")
@@ -101,7 +101,7 @@ class Runner:
     def _shell(self, step: Mapping[str, Any], env: Mapping[str, str]) -> Ran:
         if step["run"].splitlines() == INSTALL:
             return Ran()
-        # GitHub inserts an expression before the shell parses the line: an injection.
+        # GitHub inserts an expression before the shell parses the line, so an expression here allows an injection.
         assert not _EXPRESSION.search(step["run"]), step["run"]
         output = self.folder.parent / "output"
         output.write_text("")

@@ -1,4 +1,4 @@
-"""The workflows of this repository, and those of the template for users, are valid and give nobody too many rights."""
+"""Test that this repository's workflows and the users' template workflows are valid and grant only necessary rights."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ each_file = pytest.mark.parametrize("file", [*FILES, *ACTIONS], ids=name)
 
 @pytest.fixture(params=ROOTS)
 def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A Git repository with the files of one root in their places: linters look for `.git` and `.github`."""
+    """A Git repository with the files of one root in their places. Linters look for `.git` and `.github`."""
     for part in (".github", ".gitlab-ci.yml"):
         source = ROOTS[request.param] / part
         if source.is_dir():
@@ -102,7 +102,7 @@ def test_permissions_and_secrets_are_limited_to_the_steps_that_need_them(file: P
         assert "secrets." not in str(job.get("env"))
         for step in job.get("steps", []):
             assert "secrets." not in f"{step.get('run')}{step.get('with')}{step.get('if')}"
-            # Only a step that sources the variables of Pulumi gets a secret.
+            # Only a step that sources Pulumi's environment variables gets a secret.
             assert ("secrets." in str(step.get("env"))) <= ("source ci/stack.sh" in step.get("run", ""))
             assert step.get("with", {}).get("persist-credentials", False) is False
     checkouts = [step for step in steps(workflow) if "actions/checkout" in step.get("uses", "")]
@@ -127,7 +127,7 @@ def test_runs_of_one_pull_request_or_stack_never_overlap() -> None:
 
 
 def test_gitlab_jobs_run_the_same_commands_and_never_overlap() -> None:
-    """The commands of deploy and audit are those of GitHub's workflows, to the letter."""
+    """The deploy and audit jobs run exactly the commands of GitHub's workflows."""
     gitlab = load(TEMPLATE / ".gitlab-ci.yml")
     lines = {job: "\n".join(gitlab[job]["script"]) for job in ("plan", "deploy", "audit")}
     for workflow, job, title in (("deploy", "deploy", "Deploy"), ("audit", "audit", "Audit")):
@@ -163,7 +163,7 @@ def test_ci_tests_every_supported_version_of_python_and_java() -> None:
 
 
 def test_own_workflows_run_all_gates_tests_and_the_soundness_suites() -> None:
-    """They do so by commands that exist: targets of the Makefile, and modules of the tests."""
+    """The workflows use only existing commands: targets of the Makefile, and modules of the tests."""
     ci, soundness = (
         "\n".join(str(step.get("run", "")) for step in steps(load(OWN / file))) for file in ("ci.yml", "soundness.yml")
     )

@@ -1,4 +1,4 @@
-"""Run the shell lines that write GitLab's note against a server that implements GitLab's notes API."""
+"""Test the shell lines that write GitLab's note, against a server that implements GitLab's notes API."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BOT = 9
 
 @dataclass
 class Notes:
-    """The notes of a merge request, in pages of two regardless of the requested size."""
+    """The notes of a merge request. Every page has two notes, regardless of the requested size."""
 
     stored: list[dict[str, Any]] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Run the shell lines of the template's jobs on a real cluster with the real engine; only GitHub's API is a fake."""
+"""Test the shell lines of the template's jobs on a real cluster with the real engine; only GitHub's API is a fake."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A partitioner of a team's own."""
+"""A partitioner that a team wrote."""
 
 
 def by_first_letter(key: bytes, partitions: int) -> int:
-    """The partition of a key that begins with a small letter."""
+    """Return the partition of a key that begins with a lowercase letter."""
     return (key[0] - ord("a")) % partitions
