@@ -107,7 +107,7 @@ def test_what_is_declared_otherwise_is_told_and_never_touched(shell: Made, clust
     project, before = shell({"orders/orders.paid.v1.yaml": declared}), settings(cluster)
     done = project.topicwarden("import", "orders.paid.*")
     assert done.returncode == 1
-    assert "topics/orders/orders.paid.v1.yaml:1:13: orders.paid.v1: partitions is declared 13, and 12 on" in done.stdout
+    assert "topics/orders/orders.paid.v1.yaml:1:13: orders.paid.v1: partitions is 13 in YAML, but 12 on" in done.stdout
     assert "nothing to adopt" in done.stderr
     assert written(project) == {"orders/orders.paid.v1.yaml": declared}
     assert adopted(project) == set()

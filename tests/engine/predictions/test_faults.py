@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from kafka.admin import NewTopic
 
 from tests.engine.predictions.conftest import Deployment, deployment
 from tests.support.clients import until
@@ -75,8 +76,10 @@ def test_a_killed_deploy_is_ended_by_the_next(sandbox: Sandbox, cluster: Cluster
 
 
 def test_a_lost_broker_stops_no_snapshot(sandbox: Sandbox, cluster: Cluster) -> None:
-    names = set(cluster.snapshot().topics)
-    assert names
+    names = {f"seen.t{number}" for number in range(5)}
+    with connected(sandbox.bootstrap_servers) as admin:
+        admin.create_topics([NewTopic(name, 3, 3) for name in sorted(names)])
+    until(lambda: names <= set(cluster.snapshot().topics), "the topics are visible")
     loss = threading.Timer(0.1, sandbox.kill, [3])
     try:
         loss.start()

@@ -119,7 +119,7 @@ def test_what_a_share_group_has_not_read_is_bounded(
     assert {(one.group, one.records) for one in cut.groups} == {("ordinary", 3), ("sharing", 10 - begin)} - {
         ("sharing", 0)
     }
-    assert not any("no broker told" in reason for reason in cut.because)
+    assert not any("no broker reports" in reason for reason in cut.because)
     assert any(f"sharing (share group, at most {10 - begin} of them)" in reason for reason in cut.because)
 
 
