@@ -1,4 +1,4 @@
-"""`pulumi preview --policy-pack policies`: the rules of policies/*.yaml on what is about to be deployed."""
+"""The Pulumi policy pack: apply the rules in policies/*.yaml to the planned deploy."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`pulumi up`: every topic of topics/, as this stack declares it."""
+"""The program of `pulumi up`: deploys every topic in topics/ with the settings of the selected stack."""
 
 from topicwarden.deploy.program import deploy
 

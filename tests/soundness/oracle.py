@@ -48,7 +48,7 @@ def _config_drift(finding: Finding, scene: Scene, truth: Truth) -> Denial:
     assert known, name
     if name not in truth.config:
         return "nobody set it" if declared is None else ""
-    return "it is as declared" if declared is not None and known.same(declared, truth.config[name]) else ""
+    return "it is as declared" if declared is not None and known.equivalent(declared, truth.config[name]) else ""
 
 
 def _partition_count(finding: Finding, scene: Scene, truth: Truth) -> Denial:

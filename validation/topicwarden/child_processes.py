@@ -1,4 +1,4 @@
-"""Child processes that end when the command that started them ends, however it ends."""
+"""Child processes that end together with the command that started them, even if it is killed."""
 
 from __future__ import annotations
 
@@ -15,26 +15,34 @@ from typing import Final
 _running: Final[set[subprocess.Popen[str]]] = set()
 _lock: Final = threading.Lock()
 _GRACE_S: Final = ((signal.SIGINT, 10.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0))
-"""What a child is sent, and how long it may take: Pulumi cancels in order at SIGINT, and ends its own plug-ins."""
+"""The signals for a child, in order, and the seconds to wait after each.
+
+On SIGINT Pulumi cancels its operation cleanly and ends its plug-ins.
+"""
 _PR_SET_PDEATHSIG: Final = 1
-_TIED: Final = (
+_EXEC_WITH_DEATH_SIGNAL: Final = (
     f"import ctypes, os, sys; ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {int(signal.SIGINT)}); "
     "os.getppid() == int(sys.argv[1]) and os.execv(sys.argv[2], sys.argv[2:])"
 )
-"""Becomes another program that is interrupted when its parent dies. A ``preexec_fn`` is not safe beside threads."""
+"""A Python program that asks Linux for SIGINT when its parent dies, and then executes the command in its arguments.
+
+``preexec_fn`` of ``subprocess`` would do the same, but is not safe with threads.
+"""
 
 
 def run(
     command: list[str], folder: Path, variables: Mapping[str, str], *, show: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``command`` to its end, with nothing on standard input; ``show`` leaves its output on this process's own.
+    """Run ``command`` in ``folder`` until it ends, with empty standard input, and return its output.
 
-    The child has a process group of its own, so that Ctrl-C in a terminal reaches it once, from ``ending_children``.
-    On Linux it is also interrupted if this process is killed. Raises OSError if it cannot be started.
+    With ``show``, the child writes to the standard output and error of this process instead. ``variables`` are its
+    environment. The child has its own process group: a Ctrl-C in a terminal does not reach it directly, but once, from
+    ``ending_children``. On Linux it also receives SIGINT if this process is killed. Raises OSError if the command
+    cannot be started.
     """
     output = None if show else subprocess.PIPE
     child = subprocess.Popen(
-        _tied(command),
+        _with_death_signal(command),
         cwd=folder,
         env=variables,
         stdin=subprocess.DEVNULL,
@@ -55,45 +63,47 @@ def run(
 
 @contextmanager
 def ending_children() -> Iterator[None]:
-    """Ends what ``run`` has started, in whatever thread, when the block ends. SIGTERM ends the block, with code 143.
+    """End all child processes that ``run`` started, in any thread, when the block ends.
 
-    A second SIGTERM ends the process at once.
+    SIGTERM ends the block with exit code 143. A second SIGTERM ends the process at once.
     """
 
     def on_term(number: int, _: object) -> None:
         signal.signal(number, signal.SIG_DFL)
         sys.exit(128 + number)
 
-    usual = signal.signal(signal.SIGTERM, on_term)
+    previous = signal.signal(signal.SIGTERM, on_term)
     try:
         yield
     finally:
-        _end()
-        signal.signal(signal.SIGTERM, usual)
+        _end_running()
+        signal.signal(signal.SIGTERM, previous)
 
 
 @contextmanager
-def signals_held() -> Iterator[None]:
-    """Holds SIGINT and SIGTERM back until the block has ended, for what must not stop half-way.
+def defer_signals() -> Iterator[None]:
+    """Deliver SIGINT and SIGTERM only after the block has ended. Use it for work that must not stop half-way.
 
-    Changes nothing outside of the main thread, which alone receives signals.
+    In other threads than the main thread this has no effect, because only the main thread receives signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     received: list[signal.Signals] = []
     numbers = (signal.SIGINT, signal.SIGTERM)
-    usual = {number: signal.signal(number, lambda got, _: received.append(signal.Signals(got))) for number in numbers}
+    previous = {
+        number: signal.signal(number, lambda sent, _: received.append(signal.Signals(sent))) for number in numbers
+    }
     try:
         yield
     finally:
-        for number, handler in usual.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
         for number in received[:1]:
             signal.raise_signal(number)
 
 
-def _end() -> None:
+def _end_running() -> None:
     for number, seconds in _GRACE_S:
         with _lock:
             children = [child for child in _running if child.poll() is None]
@@ -105,7 +115,8 @@ def _end() -> None:
                 child.wait(seconds)
 
 
-def _tied(command: list[str]) -> list[str]:
+def _with_death_signal(command: list[str]) -> list[str]:
+    """Return ``command`` so that it receives SIGINT when this process dies; unchanged on systems without prctl(2)."""
     if sys.platform != "linux":
         return command
-    return [sys.executable, "-I", "-S", "-c", _TIED, str(os.getpid()), *command]
+    return [sys.executable, "-I", "-S", "-c", _EXEC_WITH_DEATH_SIGNAL, str(os.getpid()), *command]

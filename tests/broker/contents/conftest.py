@@ -11,7 +11,7 @@ import pytest
 from tests.broker.contents import placed, records, transactions
 from tests.conftest import REPOSITORY
 from tests.support.projects import own_cache
-from topicwarden.cli.audit import Look, auditing
+from topicwarden.cli.audit import AuditFunction, auditing
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -52,7 +52,7 @@ def project(servers: list[str], tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture(scope="package")
-def look(project: Project) -> Iterator[Look]:
+def look(project: Project) -> Iterator[AuditFunction]:
     with auditing(project, "dev") as look:
         yield look
 
@@ -69,5 +69,5 @@ def written(servers: list[str], tools: Toolchain) -> Iterator[None]:
 
 
 @pytest.fixture(scope="package")
-def report(written: None, look: Look) -> AuditReport:
+def report(written: None, look: AuditFunction) -> AuditReport:
     return look(())

@@ -76,9 +76,9 @@ def test_a_tombstone_needs_its_headers_as_any_record_does(report: AuditReport) -
 
 def test_expressions_are_judged_one_by_one(report: AuditReport) -> None:
     positive, traced = (one for one in report.of_topic("contents.json") if one.check == "expression")
-    assert "positive is not true, first at offset 11" in positive.message
+    assert "do not satisfy positive, first at offset 11" in positive.message
     assert positive.remedy == "refunds belong in contents.refunds"
-    assert "traced is not true, first at offset 12" in traced.message
+    assert "do not satisfy traced, first at offset 12" in traced.message
 
 
 def test_what_an_expression_cannot_say_is_undecidable(report: AuditReport) -> None:

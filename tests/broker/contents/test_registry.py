@@ -11,7 +11,7 @@ from tests.broker.contents import registry
 from tests.conftest import REPOSITORY
 from tests.support.apicurio import JAVA, fetch, find_java
 from tests.support.findings import finding
-from topicwarden.cli.audit import Look, auditing
+from topicwarden.cli.audit import AuditFunction, auditing
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
@@ -42,7 +42,7 @@ def look_with(project: Project, name: str, address: str) -> AuditReport:
 
 
 @pytest.fixture(scope="module")
-def judged(project: Project, look: Look, filled: None, url: str) -> AuditReport:
+def judged(project: Project, look: AuditFunction, filled: None, url: str) -> AuditReport:
     return look_with(project, "registered", url)
 
 
@@ -73,7 +73,9 @@ def test_decoded_records_are_what_expressions_see(judged: AuditReport) -> None:
     assert finding(judged, "registry.protobuf", "expression").verdict is Verdict.PASS
 
 
-def test_a_registry_that_does_not_answer_leaves_records_undecided(project: Project, look: Look, filled: None) -> None:
+def test_a_registry_that_does_not_answer_leaves_records_undecided(
+    project: Project, look: AuditFunction, filled: None
+) -> None:
     report = look_with(project, "lost", f"http://127.0.0.1:{registry.free_port()}")
     found = finding(report, "registry.json", "value-schema")
     assert found.verdict is Verdict.UNDECIDABLE

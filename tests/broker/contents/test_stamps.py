@@ -14,7 +14,7 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import NewTopic
 
 from tests.support.findings import facts, finding
-from topicwarden.cli.audit import Look
+from topicwarden.cli.audit import AuditFunction
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -73,7 +73,7 @@ def emptied(sandbox: Sandbox, servers: list[str], now: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def stamps(emptied: None, look: Look) -> AuditReport:
+def stamps(emptied: None, look: AuditFunction) -> AuditReport:
     return look(("stamps.*",))
 
 

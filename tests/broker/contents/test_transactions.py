@@ -24,7 +24,7 @@ from tests.broker.contents.transactions import (
 from tests.support.findings import finding
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.scan import committed
-from topicwarden.cli.audit import AuditOptions, Look, auditing
+from topicwarden.cli.audit import AuditFunction, AuditOptions, auditing
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict
@@ -87,7 +87,7 @@ def test_the_largest_record_of_a_finding_is_committed(report: AuditReport) -> No
 
 
 @pytest.fixture(scope="module")
-def bounded(written: None, look: Look) -> AuditReport:
+def bounded(written: None, look: AuditFunction) -> AuditReport:
     """The report of an audit that reads no partition again."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(committed, "MOST_RECORDS", 0)
@@ -119,7 +119,7 @@ def test_no_fail_rests_on_records_that_may_all_be_aborted(bounded: AuditReport) 
 def test_the_partitioner_is_told_from_committed_keys(report: AuditReport) -> None:
     assert finding(report, PLACED, "key-partition").verdict is Verdict.PASS
     told = finding(report, PLACED, "key-in-several-partitions")
-    assert (told.verdict, told.message) == (Verdict.PASS, "every key lies where murmur2 puts it")
+    assert (told.verdict, told.message) == (Verdict.PASS, "every key is where murmur2 puts it")
     assert (told.evidence["keys"], told.evidence["score_murmur2"]) == (PLACED_KEYS, 1.0)
 
 

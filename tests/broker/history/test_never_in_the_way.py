@@ -59,7 +59,7 @@ def test_a_part_is_the_newest_and_weakens_what_is_said(
     keyless = finding(report, TOPIC, "null-key")
     assert (keyless.verdict, keyless.message) == (
         Verdict.PASS,
-        "holds in what was read: 25% of the offsets, the newest",
+        "no fault in the records that were read: the newest 25% of the offsets",
     )
     ratio = finding(report, TOPIC, "compaction-ratio")
     assert ratio.verdict is Verdict.UNDECIDABLE

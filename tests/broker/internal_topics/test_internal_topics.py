@@ -98,9 +98,9 @@ def test_a_group_whose_members_are_gone_is_undecidable(looks: Looks) -> None:
 @pytest.mark.parametrize(
     ("topic", "verdict", "offsets", "said"),
     [
-        ("lag.soon", SUSPECT, 40, "deleted before long"),
-        ("lag.ahead", UNDECIDABLE, 25, "behind the log's end"),
-        ("lag.deletions", UNDECIDABLE, 12, "deletions among them may never be seen"),
+        ("lag.soon", SUSPECT, 40, "deleted soon"),
+        ("lag.ahead", UNDECIDABLE, 25, "after the log end"),
+        ("lag.deletions", UNDECIDABLE, 12, "may miss deletions among them"),
     ],
 )
 def test_what_a_group_is_about_to_lose_is_reported(

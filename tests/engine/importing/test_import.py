@@ -134,7 +134,7 @@ def test_what_yaml_cannot_say_is_left_with_a_reason(shell: Made, sandbox: Sandbo
     project = shell()
     done = project.topicwarden("import", "moving.*")
     assert done.returncode == 1
-    assert "not imported: moving.topic: a throttle of a replica move is set on it" in done.stderr
+    assert "not imported: moving.topic: it has a replication throttle" in done.stderr
     assert written(project) == {}
 
 
@@ -152,7 +152,7 @@ def test_without_the_stack_nothing_is_written(shell: Made) -> None:
     (project.folder / "stacks" / "Pulumi.prod.yaml").write_text("config: {'topicwarden:cluster': sandbox}\n")
     done = project.topicwarden("import", "--stack", "prod")
     assert done.returncode == 2
-    assert "`pulumi stack init prod` makes one" in done.stderr
+    assert "`pulumi stack init prod` creates it" in done.stderr
     assert written(project) == {}
 
 

@@ -57,8 +57,8 @@ def test_the_gate_and_the_check_agree(case: Path, tmp_path: Path) -> None:
         broken = set(resolve(load(project.topics, project.root, project.stack_names()), stack).problems)
         expected = {(p.rule, p.level) for p in checked.problems if p.rule in judged_by_rules and p not in broken}
         resources = [inputs(held) for held in checked.declarations[stack]]
-        seen = {(held.rule, held.level) for one in resources for held in gate.of_resource(stack, one)}
-        seen |= {(held.rule, held.level) for held in gate.of_stack(stack, resources)}
+        seen = {(held.rule, held.level) for one in resources for held in gate.check_resource(stack, one)}
+        seen |= {(held.rule, held.level) for held in gate.check_stack(stack, resources)}
         assert seen == expected
 
 

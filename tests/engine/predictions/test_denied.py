@@ -25,10 +25,10 @@ from kafka.admin import (
 from tests.support.authorizer import AUTHORIZER
 from tests.support.projects import own_cache, project_of
 from topicwarden.audit.scan.spark_session import spark_session
-from topicwarden.cli.audit import AuditOptions, Look, auditing
+from topicwarden.cli.audit import AuditFunction, AuditOptions, auditing
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
-from topicwarden.kafka.retry import patiently
+from topicwarden.kafka.retry import retry_transient
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import Severity, TopicPlan
 from topicwarden.model.project import Project
@@ -154,12 +154,12 @@ def _fill(servers: list[str]) -> None:
                 writer.send("large.v1", "k", os.urandom(500_000))
         for group, topic, offset in (("reader", "read.v1", 2), ("slow", "expired.v1", 3)):
             committed = {TopicPartition(topic, 0): OffsetAndMetadata(offset, "", -1)}
-            patiently(partial(admin.alter_group_offsets, group, committed))
+            retry_transient(partial(admin.alter_group_offsets, group, committed))
         admin.delete_records({TopicPartition("read.v1", 0): 5})
 
 
 @pytest.fixture(scope="module")
-def look(guarded: Guarded) -> Iterator[Look]:
+def look(guarded: Guarded) -> Iterator[AuditFunction]:
     with (
         spark_session(guarded.project, "local[2]"),
         auditing(guarded.project, "dev", options=AuditOptions("none")) as look,
@@ -168,7 +168,7 @@ def look(guarded: Guarded) -> Iterator[Look]:
 
 
 @pytest.fixture(scope="module")
-def whole(look: Look) -> AuditReport:
+def whole(look: AuditFunction) -> AuditReport:
     return look(())
 
 
@@ -213,7 +213,9 @@ def test_with_every_right_there_is_something_to_lose(whole: AuditReport) -> None
 
 
 @pytest.mark.parametrize("denial", DENIALS)
-def test_no_verdict_comes_from_what_is_not_seen(guarded: Guarded, look: Look, whole: AuditReport, denial: str) -> None:
+def test_no_verdict_comes_from_what_is_not_seen(
+    guarded: Guarded, look: AuditFunction, whole: AuditReport, denial: str
+) -> None:
     with guarded.denied(*DENIALS[denial]):
         report = look(())
     known, found = verdicts(whole), verdicts(report)
@@ -241,7 +243,9 @@ def test_no_verdict_comes_from_what_is_not_seen(guarded: Guarded, look: Look, wh
 
 
 @pytest.mark.parametrize("denial", ["DescribeConfigs on a topic", "Read on a topic"])
-def test_the_other_topics_are_judged_as_before(guarded: Guarded, look: Look, whole: AuditReport, denial: str) -> None:
+def test_the_other_topics_are_judged_as_before(
+    guarded: Guarded, look: AuditFunction, whole: AuditReport, denial: str
+) -> None:
     with guarded.denied(*DENIALS[denial]):
         found = verdicts(look(()))
     (denied,) = (name for _, name, _ in DENIALS[denial])

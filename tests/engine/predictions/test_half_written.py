@@ -66,7 +66,7 @@ def test_a_plan_reads_again(door: Deployment) -> None:
 
 
 def test_what_stays_half_written_is_refused(door: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(partial_state, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(partial_state, "_TIMEOUT_S", 0.0)
     attributes(door).write_text("")
-    with pytest.raises(Refusal, match=r"Pulumi's state is half written, and stays so: .*EOF; look at the files"):
+    with pytest.raises(Refusal, match=r"Pulumi's state stays incomplete: .*EOF; look at the files"):
         door.plan()

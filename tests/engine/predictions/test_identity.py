@@ -44,7 +44,7 @@ def test_another_cluster_is_refused_until_the_stack_says_that_it_moved(home: Dep
     edited(home, elsewhere)
     home.write({FILE: TOPIC.replace("2", "3", 1)})
     snapshot = cluster.snapshot({"home.v1"})
-    reason = "was deployed to cluster elsewhere, and topicwarden:cluster: sandbox leads to cluster"
+    reason = "was deployed to cluster elsewhere, but topicwarden:cluster: sandbox leads to cluster"
     with pytest.raises(Refusal, match=reason):
         home.plan()
     for command in ("preview", "up --yes --skip-preview"):
@@ -58,7 +58,7 @@ def test_another_cluster_is_refused_until_the_stack_says_that_it_moved(home: Dep
     settings.write_text(f"config: {{topicwarden:cluster: sandbox, topicwarden:movedTo: {snapshot.cluster_id}}}\n")
     assert "moves from cluster elsewhere" in home.plan().remarks[0]
     home.pulumi("up --yes --skip-preview --suppress-outputs")
-    assert "has done its work" in home.plan().remarks[0]
+    assert "is no longer needed" in home.plan().remarks[0]
     settings.write_text("config: {topicwarden:cluster: sandbox}\n")
     assert home.plan().remarks == []
 

@@ -172,7 +172,7 @@ def test_from_compacted_to_deleting_what_is_older_goes(
     foretold: PlanReport, done: PlanReport, cluster: Cluster
 ) -> None:
     cut = one(foretold, "cache.v1", "retention-cut")
-    assert cut.message.startswith("nothing expires now; ")
+    assert cut.message.startswith("no record expires now; ")
     assert cut.evidence["records"] == 20
     until(lambda: extents(cluster, "cache.v1")[0].start == 20, "twenty records are gone")
 

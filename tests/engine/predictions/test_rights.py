@@ -82,7 +82,7 @@ def test_nothing_is_foretold_of_what_was_not_seen(project: Project, cluster: Clu
     assert compaction.measured.startswith("the records could not be read (Read on the topic)")
     (hidden,) = [one for one in plans["hidden.v1"].consequences if one.kind == "unseen"]
     assert hidden.weight is Severity.REFUSED
-    assert "do not tell whether the topic exists" in hidden.message
+    assert "do not report whether the topic exists" in hidden.message
 
 
 def test_a_topic_that_may_not_be_read_stops_no_audit(project: Project, cluster: Cluster) -> None:

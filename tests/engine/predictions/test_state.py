@@ -71,7 +71,7 @@ def assert_refused_until_forgotten(held: Deployment, cluster: Cluster, topic: st
     assert held.shell.topicwarden("plan", "--stack", "dev").returncode == 1
     for command in ("preview", "up --yes", "up --yes --skip-preview", "up --yes --skip-preview --refresh"):
         output = " ".join(held.refused(command).split())
-        assert f"{topic}: Pulumi's state holds" in output
+        assert f"{topic}: Pulumi's state has" in output
         assert urn in output
     assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
     remedy = duplicate.remedy.partition("`")[2].partition("`")[0].replace("'", "")
@@ -113,7 +113,7 @@ def test_a_registered_resource_that_holds_another_topic(held: Deployment, cluste
     before = cluster.snapshot({"held.v1", "stray.v1"}).topics
     assert one(held.plan(), "stray.v1", "duplicate").weight is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
-        assert "stray.v1: Pulumi's state holds the topic under another URN" in held.refused(command)
+        assert "stray.v1: Pulumi's state has the topic under another URN" in held.refused(command)
     assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
 
 
@@ -128,7 +128,7 @@ def test_a_resource_that_is_pending_deletion(held: Deployment, cluster: Cluster,
     before = cluster.snapshot({"held.v1", "stray.v1"}).topics
     assert one(held.plan(), "held.v1", "duplicate").weight is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
-        assert "held.v1: Pulumi's state holds a resource of the topic that is pending" in held.refused(command)
+        assert "held.v1: Pulumi's state has a resource of the topic that is pending" in held.refused(command)
     assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
 
     exported = state(held)

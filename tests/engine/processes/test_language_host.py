@@ -16,7 +16,7 @@ from pulumi.runtime.proto import language_pb2 as rpc
 from pulumi.runtime.proto.language_pb2_grpc import LanguageRuntimeStub
 
 from tests.conftest import REPOSITORY
-from topicwarden.deploy.pulumi_engine import complaint
+from topicwarden.deploy.pulumi_engine import error_text
 from topicwarden.model.project import Project
 from topicwarden.toolchain import Toolchain, environment
 
@@ -95,8 +95,8 @@ def test_what_a_program_says_reaches_the_engine(
         )
     assert expected in done.stdout
     assert (done.returncode != 0) == ("error" in done.stdout)
-    assert short is None or complaint(done).startswith(short)
-    assert "Traceback" not in complaint(done)
+    assert short is None or error_text(done).startswith(short)
+    assert "Traceback" not in error_text(done)
 
 
 def test_it_goes_when_the_engine_sends_it_away(process: subprocess.Popen[str], host: LanguageRuntimeStub) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.support.projects import Shell, borrowing_cache, project_of
 from topicwarden.deploy.adoption import adopt
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.deploy.stack_state import exported
+from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.model.problem import Refusal
@@ -161,7 +161,7 @@ def test_nothing_is_adopted(dying: Shell, dead: str) -> None:
         adopt(PulumiEngine(Project(dying.folder), "dev", dying.variables))
     expected = {
         "killed after some": "Program exited with non-zero exit code: -9",
-        "_exit 0 after some": "nothing was adopted, as the program did not come to its end",
+        "_exit 0 after some": "nothing was adopted, because the program ended early",
     }
     assert expected.get(dead, "the program ended before every topic was registered") in str(refused.value)
     assert "bootstrapServers" not in str(refused.value)
@@ -171,7 +171,7 @@ def test_a_state_that_is_cut_off_is_refused(shell: Shell, tmp_path: Path) -> Non
     """And so is a `pulumi` that is killed while it exports the state."""
     pulumi, path = tmp_path / "pulumi", shell.variables["PATH"]
     for script, expected in (
-        ('pulumi_real "$@" | head -c 300', "`pulumi stack export` did not come to its end"),
+        ('pulumi_real "$@" | head -c 300', "`pulumi stack export` ended early"),
         ("kill -9 $$", "`pulumi stack export` was killed by signal 9"),
     ):
         real = shutil.which("pulumi", path=path)
@@ -179,7 +179,7 @@ def test_a_state_that_is_cut_off_is_refused(shell: Shell, tmp_path: Path) -> Non
         pulumi.chmod(0o755)
         engine = PulumiEngine(Project(shell.folder), "dev", {**shell.variables, "PATH": f"{tmp_path}:{path}"})
         with pytest.raises(Refusal, match=expected):
-            exported(engine)
+            read_stack_state(engine)
 
 
 def test_a_whole_program_is_planned(shell: Shell) -> None:

@@ -18,9 +18,9 @@ from tests.support.projects import BIN, Shell, own_cache, project_of
 from tests.support.reading import records
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_for_moving
+from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_reassignment_session
 from topicwarden.model.project import Project
-from topicwarden.plan.placement.replica_placement import ReplicaPlacement, place
+from topicwarden.plan.placement.replica_placement import ReplicaPlacement, place_replicas
 from topicwarden.policies.check_specs import check
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
@@ -49,7 +49,7 @@ def sandbox(cache: Path) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="package")
 def movable(sandbox: Sandbox) -> Iterator[ReassignmentSession]:
-    with open_for_moving(Connection(tuple(sandbox.bootstrap_servers), tls=False)) as movable:
+    with open_reassignment_session(Connection(tuple(sandbox.bootstrap_servers), tls=False)) as movable:
         yield movable
 
 
@@ -74,7 +74,7 @@ class Stack:
 
     def placement(self) -> ReplicaPlacement:
         """What is foretold at this moment."""
-        return place(check(self.project, ["dev"]).declarations["dev"], self.movable.cluster.snapshot())
+        return place_replicas(check(self.project, ["dev"]).declarations["dev"], self.movable.cluster.snapshot())
 
     def fill(self, mebibytes: int) -> None:
         with writing(self.servers) as writer:

@@ -51,20 +51,20 @@ def test_a_reduction_under_way_is_reported_and_can_be_cancelled(stack_of: Deploy
     before = stack.replicas()
     spare = {number: min({*range(1, BROKERS + 1)} - {*brokers}) for number, brokers in before.items()}
     copies = [ReplicaCopy(number, brokers, (spare[number],)) for number, brokers in before.items()]
-    stack.movable.throttle.hold({stack.topic: copies}, range(1, BROKERS + 1), 1000)
+    stack.movable.throttle.apply({stack.topic: copies}, range(1, BROKERS + 1), 1000)
     assert stack.movable.reassignment.start({(stack.topic, n): (broker,) for n, broker in spare.items()}) == {}
     try:
         stack.declare(1)
         done = stack.rebalance("--dry-run")
         assert done.returncode == 1
         assert "lowering.v1: replication factor 2 to 1 drops replicas of 6 partitions; now reading" in done.stdout
-        assert "a reassignment that is under way drops them already, `topicwarden rebalance --cancel`" in done.stdout
+        assert "a reassignment in progress already drops them, `topicwarden rebalance --cancel`" in done.stdout
         done = stack.rebalance("--cancel")
-        assert (done.returncode, "taken back: 6 partitions" in done.stdout) == (0, True), done.stdout + done.stderr
+        assert (done.returncode, "cancelled: 6 partitions" in done.stdout) == (0, True), done.stdout + done.stderr
         assert {n: {*brokers} for n, brokers in stack.replicas().items()} == {n: {*b} for n, b in before.items()}
         assert stack.clean()
     finally:
-        stack.movable.throttle.release([stack.topic], range(1, BROKERS + 1))
+        stack.movable.throttle.remove([stack.topic], range(1, BROKERS + 1))
 
 
 def test_the_last_in_sync_replica_stays(stack_of: Deploy, sandbox: Sandbox) -> None:
@@ -92,7 +92,7 @@ def test_a_swap_under_way_is_no_reduction(stack_of: Deploy) -> None:
     stack.fill(12)
     after = {n: tuple({*range(1, BROKERS + 1)} - {*brokers}) for n, brokers in stack.replicas().items()}
     copies = [ReplicaCopy(number, brokers, after[number]) for number, brokers in stack.replicas().items()]
-    stack.movable.throttle.hold({stack.topic: copies}, range(1, BROKERS + 1), 1000)
+    stack.movable.throttle.apply({stack.topic: copies}, range(1, BROKERS + 1), 1000)
     assert stack.movable.reassignment.start({(stack.topic, n): brokers for n, brokers in after.items()}) == {}
     until(lambda: {len(brokers) for brokers in stack.replicas().values()} == {4})
     try:
@@ -101,7 +101,7 @@ def test_a_swap_under_way_is_no_reduction(stack_of: Deploy) -> None:
         assert "reduce-replicas" not in planned.stdout
         stack.up("--refresh")
         shown = stack.rebalance("--dry-run")
-        assert (shown.returncode, shown.stdout) == (0, "under way already: 6 partitions\n")
+        assert (shown.returncode, shown.stdout) == (0, "already in progress: 6 partitions\n")
     finally:
         done = stack.rebalance("--cancel")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -22,7 +22,7 @@ from tests.engine.rebalance.conftest import BROKERS, Stack, until
 from tests.support.authorizer import AUTHORIZER, permit
 from tests.support.projects import Shell, project_of
 from topicwarden.kafka.throttle_admin import RATES, REPLICAS
-from topicwarden.rebalance.reassignment import AT_ONCE
+from topicwarden.rebalance.reassignment import MAX_CONCURRENT
 from topicwarden.sandbox.local_cluster import Sandbox
 
 Deploy = Callable[[str, int], Stack]
@@ -44,7 +44,8 @@ def test_what_is_foretold_is_what_happens(stack_of: Deploy) -> None:
     refused = stack.rebalance()
     assert (refused.returncode, refused.stderr) == (
         2,
-        "topicwarden: nothing was moved: say --yes where nobody can be asked, or --dry-run only to look\n",
+        "topicwarden: nothing was moved: standard input is not a terminal; confirm with --yes, or show the moves with "
+        "--dry-run\n",
     )
     assert stack.clean()
 
@@ -88,7 +89,7 @@ def test_many_partitions_move_some_at_a_time(stack_of: Deploy) -> None:
         most = max(most, len(stack.movable.reassignment.ongoing()))
     said, _ = moving.communicate()
     assert (moving.returncode, "moved: 130 partitions" in said) == (0, True), said
-    assert 0 < most <= AT_ONCE
+    assert 0 < most <= MAX_CONCURRENT
     assert stack.replicas() == {move.partition: move.after for move in foretold.moves}
     assert stack.clean()
 
@@ -103,12 +104,12 @@ def test_what_was_begun_goes_on_throttled_and_can_be_taken_back(stack_of: Deploy
     moving.send_signal(signal.SIGTERM)
     said, _ = moving.communicate(timeout=30)
     assert moving.returncode == 1
-    assert "stopped: 6 partitions move on, throttled; 0 partitions not begun" in said
+    assert "stopped: 6 partitions still moving, throttled; 0 partitions not started" in said
     assert stack.throttles()["lists"] == ["cancelled.v1"]
 
     done = stack.rebalance("--cancel")
-    assert (done.returncode, "taken back: 6 partitions\n" in done.stdout) == (0, True), done.stdout + done.stderr
-    assert "removed the replication throttle that was left: brokers 1, 2, 3, 4; topics cancelled.v1" in done.stdout
+    assert (done.returncode, "cancelled: 6 partitions\n" in done.stdout) == (0, True), done.stdout + done.stderr
+    assert "removed the replication throttle of an earlier run: brokers 1, 2, 3, 4; topics cancelled.v1" in done.stdout
     assert (stack.replicas(), stack.contents(), stack.clean()) == (before, contents, True)
 
 
@@ -123,7 +124,7 @@ def test_what_cannot_be_is_said_in_a_line(stack_of: Deploy) -> None:
     )
     stack.declare(2)
     for arguments, said in (
-        (["--topics", "nope.*"], "no declared topic is like nope.*"),
+        (["--topics", "nope.*"], "no declared topic matches --topics nope.*"),
         (["--throttle", "50 MB/s"], "--throttle: expected a size"),
         (["--throttle", "0"], "expected at least one byte a second, or unlimited"),
     ):
@@ -150,7 +151,7 @@ def test_without_the_right_nothing_is_begun_and_nothing_stays(
             done = shell.topicwarden("rebalance", "--stack", "dev", "--yes", "--no-refresh")
             assert (done.returncode, done.stderr) == (
                 2,
-                "topicwarden: the cluster does not let this user move replicas: that takes Alter and Describe, and for "
+                "topicwarden: the cluster does not let this user move replicas: grant Alter and Describe, and for "
                 "the throttle AlterConfigs and DescribeConfigs, on the Cluster resource\n",
             )
             topic = ConfigResource(ConfigResourceType.TOPIC, "denied.v1", list(REPLICAS))
@@ -182,11 +183,11 @@ def test_a_broker_that_is_lost_meanwhile(stack_of: Deploy, sandbox: Sandbox, com
             moving.send_signal(signal.SIGINT)
             said, _ = moving.communicate(timeout=60)
             assert moving.returncode == 1
-            assert "move on, throttled" in said
+            assert "still moving, throttled" in said
             done = stack.rebalance("--yes")
             assert done.returncode == 1, done.stdout + done.stderr
             assert victim not in {broker for brokers in stack.replicas().values() for broker in brokers}
-            assert f"broker {victim} may keep a replication throttle, as it is lost" in done.stdout
+            assert f"broker {victim} may keep a replication throttle, because it is lost" in done.stdout
     finally:
         sandbox.start(victim)
     if comes_back:

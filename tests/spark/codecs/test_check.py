@@ -183,9 +183,9 @@ def matches(pattern: str, text: str) -> bool:
     """What the ECMA-262 engine of ``check`` says."""
     import regress  # noqa: PLC0415
 
-    from topicwarden.specs.record_schemas.ecma_patterns import strict  # noqa: PLC0415
+    from topicwarden.specs.record_schemas.ecma_patterns import strict_pattern  # noqa: PLC0415
 
-    return regress.Regex(strict(pattern), flags="u").find(text) is not None
+    return regress.Regex(strict_pattern(pattern), flags="u").find(text) is not None
 
 
 @MANY
@@ -264,8 +264,8 @@ def test_protos_are_accepted_and_compile(judge: Judge, name: str) -> None:
         ('syntax = "proto3"; import "other.proto"; message M {}', 'imports "other.proto"'),
         ('syntax = "proto3"; enum E { A = 0; }', "expected a message"),
         ('syntax = "proto3"; message N {}', 'has no message "M"; it has N'),
-        ("message", "is no .proto"),
-        ("", "is no .proto"),
+        ("message", "is not a valid .proto file"),
+        ("", "is not a valid .proto file"),
     ],
 )
 def test_broken_protos_are_refused(text: str, why: str) -> None:

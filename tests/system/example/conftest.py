@@ -9,7 +9,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from tests.support.projects import Shell, copy_of_the_example, own_cache
-from topicwarden.cli.audit import Look, auditing
+from topicwarden.cli.audit import AuditFunction, auditing
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
@@ -83,14 +83,14 @@ def filled(deployed: Deployed, servers: list[str]) -> None:
 
 
 @pytest.fixture(scope="package")
-def look(project: Project, sandbox: Sandbox) -> Iterator[Look]:
+def look(project: Project, sandbox: Sandbox) -> Iterator[AuditFunction]:
     """Audits the example; its Spark session is the one of every audit in this process."""
     with auditing(project, "dev") as look:
         yield look
 
 
 @pytest.fixture(scope="package")
-def report(filled: None, look: Look) -> AuditReport:
+def report(filled: None, look: AuditFunction) -> AuditReport:
     """The audit of everything, before any cleaning."""
     return look(())
 

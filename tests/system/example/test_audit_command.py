@@ -48,4 +48,4 @@ def test_a_pattern_that_no_topic_is_like_is_no_success(report: AuditReport, shel
     done = shell.run("topicwarden", "audit", "--stack", "dev", "--topics", "shop.odrers")
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "no topic, declared or on the cluster, is like shop.odrers" in done.stderr
+    assert "no topic, declared or on the cluster, matches --topics shop.odrers" in done.stderr

@@ -9,7 +9,7 @@ from kafka.admin import NewTopic
 
 from tests.support.findings import facts, finding, found
 from tests.support.projects import project_of
-from topicwarden.cli.audit import Look, auditing
+from topicwarden.cli.audit import AuditFunction, auditing
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.sandbox.scenarios.cluster_settings import connected, set_topic
@@ -37,7 +37,7 @@ LIVE = {
 
 @pytest.fixture(scope="module")
 def beside(
-    report: AuditReport, look: Look, servers: list[str], tmp_path_factory: pytest.TempPathFactory
+    report: AuditReport, look: AuditFunction, servers: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[AuditReport]:
     """The audit of these topics, which come after the example's report was made and go before anything else."""
     with connected(servers) as admin:

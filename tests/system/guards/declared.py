@@ -55,7 +55,7 @@ class DeclaredTopic:
 
     def allowed(self) -> frozenset[Allowance]:
         today = datetime.now(UTC).date()
-        return frozenset(permit.change for permit in self.permits if permit.holds(today))
+        return frozenset(permit.change for permit in self.permits if permit.valid_on(today))
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def test_no_other_stack_is_deployed_with_the_sandboxs_passphrase(tmp_path: Path,
     backend = f"export PULUMI_BACKEND_URL={(tmp_path / 'state').as_uri()}; pulumi stack init prod --non-interactive; "
     done = prod.run("bash", "-c", script + backend + "pulumi preview --stack prod --non-interactive")
     assert done.returncode != 0
-    assert "PULUMI_CONFIG_PASSPHRASE is that of the sandbox" in done.stdout + done.stderr
+    assert "PULUMI_CONFIG_PASSPHRASE is the public passphrase of the sandbox" in done.stdout + done.stderr
 
 
 def _state(folder: Path) -> Path:

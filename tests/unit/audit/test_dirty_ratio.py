@@ -26,7 +26,7 @@ def log(
     read: ReadRecords | None = None,
 ) -> AuditedTopic:
     of = with_logs(subject(counts, live={**COMPACT, **(settings or {})}), at)
-    return replace(of, reading={} if read is None else {0: read})
+    return replace(of, read_ranges={} if read is None else {0: read})
 
 
 def head(last_stable: int = 200, settings: dict[str, str] | None = None, end: int = 200) -> AuditedTopic:

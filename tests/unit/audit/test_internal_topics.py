@@ -79,9 +79,9 @@ def test_what_may_not_be_read_is_said_once_and_not_passed() -> None:
 
 
 def test_groups_that_may_be_hidden_are_said() -> None:
-    of = replace(subject(), following=GroupFollowing(complete=False))
+    of = replace(subject(), consumer_groups=GroupFollowing(complete=False))
     assert [one.verdict for one in judged("group-lag", of)] == [UNDECIDABLE]
-    assert judged("group-lag", replace(of, following=GroupFollowing())) == []
+    assert judged("group-lag", replace(of, consumer_groups=GroupFollowing())) == []
 
 
 def test_a_committed_offset_of_a_topic_that_the_member_no_longer_reads_is_undecidable() -> None:
@@ -90,7 +90,7 @@ def test_a_committed_offset_of_a_topic_that_the_member_no_longer_reads_is_undeci
     live = replace(of.live, extents={0: PartitionExtent(50, 100, 100, None, None, None)})
     for assigned, verdict in ((frozenset({("t", 0)}), FAIL), (frozenset({("other", 0)}), UNDECIDABLE)):
         group = ConsumerGroup("g", "Stable", 1, {("t", 0): 20}, assigned)
-        (found,) = judged("group-lag", replace(of, live=live, following=GroupFollowing((group,), {0: 100})))
+        (found,) = judged("group-lag", replace(of, live=live, consumer_groups=GroupFollowing((group,), {0: 100})))
         assert found.verdict is verdict
 
 
@@ -140,7 +140,7 @@ def test_of_an_endless_log_the_head_is_read_and_the_borders_lie_within(size: int
 def test_what_lies_behind_the_head_counts_as_dirty_but_for_a_segment(size: int, lag: str, proven: bool) -> None:
     class Head(Log):
         def subject(self) -> AuditedTopic:
-            return replace(super().subject(), reading={0: ReadRecords(0, 100, 0)})
+            return replace(super().subject(), read_ranges={0: ReadRecords(0, 100, 0)})
 
     log: Log = Head(
         dict.fromkeys(range(100), 5),

@@ -35,7 +35,7 @@ def message(*notes: str) -> str:
     counts = PartitionCounts(records=9, faults=merge_faults(notes, MAX_LATE))
     (judgement,) = CHECKS["timestamp-late"].judge(subject(counts, contents=contents))
     assert judgement.verdict is Verdict.FAIL
-    return judgement.message.partition(" stamped")[0]
+    return judgement.message.partition(" with a timestamp")[0]
 
 
 def test_late_records_of_one_range_are_counted() -> None:

@@ -56,9 +56,9 @@ class Log:
         self.now += after
         seen = self.subject()
         judged = judge(seen)
-        self.settled = list(compare_audits.settled(seen, judged))
+        self.settled = list(compare_audits.settled_findings(seen, judged))
         stones = [KnownTombstone(0, offset, key) for key, offset in self.deleted]
-        self.last = compare_audits.look(seen, judged, stones, {})
+        self.last = compare_audits.topic_state(seen, judged, stones, {})
         return {check: one for check, said in judged.items() for one in said if one.message}
 
     def subject(self) -> AuditedTopic:
@@ -177,7 +177,7 @@ def test_a_suspect_whose_records_are_gone_is_settled_though_others_take_its_plac
     log.start = 50
     assert verdicts_of(log.look(after=MINUTE)) == both(Verdict.SUSPECT)
     assert {(one.check, one.now) for one in log.settled} == {(check, Verdict.PASS) for check in TWO_LOOKS}
-    assert all("the log starts at offset 50 now" in one.why for one in log.settled)
+    assert all("the log now starts at offset 50" in one.why for one in log.settled)
 
 
 def test_once_cleaned_it_passes_and_the_report_says_what_became_of_it() -> None:
@@ -186,7 +186,7 @@ def test_once_cleaned_it_passes_and_the_report_says_what_became_of_it() -> None:
     log.records, log.counts, log.horizon = {99: 5}, PartitionCounts(records=1, keys=1), ROLLED
     assert log.look(after=MINUTE) == {}
     assert {(one.check, one.now) for one in log.settled} == {(check, Verdict.PASS) for check in TWO_LOOKS}
-    assert all("offsets 0 and 1 no longer stands" in one.why for one in log.settled)
+    assert all("offsets 0 and 1 was cleaned" in one.why for one in log.settled)
 
 
 def gap(log: Log) -> CheckResult | None:
@@ -321,7 +321,7 @@ def test_a_transaction_is_hung_only_after_the_longest_time_that_any_may_take() -
     assert log.look(after=MINUTE)["hung-transaction"].verdict is Verdict.FAIL
     log.stable = 41  # another one
     assert log.look(after=20 * MINUTE) == {}
-    assert [one.why for one in log.settled] == ["the last stable offset moved on, to 41"]
+    assert [one.why for one in log.settled] == ["the last stable offset moved to 41"]
 
 
 class _Unseen(Log):

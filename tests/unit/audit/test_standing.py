@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.subjects import NOW, subject
 from tests.unit.checks.cases import COMPACT, extent, with_logs
-from topicwarden.audit.checks.common.persistence import rolled_for_all
+from topicwarden.audit.checks.common.persistence import first_segment_rolled
 
 STOOD_MS = 100_000
 AHEAD, LAG = "message.timestamp.after.max.ms", "min.compaction.lag.ms"
@@ -30,4 +30,4 @@ def test_hidden_records_have_rolled_with_what_was_written_since(
 ) -> None:
     """``segment.ms`` is 1,000; hidden records are stamped ``STOOD_MS`` ago, plus ``AHEAD`` and 5,000 ms, at most."""
     of = with_logs(subject(live={**COMPACT, **settings}), extent(start, latest=latest))
-    assert rolled_for_all(of, 0, STOOD_MS) == rolled
+    assert first_segment_rolled(of, 0, STOOD_MS) == rolled

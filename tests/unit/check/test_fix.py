@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import project, topicwarden
-from topicwarden.specs.fix import fixed
+from topicwarden.specs.fix import apply_fixes
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import Declaration, resolve
 
@@ -60,12 +60,12 @@ stacks: {dev: {config: {"retention.ms": '2d'}}}   # by stack"""
 
 
 def _fixed(text: str, defaults: bool = False) -> str:
-    return fixed(text.encode(), defaults).decode()
+    return apply_fixes(text.encode(), defaults).decode()
 
 
 def test_everything_at_once_and_nothing_else() -> None:
     assert _fixed(BEFORE) == AFTER
-    assert fixed(b"\xef\xbb\xbf" + BEFORE.encode(), False) == b"\xef\xbb\xbf" + AFTER.encode()
+    assert apply_fixes(b"\xef\xbb\xbf" + BEFORE.encode(), False) == b"\xef\xbb\xbf" + AFTER.encode()
 
 
 @pytest.mark.parametrize(
@@ -182,8 +182,8 @@ def test_an_editors_line_is_no_comment_of_the_first_key() -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
 def test_fixing_twice_is_fixing_once(path: Path) -> None:
     data = path.read_bytes()
-    once = fixed(data, path.name == "_defaults.yaml")
-    assert fixed(once, path.name == "_defaults.yaml") == once
+    once = apply_fixes(data, path.name == "_defaults.yaml")
+    assert apply_fixes(once, path.name == "_defaults.yaml") == once
     # Nothing is lost: keys and units are respelled, lines are moved.
     comments = re.compile(rb"(?m)^\s*#[^\r\n]*")
     assert sorted(comments.findall(data)) == sorted(comments.findall(once))
@@ -195,13 +195,13 @@ def test_what_was_right_still_says_the_same(tree: Path, tmp_path: Path) -> None:
         if path.is_file():
             target = tmp_path / path.relative_to(tree)
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(fixed(path.read_bytes(), path.name == "_defaults.yaml"))
+            target.write_bytes(apply_fixes(path.read_bytes(), path.name == "_defaults.yaml"))
     assert _topics(tmp_path) == _topics(tree)
 
 
 def _topics(tree: Path) -> list[object]:
     def told(held: Declaration) -> object:
-        return held.topic, held.places.leaves
+        return held.topic, held.places.settings
 
     loaded = load(tree / "topics", tree, ("dev", "prod"))
     assert loaded.problems == ()

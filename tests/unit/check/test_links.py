@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.command import project, topicwarden
 
-NOWHERE = "this link leads nowhere; delete it or put the file here [file-link]"
+NOWHERE = "this symbolic link is broken; delete it or put the file here [file-link]"
 
 
 @pytest.fixture

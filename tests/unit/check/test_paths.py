@@ -102,12 +102,12 @@ def test_one_file_of_many_is_read_without_the_others(tmp_path: Path, monkeypatch
             (root / f"topics/d{folder}/t{folder}.{number}.yaml").write_text("config: {retention.ms: 7d}\n")
     (root / "topics/d7/t7.7.yaml").write_text("config: {retenton.ms: 7d}\n")
     read: list[str] = []
-    original = spec_files._read
+    original = spec_files._read_file
 
     def counted(entry: os.DirEntry[str], spec: SpecFile) -> SpecFile | Problem:
         read.append(entry.name)
         return original(entry, spec)
 
-    monkeypatch.setattr(spec_files, "_read", counted)
+    monkeypatch.setattr(spec_files, "_read_file", counted)
     assert _places(root, "topics/d7/t7.7.yaml") == ["topics/d7/t7.7.yaml:1:10"]
     assert sorted(set(read)) == ["_defaults.yaml", "t7.7.yaml"]

@@ -85,7 +85,7 @@ def test_an_unknown_topic_is_guessed_and_a_broken_one_not_forgotten(root: Path) 
 def test_a_stack_must_be_said_where_there_are_several(root: Path) -> None:
     done = topicwarden("show", cwd=root)
     assert done.code == 2
-    assert "say which with --stack, one of dev, prod" in done.err
+    assert "select one with --stack: dev, prod" in done.err
     (root / "stacks/Pulumi.prod.yaml").unlink()
     (root / "topics/shop/orders.yaml").unlink()
     assert topicwarden("show", cwd=root).code == 0

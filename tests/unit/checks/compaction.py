@@ -21,7 +21,7 @@ from tests.unit.checks.cases import (
     with_counts,
     with_logs,
 )
-from topicwarden.audit.compare_audits import look
+from topicwarden.audit.compare_audits import topic_state
 from topicwarden.audit.history.topic_state import KnownTombstone, PreviousAudit, RememberedRecord
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.subject import AuditedTopic
@@ -160,7 +160,7 @@ def another_tombstone() -> AuditedTopic:
 def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = COMPACT) -> AuditedTopic:
     """A key whose last record is at ``offset``; the last audit saw key 5 deleted at offset 50 of ``partition``."""
     of = subject(PartitionCounts(records=1, resurrected=((key, offset),)), live=live)
-    return replace(of, past=PreviousAudit(look(of, {}, [KnownTombstone(partition, 50, 5)], {})))
+    return replace(of, past=PreviousAudit(topic_state(of, {}, [KnownTombstone(partition, 50, 5)], {})))
 
 
 def transaction(after: int, stable: int = 40, **changed: object) -> AuditedTopic:
@@ -185,7 +185,7 @@ CASES = (
         "one, where a key is required",
         subject(PartitionCounts(records=3, null_keys=1, first_null_key=7), contents=Contents(key_required=True)),
         (FAIL,),
-        says="where a key is required",
+        says="although keys are required",
     ),
     Case("null-key", "none in a compacted topic", subject(PartitionCounts(records=3), live=COMPACT), ()),
     Case(
@@ -224,7 +224,7 @@ CASES = (
         "longer than a cleaner takes",
         seen_again(one_key(), GRACE_MS + 1),
         (FAIL,),
-        says=f"has not come for {GRACE_MS + 1:,} ms",
+        says=f"has not cleaned them for {GRACE_MS + 1:,} ms",
         evidence={"superseded": 99, "not_rolled": 0, "held_back": 0, "cleanable": 99},
     ),
     Case("compaction-ratio", "as long as a cleaner takes", seen_again(one_key(), GRACE_MS), (SUSPECT,)),
@@ -276,7 +276,7 @@ CASES = (
         seen_again(one_key(), GRACE_MS + 1),
         (FAIL,),
         evidence={"stood_for_ms": GRACE_MS + 1},
-        says=f"each look for {GRACE_MS + 1:,} ms has seen both",
+        says=f"every audit for {GRACE_MS + 1:,} ms has seen both",
     ),
     Case("compaction-lag", "as long as a cleaner takes", seen_again(one_key(), GRACE_MS), (SUSPECT,)),
     Case(
@@ -338,7 +338,7 @@ CASES = (
         (FAIL,),
         partitions=(0,),
         evidence={"offset": 3, "delete.retention.ms": 10 * MINUTE},
-        says="the tombstone at offset 3 still stands",
+        says="the tombstone at offset 3 is still present",
     ),
     Case("tombstone-retention", "a cleaning left it when its time had just not come", tombstone(RIPE_MS), ()),
     Case("tombstone-retention", "what was cleaned since was older", tombstone(end=101), ()),
@@ -365,7 +365,7 @@ CASES = (
     Case(
         "resurrection",
         "no tombstone was seen",
-        replace(risen(49), past=PreviousAudit(look(subject(live=COMPACT), {}, [], {}))),
+        replace(risen(49), past=PreviousAudit(topic_state(subject(live=COMPACT), {}, [], {}))),
         None,
     ),
     Case("resurrection", "never seen before", replace(risen(49), past=PreviousAudit()), None),

@@ -36,27 +36,27 @@ def committed(
         {} if forgotten is None else {0: forgotten},
     )
     of = with_logs(subject(live=live), extent(start, 150, log_bytes=log_bytes))
-    return replace(of, following=following)
+    return replace(of, consumer_groups=following)
 
 
 def read(records: int, start: int = 50, end: int = 150) -> AuditedTopic:
     """A compacted topic of which so many records of ``[start, end)`` were found; the group has deletions to read."""
     of = committed(60, live=COMPACT, forgotten=61)
-    return replace(of, counts={0: PartitionCounts(records=records)}, reading={0: ReadRecords(start, end, 50)})
+    return replace(of, counts={0: PartitionCounts(records=records)}, read_ranges={0: ReadRecords(start, end, 50)})
 
 
 def two_partitions() -> AuditedTopic:
     """The log of partition 0 begins two offsets behind what is committed, and that of partition 1 one."""
     of = with_logs(subject(), extent(50, 150), extent(50, 150))
     group = ConsumerGroup("g", "Stable", 1, {("t", 0): 48, ("t", 1): 49}, frozenset({("t", 0), ("t", 1)}))
-    return replace(of, following=GroupFollowing((group,), {0: 150, 1: 150}))
+    return replace(of, consumer_groups=GroupFollowing((group,), {0: 150, 1: 150}))
 
 
 def leaderless() -> AuditedTopic:
     """A group that has committed an offset of a partition whose log nobody can see."""
     of = committed(50)
     group = ConsumerGroup("g", "Stable", 1, {("t", 0): 50, ("t", 1): 0}, READING)
-    return replace(of, following=GroupFollowing((group,), {0: 150}))
+    return replace(of, consumer_groups=GroupFollowing((group,), {0: 150}))
 
 
 CASES = (
@@ -67,7 +67,7 @@ CASES = (
         (FAIL,),
         partitions=(0,),
         evidence={"group": "g", "members": 1, "lost_offsets": 1},
-        says="the log begins at 50",
+        says="partition 0 starts at 50",
     ),
     Case(
         "group-lag",
@@ -120,7 +120,7 @@ CASES = (
     ),
     Case("group-lag", "deletions may be forgotten", read(99), (UNDECIDABLE,), evidence={"offsets": 1}),
     Case("group-lag", "nothing was ever compacted", read(100), ()),
-    Case("group-lag", "deletions in records that were not read", replace(read(100), reading={}), (UNDECIDABLE,)),
+    Case("group-lag", "deletions in records that were not read", replace(read(100), read_ranges={}), (UNDECIDABLE,)),
     Case("group-lag", "deletions in records that were not counted", replace(read(100), counts={}), (UNDECIDABLE,)),
     Case("group-lag", "compacted in what was not read", read(99, start=51), (UNDECIDABLE,)),
     Case("group-lag", "deletions that were read", committed(61, live=COMPACT, forgotten=61), ()),
@@ -129,11 +129,13 @@ CASES = (
     Case(
         "group-lag",
         "groups that this user may not see",
-        replace(subject(), following=GroupFollowing(complete=False)),
+        replace(subject(), consumer_groups=GroupFollowing(complete=False)),
         (UNDECIDABLE,),
     ),
-    Case("group-lag", "no groups", replace(subject(), following=GroupFollowing()), ()),
+    Case("group-lag", "no groups", replace(subject(), consumer_groups=GroupFollowing()), ()),
     Case("group-lag", "nobody asked for groups", subject(), None),
-    Case("group-lag", "of Kafka itself", replace(internal("__consumer_offsets"), following=GroupFollowing()), None),
+    Case(
+        "group-lag", "of Kafka itself", replace(internal("__consumer_offsets"), consumer_groups=GroupFollowing()), None
+    ),
     Case("group-lag", "not on the cluster", absent(committed(49)), None),
 )

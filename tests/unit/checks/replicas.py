@@ -9,7 +9,7 @@ from tests.unit.checks.cases import BOTH, FAIL, UNDECIDABLE, Case, absent, exten
 from tests.unit.checks.topics import without_sources
 from topicwarden.audit.checks import internal_policy
 from topicwarden.audit.collect.internal_topics import InternalRole, InternalTopic
-from topicwarden.audit.compare_audits import look
+from topicwarden.audit.compare_audits import topic_state
 from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.consumer_groups import ConsumerGroup
@@ -49,7 +49,7 @@ def streams(name: str, settings: dict[str, str]) -> AuditedTopic:
 def after(of: AuditedTopic, before: AuditedTopic) -> AuditedTopic:
     """``of`` at the audit that follows the one of ``before``."""
     judged = {"internal-policy": tuple(internal_policy.judge(before))}
-    return replace(of, past=PreviousAudit(look(before, judged, (), {})))
+    return replace(of, past=PreviousAudit(topic_state(before, judged, (), {})))
 
 
 CHANGED = after(streams(CHANGELOG, DELETE), streams(CHANGELOG, {}))
@@ -102,7 +102,7 @@ CASES = (
         in_sync(1, 2, 3, leader=None),
         (FAIL,),
         evidence={"leaderless": 1},
-        says="no replica of partition 0 can lead",
+        says="partition 0 has no leader",
     ),
     Case("under-replicated", "all in sync", in_sync(1, 2, 3), ()),
     Case("under-replicated", "not on the cluster", absent(subject()), None),
@@ -220,7 +220,7 @@ CASES = (
         "two partitions, by the name alone",
         connects(InternalRole.CONNECT_CONFIGS, 2, certain=False),
         (UNDECIDABLE,),
-        says="if it is what its name says, stop",
+        says="if the topic has the role that its name suggests, stop",
     ),
     Case(
         "internal-policy",

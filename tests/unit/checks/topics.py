@@ -106,7 +106,7 @@ CASES = (
         subject(declared={"retention.bytes": "1"}),
         (FAIL,),
         evidence={"live": None},
-        says="not known here",
+        says="is unknown (",
     ),
     Case("config-drift", "an unknown setting", subject(live={"vendor.x": "1"}, declared={"vendor.x": "1"}), ()),
     Case(
@@ -169,7 +169,7 @@ CASES = (
         declared(0),
         (FAIL,),
         evidence={"declared": 0, "live": 1},
-        says="cannot be taken away",
+        says="cannot be removed",
     ),
     Case("partition-count", "as declared", declared(1), ()),
     Case("partition-count", "not declared", undeclared(subject()), None),

@@ -82,7 +82,7 @@ def test_labels_become_comments_of_the_topic(tmp_path: Path) -> None:
     [
         (("--from", "missing"), "missing cannot be read: No such file"),
         (("--from", "source", "--from-format", "strimzy"), "did you mean strimzi?"),
-        (("--from", "source", "other.*"), "none of 1 topic is like other.*"),
+        (("--from", "source", "other.*"), "none of 1 topic matches other.*"),
     ],
 )
 def test_what_cannot_run_ends_in_two(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from topicwarden.model.problem import Problem
 from topicwarden.specs.convert import FORMATS, SourceFile, read_all
-from topicwarden.specs.fix import fixed
+from topicwarden.specs.fix import apply_fixes
 from topicwarden.specs.load import LoadedSpecs
 from topicwarden.specs.write import draft
 
@@ -39,7 +39,7 @@ def test_good_files_become_the_yaml_that_a_person_would_have_written(case: Path,
     files = "".join(f"== {file.path}\n{file.text}" for file in made.files)
     assert files + notes(read.notes) == (case / EXPECTED).read_text()
     for file in made.files:
-        assert fixed(file.text.encode(), file.topic is None) == file.text.encode(), "as `check --fix` likes it"
+        assert apply_fixes(file.text.encode(), file.topic is None) == file.text.encode(), "as `check --fix` likes it"
 
 
 @pytest.mark.parametrize("case", cases("bad"), ids=lambda case: case.name)
@@ -62,15 +62,15 @@ def test_a_format_may_be_forced_and_then_must_fit() -> None:
     strimzi = source(HERE / "good" / "strimzi")
     assert read_all([strimzi], "strimzi") == read_all([strimzi])
     [problem] = read_all([strimzi], "describe").problems
-    message = "expected topics as describe has them, seen none; say which with --from-format"
+    message = "expected topics in the format describe, seen none; select the format with --from-format"
     assert str(problem) == f"kafka-topics.yaml:1:1: {message} [value]"
 
 
 def test_a_topic_of_two_files_is_told_with_both_places() -> None:
     two = [source(HERE / "good" / name) for name in ("terraform-state", "terraform-show")]
     assert [problem.message for problem in read_all(two).problems] == [
-        "systemd_logs is here twice, first at terraform.tfstate:22:21; keep one",
-        "orders.placed is here twice, first at terraform.tfstate:44:21; keep one",
+        "systemd_logs is declared twice, first at terraform.tfstate:22:21; keep one",
+        "orders.placed is declared twice, first at terraform.tfstate:44:21; keep one",
     ]
 
 

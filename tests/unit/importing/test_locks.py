@@ -10,7 +10,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from topicwarden.deploy.backend_locks import LockHolder, holders, past_lost_locks
+from topicwarden.deploy.backend_locks import LockHolder, lock_holders, run_past_lost_locks
 from topicwarden.model.problem import Refusal
 
 SAID = """error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or delete \
@@ -26,9 +26,9 @@ def gone() -> int:
 
 
 def test_the_holder_is_read() -> None:
-    [holder] = holders(SAID.format(host="build-7", pid=20023))
+    [holder] = lock_holders(SAID.format(host="build-7", pid=20023))
     assert holder == LockHolder("ci", "build-7", 20023, "2026-11-21T06:26:42Z")
-    assert holders("error: no stack named 'dev' found") == ()
+    assert lock_holders("error: no stack named 'dev' found") == ()
 
 
 def test_only_a_process_of_this_machine_can_be_known_to_be_gone() -> None:
@@ -47,5 +47,5 @@ def test_a_lock_of_another_machine_is_never_ended() -> None:
         return CompletedProcess(arguments, 1, "", SAID.format(host="build-7", pid=7))
 
     with pytest.raises(Refusal, match=r"held by ci@build-7 \(process 7\) since 2026-11-21T06:26:42Z"):
-        past_lost_locks(run, "up")
+        run_past_lost_locks(run, "up")
     assert asked == [("up",)]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from topicwarden.importing.write_files import place
+from topicwarden.importing.write_files import write_files
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.write import NewFile
 
@@ -29,7 +29,7 @@ def test_all_come_into_being_and_nothing_else(tmp_path: Path) -> None:
     # What an import that was killed left behind.
     (tmp_path / ".importing").mkdir()
     (tmp_path / ".importing" / "0").write_text("partitions: 99")
-    place(tmp_path, FILES)
+    write_files(tmp_path, FILES)
     assert below(tmp_path) == {file.path for file in FILES} | {"orders", "pay"}
     assert {file.path: (tmp_path / file.path).read_text() for file in FILES} == {f.path: f.text for f in FILES}
 
@@ -40,7 +40,7 @@ def test_where_one_cannot_be_none_stays(tmp_path: Path, in_the_way: str) -> None
     (tmp_path / in_the_way).write_text("mine\n")
     before = below(tmp_path)
     with pytest.raises(Refusal, match="nothing was imported"):
-        place(tmp_path, FILES)
+        write_files(tmp_path, FILES)
     assert below(tmp_path) == before
     assert (tmp_path / in_the_way).read_text() == "mine\n"
 
@@ -65,8 +65,8 @@ def test_a_file_that_appears_at_the_last_moment_is_kept(
 
     for name in ("link", "rename", "replace"):
         monkeypatch.setattr(os, name, appearing(name))
-    with pytest.raises(Refusal, match=r"pay\.b\.yaml cannot be written: a file of this name appeared just now"):
-        place(tmp_path, FILES)
+    with pytest.raises(Refusal, match=r"pay\.b\.yaml cannot be written: another process has just created this file"):
+        write_files(tmp_path, FILES)
     assert below(tmp_path) == {"pay", "pay/pay.b.yaml"}
     assert target.read_text() == "mine\n"
 
@@ -76,7 +76,7 @@ def test_without_hard_links_all_come_into_being(tmp_path: Path, monkeypatch: pyt
         raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP), str(source), None, str(to))
 
     monkeypatch.setattr(os, "link", refused)
-    place(tmp_path, FILES)
+    write_files(tmp_path, FILES)
     assert {file.path: (tmp_path / file.path).read_text() for file in FILES} == {f.path: f.text for f in FILES}
 
 
@@ -94,7 +94,7 @@ def test_a_failure_removes_nothing_that_another_wrote(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(os, "link", meddling)
     with pytest.raises(Refusal, match="nothing was imported"):
-        place(tmp_path, FILES)
+        write_files(tmp_path, FILES)
     assert below(tmp_path) == {"_defaults.yaml", "orders", "orders/mine.yaml"}
     assert (tmp_path / "_defaults.yaml").read_text() == "mine\n"
 
@@ -104,7 +104,7 @@ def test_two_imports_do_not_write_at_once(tmp_path: Path) -> None:
     fcntl.flock(other, fcntl.LOCK_EX)
     try:
         with pytest.raises(Refusal, match="another import is writing"):
-            place(tmp_path, FILES)
+            write_files(tmp_path, FILES)
     finally:
         os.close(other)
     assert below(tmp_path) == set()

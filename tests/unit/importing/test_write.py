@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from topicwarden.model.topic import Topic
 from topicwarden.specs import configs
-from topicwarden.specs.fix import fixed
+from topicwarden.specs.fix import apply_fixes
 from topicwarden.specs.load import LoadedSpecs, load
 from topicwarden.specs.resolve import resolve
 from topicwarden.specs.write import NewFile, draft
@@ -82,12 +82,12 @@ def test_defaults_that_are_there_stay_and_are_built_upon(tmp_path: Path) -> None
     new = [Topic("orders.a", 6, 3, {"retention.ms": "3600000"}), Topic("orders.b", 2, 1, {"segment.ms": "300000"})]
     made = texts(draft(new, loaded, "dev", ()).files)
     assert made == {
-        "orders/orders.a.yaml": "config:\n  segment.ms: null  # as the brokers have it\n"
+        "orders/orders.a.yaml": "config:\n  segment.ms: null  # inherited from the brokers\n"
         "stacks:\n  dev:\n    replication_factor: 3\n    config:\n"
-        "      retention.bytes: null  # as the brokers have it\n",
+        "      retention.bytes: null  # inherited from the brokers\n",
         "orders/orders.b.yaml": "partitions: 2\nreplication_factor: 1\n"
-        "config:\n  retention.ms: null  # as the brokers have it\n"
-        "stacks:\n  dev:\n    config:\n      retention.bytes: null  # as the brokers have it\n",
+        "config:\n  retention.ms: null  # inherited from the brokers\n"
+        "stacks:\n  dev:\n    config:\n      retention.bytes: null  # inherited from the brokers\n",
     }
 
 
@@ -143,7 +143,7 @@ def test_what_is_written_is_read_back_exactly_and_changes_nothing_else(
         made = draft(new, load(folder / "topics", folder, STACKS), "dev", taken)
         for file in made.files:
             assert file.path.lower() not in taken
-            assert fixed(file.text.encode(), file.topic is None) == file.text.encode()
+            assert apply_fixes(file.text.encode(), file.topic is None) == file.text.encode()
             path = folder / "topics" / file.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(file.text, encoding="utf-8")

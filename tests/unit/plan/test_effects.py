@@ -26,7 +26,7 @@ def test_no_row_is_of_a_setting_that_does_not_exist() -> None:
 @pytest.mark.parametrize("effect", [*EFFECTS.values(), *CHANGES.values()])
 def test_every_danger_names_its_consequence(effect: SettingEffect) -> None:
     text = "".join(Path(inspect.getfile(rule.evaluate)).read_text() for rule in CONSEQUENCES.values())
-    for kind in effect.consequence.replace(", and that of the setting", "").split(", "):
+    for kind in effect.consequence.replace(", and the consequence of the setting", "").split(", "):
         assert not kind or kind.startswith("(") or f'kind="{kind}"' in text, kind
     assert bool(effect.harms) == (effect.risk is not SettingRisk.NONE)
     assert effect.why or effect.risk is SettingRisk.NONE

@@ -33,20 +33,20 @@ def test_there_is_no_judgement_without_both_ids() -> None:
 @pytest.mark.parametrize("there", [True, False])
 def test_another_cluster_is_refused(there: bool) -> None:
     with pytest.raises(
-        Refusal, match="stack prod was deployed to cluster a, and kafka:bootstrapServers leads to cluster b"
+        Refusal, match="stack prod was deployed to cluster a, but kafka:bootstrapServers leads to cluster b"
     ):
         judged("a", "b", there=there)
 
 
 def test_a_sandbox_made_anew_is_only_remarked_on_if_nothing_of_the_stack_is_in_it() -> None:
-    assert "made anew" in (judged("a", "b", sandbox=True, there=False) or "")
+    assert "is a new cluster" in (judged("a", "b", sandbox=True, there=False) or "")
     with pytest.raises(Refusal, match="topicwarden:cluster: sandbox leads to cluster b"):
         judged("a", "b", sandbox=True)
 
 
 def test_a_stack_says_that_it_moved_by_the_id_of_the_new_cluster() -> None:
     assert "moves from cluster a to b" in (judged("a", "b", moved_to="b") or "")
-    assert "has done its work" in (judged("b", "b", moved_to="b") or "")
+    assert "is no longer needed" in (judged("b", "b", moved_to="b") or "")
     for before in ("a", "b"):
-        with pytest.raises(Refusal, match="says that the stack moved to cluster c, and kafka:bootstrapServers"):
+        with pytest.raises(Refusal, match="says that the stack moved to cluster c, but kafka:bootstrapServers"):
             judged(before, "b", moved_to="c")

@@ -14,7 +14,12 @@ from hypothesis import strategies as st
 from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
 from topicwarden.model.topic import Topic
 from topicwarden.plan.placement.durability import Durability, durability_after, durability_now, received, seconds, sent
-from topicwarden.plan.placement.replica_placement import ReplicaPlacement, place, settled, wait_for_lagging
+from topicwarden.plan.placement.replica_placement import (
+    ReplicaPlacement,
+    place_replicas,
+    with_replicas,
+    without_lagging_moves,
+)
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.validated_document import SettingLocations
 from topicwarden.specs.yaml_nodes import YamlFile
@@ -68,7 +73,7 @@ def after(placed: ReplicaPlacement) -> dict[int, tuple[int, ...]]:
 def test_replicas_go_where_they_belong(
     racks: Mapping[int, str | None], before: list[tuple[int, ...]], factor: int, expected: dict[int, tuple[int, ...]]
 ) -> None:
-    placed = place([declared(factor)], snapshot(live(*before, lost=frozenset({4} - racks.keys())), racks))
+    placed = place_replicas([declared(factor)], snapshot(live(*before, lost=frozenset({4} - racks.keys())), racks))
     assert (after(placed), placed.problems, placed.stuck) == (expected, (), ())
 
 
@@ -76,14 +81,14 @@ def test_an_in_sync_replica_is_not_dropped_while_a_kept_one_lags() -> None:
     """A third rack is worth dropping broker 2, but not before broker 3 has caught up: one copy would be left."""
     racks = {1: "a", 2: "a", 3: "b"}
     lagging = snapshot(live((1, 2, 3), in_sync=(1, 2)), racks)
-    placed = wait_for_lagging(place([declared(2)], lagging), lagging)
+    placed = without_lagging_moves(place_replicas([declared(2)], lagging), lagging)
     assert after(placed) == {}
     assert [stuck.reason for stuck in placed.stuck] == [
         "it would drop in-sync replicas (broker 2) while broker 3 is out of sync: wait until it has caught up, "
         "or start it again"
     ]
     caught_up = snapshot(live((1, 2, 3)), racks)
-    assert after(wait_for_lagging(place([declared(2)], caught_up), caught_up)) == {0: (1, 3)}
+    assert after(without_lagging_moves(place_replicas([declared(2)], caught_up), caught_up)) == {0: (1, 3)}
 
 
 @given(
@@ -95,51 +100,51 @@ def test_a_move_never_leaves_fewer_in_sync_replicas_than_it_must(racks: dict[int
     in_sync = tuple(data.draw(st.lists(st.sampled_from(replicas), min_size=1, unique=True)))
     factor = data.draw(st.integers(1, len(racks)))
     topic = snapshot(live(replicas, in_sync=in_sync), racks)
-    placed = wait_for_lagging(place([declared(factor)], topic), topic)
+    placed = without_lagging_moves(place_replicas([declared(factor)], topic), topic)
     for move in placed.moves:
         assert len({*in_sync, *move.added} & {*move.after}) >= min(len(in_sync), factor)
     assert len(placed.moves) + len(placed.stuck) <= 1
 
 
 def test_the_replica_out_of_sync_goes_first_and_a_lost_leader_is_replaced() -> None:
-    assert after(place([declared(2)], snapshot(live((1, 2, 3), in_sync=(1, 3)), ABC))) == {0: (1, 3)}
+    assert after(place_replicas([declared(2)], snapshot(live((1, 2, 3), in_sync=(1, 3)), ABC))) == {0: (1, 3)}
     lost = live((4, 1), (4, 2), (4, 3), (4, 1), lost=frozenset({4}))
-    moved = after(place([declared(2)], snapshot(lost, ABC)))
+    moved = after(place_replicas([declared(2)], snapshot(lost, ABC)))
     led = Counter(brokers[0] for brokers in moved.values())
     assert 4 not in set().union(*moved.values())
     assert max(led.values()) - min(led.values()) <= 1
 
 
 def test_too_few_brokers_is_a_problem_where_it_was_declared_and_not_while_one_is_down() -> None:
-    placed = place([declared(4)], snapshot(live((1, 2)), ABC))
+    placed = place_replicas([declared(4)], snapshot(live((1, 2)), ABC))
     assert [str(problem) for problem in placed.problems] == [
         "topics/orders.v1.yaml:2:21: orders.v1: too few brokers for replication factor 4: the cluster has 3 (1, 2, 3); "
         "declare 3 at most, or add brokers [too-few-brokers]"
     ]
-    down = place([declared(4)], snapshot(live((1, 2, 3, 4), lost=frozenset({4})), ABC))
+    down = place_replicas([declared(4)], snapshot(live((1, 2, 3, 4), lost=frozenset({4})), ABC))
     assert (down.moves, down.problems) == ((), ())
     assert [each.reason for each in down.stuck] == [
-        "broker 4 is lost, and no other is free to take its replica: start it again"
+        "broker 4 is lost, and no other broker is free to take its replica: start it again"
     ]
 
 
 def test_without_a_leader_nothing_is_moved() -> None:
-    placed = place([declared(2)], snapshot(live((4,), (1,), lost=frozenset({4})), ABC))
+    placed = place_replicas([declared(2)], snapshot(live((4,), (1,), lost=frozenset({4})), ABC))
     assert list(after(placed)) == [1]
     assert [(each.partition, each.reason) for each in placed.stuck] == [
-        (0, "it has no leader, so that nothing can be copied: start one of its brokers 4")
+        (0, "it has no leader, so nothing can be copied: start one of its brokers 4")
     ]
 
 
 def test_a_reassignment_under_way_is_judged_by_where_it_leads() -> None:
     now = snapshot(live((1, 2, 3)), ABC)
-    assert place([declared(2)], settled(now, {(NAME, 0): (1, 2)})) == ReplicaPlacement()
+    assert place_replicas([declared(2)], with_replicas(now, {(NAME, 0): (1, 2)})) == ReplicaPlacement()
 
 
 def test_what_a_placement_means() -> None:
     now = snapshot(live((1,), (2,)), ABC)
     topic = Topic(NAME, 2, 3, {"min.insync.replicas": "2"})
-    moves = place([declared(3)], now).moves
+    moves = place_replicas([declared(3)], now).moves
     assert durability_now(now.topics[NAME], now) == Durability(0, 0, 1)
     assert durability_after(topic, now.topics[NAME], moves, now) == Durability(2, 1, 3)
     assert [move.bytes_to_copy for move in moves] == [2000, 2000]
@@ -177,11 +182,16 @@ def test_whatever_the_cluster(given: tuple[Snapshot, int]) -> None:
     def good(brokers: tuple[int, ...]) -> bool:
         return len(brokers) == factor and {*brokers} <= {*racks} and len({racks[b] for b in brokers}) == most
 
-    placed = place([declared(factor)], now)
+    placed = place_replicas([declared(factor)], now)
     moved = {move.partition: move for move in placed.moves}
-    assert placed == place([declared(factor)], now)
+    assert placed == place_replicas([declared(factor)], now)
     assert placed.problems == ()
-    assert place([declared(factor)], settled(now, {(NAME, m.partition): m.after for m in placed.moves})).moves == ()
+    assert (
+        place_replicas(
+            [declared(factor)], with_replicas(now, {(NAME, m.partition): m.after for m in placed.moves})
+        ).moves
+        == ()
+    )
     stuck = {each.partition for each in placed.stuck}
     for state in now.topics[NAME].replicas:
         if state.partition not in moved:
@@ -203,7 +213,7 @@ def test_free_replicas_lie_evenly(partitions: int, brokers: int, data: st.DataOb
     factor = data.draw(st.integers(2, brokers))
     lead = data.draw(st.permutations(range(1, brokers + 1)))
     before = [(lead[number % brokers],) for number in range(partitions)]
-    placed = place([declared(factor)], snapshot(live(*before), dict.fromkeys(range(1, brokers + 1))))
+    placed = place_replicas([declared(factor)], snapshot(live(*before), dict.fromkeys(range(1, brokers + 1))))
     held = Counter(broker for move in placed.moves for broker in move.after)
     counts = [held[broker] for broker in range(1, brokers + 1)]
     assert max(counts) - min(counts) <= 1
@@ -213,7 +223,7 @@ def test_free_replicas_lie_evenly(partitions: int, brokers: int, data: st.DataOb
 def test_in_racks_of_one_size_too(partitions: int, racks: int, each: int) -> None:
     standing: dict[int, str | None] = {broker: "abcd"[broker % racks] for broker in range(racks * each)}
     before = [(number % (racks * each),) for number in range(partitions)]
-    placed = place([declared(racks)], snapshot(live(*before), standing))
+    placed = place_replicas([declared(racks)], snapshot(live(*before), standing))
     held = Counter(broker for move in placed.moves for broker in move.after)
     counts = [held[broker] for broker in standing]
     assert max(counts) - min(counts) <= 1
@@ -225,7 +235,7 @@ def test_what_is_dropped_is_dropped_evenly(partitions: int, brokers: int, data: 
     order = list(range(1, brokers + 1))
     before = [tuple(order[number % brokers :] + order[: number % brokers]) for number in range(partitions)]
     factor = data.draw(st.integers(1, brokers - 1))
-    placed = place([declared(factor)], snapshot(live(*before), dict.fromkeys(order)))
+    placed = place_replicas([declared(factor)], snapshot(live(*before), dict.fromkeys(order)))
     held = Counter(broker for move in placed.moves for broker in move.after)
     counts = [held[broker] for broker in order]
     assert max(counts) - min(counts) <= 1

@@ -18,7 +18,7 @@ from topicwarden.specs.yaml_nodes import YamlFile
 
 @pytest.mark.parametrize(
     ("log_bytes", "copied", "said"),
-    [(700, 700, "copies 700 bytes"), (0, 0, "copies 0 bytes"), (None, None, "did not tell how large all logs are")],
+    [(700, 700, "copies 700 bytes"), (0, 0, "copies 0 bytes"), (None, None, "did not report the size of all logs")],
 )
 def test_a_log_of_unknown_size_is_not_copied_in_no_time(log_bytes: int | None, copied: int | None, said: str) -> None:
     extents = {0: PartitionExtent(0, 10, 10, None, None, log_bytes)}

@@ -19,7 +19,7 @@ from topicwarden.policies.policy import Policy
 from topicwarden.policies.policy_file import load_policy
 from topicwarden.policies.rule import Rule, StackRule
 from topicwarden.policies.rules import RULES, STACK_RULES
-from topicwarden.policies.topic_view import needs, view
+from topicwarden.policies.topic_view import required_fields, view
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.document_model import ContentsSpec
 
@@ -97,7 +97,8 @@ def test_expressions_see_all_that_is_declared_of_the_contents() -> None:
         for number, field in enumerate(fields(Contents), 2)
     }
     values |= {"headers_required": ("trace-id",), "expressions": (RecordRequirement("paid", "value.paid", "Unpaid."),)}
-    seen = view(Topic("x", 1, 1, contents=Contents(**values)), BrokerSettings(), needs(["topic.contents"]))["contents"]
+    topic = Topic("x", 1, 1, contents=Contents(**values))
+    seen = view(topic, BrokerSettings(), required_fields(["topic.contents"]))["contents"]
     assert seen.pop("expressions") == [{"id": "paid", "require": "value.paid", "message": "Unpaid."}]
     shown = [str(value) for part in seen.values() for value in part.values()]
     declared = [str(list(value) if name == "headers_required" else value) for name, value in values.items()]

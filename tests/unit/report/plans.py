@@ -185,7 +185,7 @@ def rich() -> PlanReport:
         topics,
         991,
         unseen=["consumer groups: Describe on Group is missing"],
-        remarks=["topicwarden:movedTo has done its work: `pulumi config rm topicwarden:movedTo --stack prod`"],
+        remarks=["topicwarden:movedTo is no longer needed: `pulumi config rm topicwarden:movedTo --stack prod`"],
         allowances=[
             StandingAllowance(
                 topic="orders.returned.v1",

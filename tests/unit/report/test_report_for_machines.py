@@ -65,7 +65,8 @@ def test_sarif_tells_the_cause_the_numbers_and_the_remedy() -> None:
     assert [line.split()[0] for line in lines[1:]] == ["because"] * 3 + ["evidence:", "remedy:", "declared"]
     assert lag["properties"]["evidence"]["superseded_offset"] == 4_112
     rule = run["tool"]["driver"]["rules"][lag["ruleIndex"]]
-    assert rule["shortDescription"]["text"] == "No superseded record outlives max.compaction.lag.ms, where that is set."
+    title = "The cleaner removes superseded records within max.compaction.lag.ms, if that is set."
+    assert rule["shortDescription"]["text"] == title
     assert "KIP-354" in rule["help"]["markdown"]
     limits = [note["message"]["text"] for note in run["invocations"][0]["toolExecutionNotifications"]]
     assert any(limit.startswith("95.12%") for limit in limits)

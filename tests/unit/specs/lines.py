@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from topicwarden.specs.load import load
-from topicwarden.specs.resolve import problems_of, resolve
+from topicwarden.specs.resolve import all_problems, resolve
 
 STACKS = ("dev", "prod")
 
 
 def problem_lines(tree: Path) -> list[str]:
     loaded = load(tree / "topics", tree, STACKS)
-    return [str(problem) for problem in problems_of(resolve(loaded, stack) for stack in STACKS)]
+    return [str(problem) for problem in all_problems(resolve(loaded, stack) for stack in STACKS)]
 
 
 def setting_lines(tree: Path) -> Iterator[str]:
@@ -22,6 +22,6 @@ def setting_lines(tree: Path) -> Iterator[str]:
     for stack in STACKS:
         for declaration in resolve(loaded, stack).declarations:
             places = declaration.places
-            for path, value in sorted(places.leaves.items()):
+            for path, value in sorted(places.settings.items()):
                 setting = " ".join(map(str, path))
                 yield f"{stack} {declaration.topic.name} {setting} = {value!r} at {places.at(path)}"

@@ -52,7 +52,7 @@ def test_a_message_says_expected_against_seen() -> None:
     known = definition("max.message.bytes")
     assert known is not None
     assert known.problem("2147483648", "2GiB") == (
-        "expected a whole number (int) of at least 0, seen 2GiB (2147483648); the greatest int is 2147483647"
+        "expected a whole number (int) of at least 0, seen 2GiB (2147483648); the maximum int is 2147483647"
     )
 
 

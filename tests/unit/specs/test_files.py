@@ -48,7 +48,7 @@ def test_a_place_after_a_byte_order_mark_is_not_shifted(topics: Path) -> None:
 def test_a_pipe_is_not_waited_for(topics: Path) -> None:
     os.mkfifo(topics / "a.yaml")
     assert [line.split("; ")[0] for line in problem_lines(topics.parent)] == [
-        "topics/a.yaml:1:1: expected a plain file, seen a device, pipe or socket"
+        "topics/a.yaml:1:1: expected a regular file, seen a device, pipe or socket"
     ]
 
 

@@ -1,4 +1,4 @@
-"""What is asked of contents beyond the scan: which findings are of committed records, and who placed the keys."""
+"""Evidence about contents that the first scan does not provide: counts of committed records, and key placement."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ from topicwarden.specs.resolve import Declaration
 
 @dataclass(frozen=True)
 class DeclaredContents:
-    """What is declared of records: by topic, with the project's folder for the files it names, the registry, and the
-    Python functions that may be imported.
+    """The declared contents of topics, by topic name, and the means to judge records by them.
+
+    ``root`` is the project folder, for schema files. ``partition_functions`` are the Python functions
+    (``module:function``) that may be imported.
     """
 
     declarations: Mapping[str, Declaration] = field(default_factory=dict)
@@ -37,50 +39,54 @@ class DeclaredContents:
     partition_functions: frozenset[str] = frozenset()
 
     def contracts(self, topics: Iterable[LiveTopic], now: int) -> Contracts:
-        """What the scan of ``topics`` is to judge records by; ``now`` in milliseconds."""
+        """Return the contracts that the scan of ``topics`` judges records by; ``now`` is in milliseconds."""
         return build_contracts(topics, self.declarations, self.root, self.registry, now)
 
     def contents(self, topic: str) -> Contents:
+        """Return the declared contents of a topic; empty if the topic is not declared."""
         declaration = self.declarations.get(topic)
         return declaration.topic.contents if declaration else Contents()
 
 
 @dataclass(frozen=True)
 class ScanResult:
-    """What was scanned: topics of a snapshot, the parts of them that were read, and what was counted."""
+    """The result of a scan: the topics of a snapshot, the partition reads, and the counts by partition."""
 
     snapshot: Snapshot
     topics: tuple[LiveTopic, ...]
-    parts: tuple[PartitionRead, ...]
+    reads: tuple[PartitionRead, ...]
     counts: Mapping[TopicPartition, PartitionCounts]
 
-    def last_stable(self, place: TopicPartition) -> int:
-        return self.snapshot.topics[place[0]].extents[place[1]].last_stable
+    def last_stable(self, partition: TopicPartition) -> int:
+        """Return the last stable offset of a partition."""
+        topic, number = partition
+        return self.snapshot.topics[topic].extents[number].last_stable
 
     @property
-    def stable_parts(self) -> list[PartitionRead]:
-        """The parts that were counted, up to the last stable offset."""
+    def stable_reads(self) -> list[PartitionRead]:
+        """Return the counted partition reads, each cut off at the last stable offset."""
         return [
-            replace(part, range=replace(part.range, end=min(part.range.end, self.last_stable(part.topic_partition))))
-            for part in self.parts
-            if part.topic_partition in self.counts
+            replace(read, range=replace(read.range, end=min(read.range.end, self.last_stable(read.topic_partition))))
+            for read in self.reads
+            if read.topic_partition in self.counts
         ]
 
 
-def settled(
+def count_committed(
     spark: SparkSession,
     connection: Connection,
-    scanned: ScanResult,
-    rules: Contracts,
+    scan_result: ScanResult,
+    contracts: Contracts,
     declared: DeclaredContents,
     *,
     rate: int | None = None,
 ) -> tuple[dict[TopicPartition, PartitionCounts], dict[str, KeyPlacement]]:
-    """The counts of committed records, and the conclusion on each topic whose keys were counted.
+    """Return the counts of committed records by partition, and the key placement of each topic with counted keys.
 
-    Reads nothing again of a topic that is in order. ``rate`` as in ``scan``.
+    Only partitions that fail a check of contents and may contain uncommitted records are read again. ``rate`` is the
+    same limit as in ``scan``.
     """
-    counts, stable = scanned.counts, scanned.stable_parts
+    counts, stable = scan_result.counts, scan_result.stable_reads
     keys = [
         TopicKeys(
             live.topic.name,
@@ -88,60 +94,61 @@ def settled(
             declared.contents(live.topic.name),
             {p: counts[live.topic.name, p] for p in live.extents if (live.topic.name, p) in counts},
             tuple(
-                part.range
-                for part in stable
-                if part.range.topic == live.topic.name and part.range.start < part.range.end
+                read.range
+                for read in stable
+                if read.range.topic == live.topic.name and read.range.start < read.range.end
             ),
         )
-        for live in scanned.topics
-        if live.topic.name in rules.by_key
+        for live in scan_result.topics
+        if live.topic.name in contracts.by_key
     ]
-    placed = key_placements(spark, connection, keys, declared.root, declared.partition_functions)
-    doubtful = _doubtful(scanned, declared, placed)
-    again = [part for part in stable if part.topic_partition in doubtful]
-    now = scanned.snapshot.taken_at
-    return {**counts, **committed_counts(spark, connection, again, counts, contracts=rules, now=now, rate=rate)}, placed
+    placements = key_placements(spark, connection, keys, declared.root, declared.partition_functions)
+    uncertain = _uncertain_partitions(scan_result, declared, placements)
+    again = [read for read in stable if read.topic_partition in uncertain]
+    now = scan_result.snapshot.taken_at
+    committed = committed_counts(spark, connection, again, counts, contracts=contracts, now=now, rate=rate)
+    return {**counts, **committed}, placements
 
 
-def _doubtful(
-    scanned: ScanResult, declared: DeclaredContents, placed: Mapping[str, KeyPlacement]
+def _uncertain_partitions(
+    scan_result: ScanResult, declared: DeclaredContents, placements: Mapping[str, KeyPlacement]
 ) -> frozenset[TopicPartition]:
-    """The partitions that may hold uncommitted records, and of which a check of contents would say something."""
-    uncertain: dict[str, set[int]] = {}
-    for part in scanned.parts:
-        counts = scanned.counts.get(part.topic_partition)
-        if counts and may_hold_uncommitted(counts, part.range.end, scanned.last_stable(part.topic_partition)):
-            uncertain.setdefault(part.range.topic, set()).add(part.range.partition)
+    """Return the partitions that fail a check of contents and may contain uncommitted records."""
+    candidates: dict[str, set[int]] = {}
+    for read in scan_result.reads:
+        counts = scan_result.counts.get(read.topic_partition)
+        if counts and may_hold_uncommitted(counts, read.range.end, scan_result.last_stable(read.topic_partition)):
+            candidates.setdefault(read.range.topic, set()).add(read.range.partition)
     return frozenset(
         (name, partition)
-        for name, partitions in uncertain.items()
-        for partition in partitions & _concerned(_subject(name, scanned, declared, placed))
+        for name, partitions in candidates.items()
+        for partition in partitions & _failing_partitions(_subject(name, scan_result, declared, placements))
     )
 
 
 def _subject(
-    name: str, scanned: ScanResult, declared: DeclaredContents, placed: Mapping[str, KeyPlacement]
+    name: str, scan_result: ScanResult, declared: DeclaredContents, placements: Mapping[str, KeyPlacement]
 ) -> AuditedTopic:
-    """The topic as checks of contents would see it, if every record were committed."""
-    live, declaration = scanned.snapshot.topics[name], declared.declarations.get(name)
-    counts = {p: scanned.counts[name, p] for p in live.extents if (name, p) in scanned.counts}
+    """Return the topic for checks of contents, as if every record were committed."""
+    live, declaration = scan_result.snapshot.topics[name], declared.declarations.get(name)
+    counts = {p: scan_result.counts[name, p] for p in live.extents if (name, p) in scan_result.counts}
     return AuditedTopic(
-        snapshot=scanned.snapshot,
+        snapshot=scan_result.snapshot,
         declared=declaration.topic if declaration else None,
         live=live,
         horizons={},
         counts=counts,
         committed=counts,
-        placement=placed.get(name),
+        placement=placements.get(name),
     )
 
 
-def _concerned(subject: AuditedTopic) -> set[int]:
-    """The partitions whose contents are judged to be anything but in order."""
-    found: set[int] = set()
+def _failing_partitions(subject: AuditedTopic) -> set[int]:
+    """Return the partitions that do not pass every check of contents."""
+    failing: set[int] = set()
     for check in CHECKS.values():
         judges = check.TRAITS.judges_committed_records and check.applies(subject)
-        for judgement in check.judge(subject) if judges else ():
-            if judgement.verdict is not Verdict.PASS:
-                found.update(subject.counts if check.TRAITS.compares_partitions else judgement.partitions)
-    return found
+        for result in check.judge(subject) if judges else ():
+            if result.verdict is not Verdict.PASS:
+                failing.update(subject.counts if check.TRAITS.compares_partitions else result.partitions)
+    return failing

@@ -1,4 +1,4 @@
-"""From one look to the next: what is to be remembered, and what became of what was."""
+"""Compare one audit with the next: the state to remember, and the outcome of earlier findings."""
 
 from __future__ import annotations
 
@@ -18,17 +18,26 @@ from topicwarden.audit.subject import AuditedTopic, CheckResult
 from topicwarden.model.finding import SettledFinding
 from topicwarden.model.verdict import Verdict
 
-Judged = Mapping[str, tuple[CheckResult, ...]]
-"""What each check said, by its id."""
+ResultsByCheck = Mapping[str, tuple[CheckResult, ...]]
+"""The results of each check, by check id."""
 
 _PROBES = 4
-MOST_TOMBSTONES = 16
+"""Superseded pairs to remember at each end of a log, to detect the next cleaning."""
+MAX_TOMBSTONES = 16
+"""Tombstones to remember for each partition."""
 
 
-def look(
-    subject: AuditedTopic, judged: Judged, deleted: Iterable[KnownTombstone], known: Mapping[int, KnownPartition]
+def topic_state(
+    subject: AuditedTopic,
+    results: ResultsByCheck,
+    tombstones: Iterable[KnownTombstone],
+    known: Mapping[int, KnownPartition],
 ) -> TopicState | None:
-    """What the next audit has to know of this topic; None where it is not there, or the cluster has no name."""
+    """Return the state of the topic for the next audit; None if the topic or the cluster id is missing.
+
+    ``tombstones`` are the new tombstones to remember. ``known`` has, by partition, the records that the next audit
+    need not read again.
+    """
     live, cluster = subject.live, subject.snapshot.cluster_id
     if live is None or cluster is None:
         return None
@@ -45,91 +54,97 @@ def look(
             for name, value in settings.items()
         },
         partitions=tuple(_partitions(subject, known)),
-        open_findings=tuple(_suspicions(subject, judged)),
-        remembered_records=tuple(_witnesses(subject)),
-        tombstones=tuple(_tombstones(subject, deleted)),
+        open_findings=tuple(_open_findings(subject, results)),
+        remembered_records=tuple(_remembered_records(subject)),
+        tombstones=tuple(_tombstones(subject, tombstones)),
     )
 
 
-def settled(subject: AuditedTopic, judged: Judged) -> Iterator[SettledFinding]:
-    """What became of everything that the last audit suspected, or proved, and meant to look at again."""
+def settled_findings(subject: AuditedTopic, results: ResultsByCheck) -> Iterator[SettledFinding]:
+    """Yield the outcome of each ``suspect`` and ``fail`` that the previous audit left open."""
     past = subject.past.state
     if past is None or subject.live is None:
         return
     groups: dict[tuple[str, Verdict, Verdict, str, int], list[int]] = {}
-    for one in past.open_findings:
-        was = Verdict(one.verdict)
+    for finding in past.open_findings:
+        was = Verdict(finding.verdict)
         if was in (Verdict.SUSPECT, Verdict.FAIL):
-            now, why = _outcome(subject, one, judged.get(one.check, ()))
-            groups.setdefault((one.check, was, now, why, one.since), []).append(one.partition)
+            now, why = _outcome(subject, finding, results.get(finding.check, ()))
+            groups.setdefault((finding.check, was, now, why, finding.since), []).append(finding.partition)
     for (check, was, now, why, since), partitions in groups.items():
         yield SettledFinding(
             check=check, topic=past.topic, partitions=sorted(partitions), was=was, now=now, since=since, why=why
         )
 
 
-def _outcome(subject: AuditedTopic, one: OpenFinding, judgements: Sequence[CheckResult]) -> tuple[Verdict, str]:
-    for judgement in judgements:
-        if one.partition in judgement.partitions and judgement.verdict is not Verdict.PASS:
-            facts = judgement.standing.get(one.partition)
-            if facts is None or facts == one.facts:
-                return judgement.verdict, "it still stands" + (
-                    "" if judgement.verdict is Verdict.FAIL else "; it cannot be settled yet"
+def _outcome(subject: AuditedTopic, finding: OpenFinding, results: Sequence[CheckResult]) -> tuple[Verdict, str]:
+    """Return the verdict that an earlier finding has now, and the reason."""
+    for result in results:
+        if finding.partition in result.partitions and result.verdict is not Verdict.PASS:
+            facts = result.tracked_facts.get(finding.partition)
+            if facts is None or facts == finding.facts:
+                return result.verdict, "still present" + (
+                    "" if result.verdict is Verdict.FAIL else "; this audit cannot settle it either"
                 )
-            if any(facts.get(name) != one.facts.get(name) for name in _identity(one.facts)):
-                return Verdict.PASS, f"{_gone(subject, one)}; what is seen now is new"
-            return judgement.verdict, f"{_difference(one.facts, facts)}; what is seen now is new"
-    for judgement in judgements:
-        if judgement.verdict is Verdict.PASS and judgement.standing.get(one.partition) == one.facts:
-            return Verdict.PASS, judgement.because[-1] if judgement.because else "it is lawful"
-    changed = sorted(name for name, value in one.settings.items() if subject.in_force((name,)).get(name) != value)
+            if any(facts.get(name) != finding.facts.get(name) for name in _identity(finding.facts)):
+                return Verdict.PASS, f"{_why_gone(subject, finding)}; the current finding is a new one"
+            return result.verdict, f"{_difference(finding.facts, facts)}; the current finding is a new one"
+    for result in results:
+        if result.verdict is Verdict.PASS and result.tracked_facts.get(finding.partition) == finding.facts:
+            return Verdict.PASS, result.because[-1] if result.because else "it has an explanation"
+    settings = finding.settings
+    changed = sorted(name for name in settings if subject.effective_settings((name,)).get(name) != settings[name])
     if changed:
         return Verdict.PASS, f"{' and '.join(changed)} changed since"
-    return Verdict.PASS, _gone(subject, one)
+    return Verdict.PASS, _why_gone(subject, finding)
 
 
 def _identity(facts: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the facts that name what is suspected: under another leader it is the same, though it begins anew."""
+    """Return the names of the facts that identify a finding.
+
+    The leader epoch is not among them: under another leader the finding is the same, but its time starts again.
+    """
     return ("offset", "superseded_by") if "offset" in facts else ("start", "last_stable")
 
 
 def _difference(before: Mapping[str, int], now: Mapping[str, int]) -> str:
-    moved = [
+    changes = [
         f"{name.replace('_', ' ')} was {value:,} and is {now[name]:,}"
         for name, value in before.items()
         if name in now and now[name] != value
     ]
-    return ", ".join(moved) or "it is not the same as before"
+    return ", ".join(changes) or "it has changed"
 
 
-def _gone(subject: AuditedTopic, one: OpenFinding) -> str:
-    extent = subject.live.extents.get(one.partition) if subject.live else None
+def _why_gone(subject: AuditedTopic, finding: OpenFinding) -> str:
+    extent = subject.live.extents.get(finding.partition) if subject.live else None
     if extent is None:
         return "the partition cannot be read now"
-    offset = one.facts.get("offset", one.facts.get("start"))
+    offset = finding.facts.get("offset", finding.facts.get("start"))
     if offset is not None and extent.start > offset:
-        return f"the log starts at offset {extent.start:,} now: what stood at {offset:,} was deleted"
-    if "superseded_by" in one.facts:
-        return f"the pair at offsets {offset:,} and {one.facts['superseded_by']:,} no longer stands: it was cleaned"
-    if "last_stable" in one.facts:
-        return f"the last stable offset moved on, to {extent.last_stable:,}"
-    return "it is not seen any more"
+        return f"the log now starts at offset {extent.start:,}: offset {offset:,} was deleted"
+    if "superseded_by" in finding.facts:
+        return f"the pair at offsets {offset:,} and {finding.facts['superseded_by']:,} was cleaned"
+    if "last_stable" in finding.facts:
+        return f"the last stable offset moved to {extent.last_stable:,}"
+    return "no longer present"
 
 
 def _partitions(subject: AuditedTopic, known: Mapping[int, KnownPartition]) -> Iterator[PartitionState]:
     assert subject.live
     past, live = subject.past.state, subject.live
     config = live.topic.config
-    same = past is not None and all(past.settings.get(name) == config.get(name) for name in SHAPING)
+    unchanged = past is not None and all(past.settings.get(name) == config.get(name) for name in SHAPING)
     for state in live.replicas:
         extent = live.extents.get(state.partition)
         if extent is None:
             continue
         before = past.partition(state.partition) if past else None
         if past is not None and before is None:
-            shaped_from = 0 if same else extent.end  # the partition was added, under these settings
+            # The partition is new. If the settings are unchanged, all its segments were written under them.
+            shaped_from = 0 if unchanged else extent.end
         else:
-            shaped_from = before.shaped_from if before is not None and same else extent.end
+            shaped_from = before.shaped_from if before is not None and unchanged else extent.end
         yield PartitionState(
             partition=state.partition,
             start=extent.start,
@@ -143,62 +158,75 @@ def _partitions(subject: AuditedTopic, known: Mapping[int, KnownPartition]) -> I
         )
 
 
-def _suspicions(subject: AuditedTopic, judged: Judged) -> Iterator[OpenFinding]:
-    for check, judgements in judged.items():
-        for judgement in judgements:
-            settings = subject.in_force(judgement.rests_on)
-            for partition, facts in judgement.standing.items():
+def _open_findings(subject: AuditedTopic, results: ResultsByCheck) -> Iterator[OpenFinding]:
+    for check, check_results in results.items():
+        for result in check_results:
+            settings = subject.effective_settings(result.relevant_settings)
+            for partition, facts in result.tracked_facts.items():
                 since = subject.past.since(check, partition, facts, settings)
                 yield OpenFinding(
                     check=check,
                     partition=partition,
-                    verdict=judgement.verdict.value,
+                    verdict=result.verdict.value,
                     since=subject.snapshot.taken_at if since is None else since,
                     facts=dict(facts),
                     settings=settings,
                 )
 
 
-def _witnesses(subject: AuditedTopic) -> Iterator[RememberedRecord]:
-    """For each partition: the pair that is to stand, records of which a cleaning must take some, and a tombstone."""
-    before = {one.partition for one in subject.past.still_present}
-    for partition in sorted({*subject.pairs, *subject.counts, *before}):
-        held = [one for one in subject.past.still_present if one.partition == partition]
+def _remembered_records(subject: AuditedTopic) -> Iterator[RememberedRecord]:
+    """Yield the records of each partition that the next audit looks for.
+
+    These are the first superseded pair, pairs after it from which a cleaning must remove records, and one tombstone.
+    Records that the previous audit remembered, and that are still present, come first.
+    """
+    remembered_partitions = {record.partition for record in subject.past.still_present}
+    for partition in sorted({*subject.pairs, *subject.counts, *remembered_partitions}):
+        remembered = [record for record in subject.past.still_present if record.partition == partition]
+        remembered_pairs = [
+            SupersededPair(record.offset, record.superseded_by, record.key)
+            for record in remembered
+            if record.superseded_by is not None
+        ]
         pairs = sorted(
-            {SupersededPair(one.offset, one.superseded_by, one.key) for one in held if one.superseded_by is not None}
-            | set(subject.pairs.get(partition) or _far(subject, partition)),
+            {*remembered_pairs, *(subject.pairs.get(partition) or _earliest_pair(subject, partition))},
             key=lambda pair: (pair.superseded_by, pair.offset),
         )
-        kept = [SupersededPair(one.offset, one.superseded_by, one.key) for one in held if one.superseded_by is not None]
-        first = min(kept or pairs, key=lambda pair: (pair.superseded_by, pair.offset), default=None)
-        chosen = (
+        first = min(remembered_pairs or pairs, key=lambda pair: (pair.superseded_by, pair.offset), default=None)
+        selected = (
             [] if first is None else [first, *_probes([pair for pair in pairs if pair.offset > first.superseded_by])]
         )
-        yield from (RememberedRecord(partition, pair.offset, pair.key, pair.superseded_by) for pair in chosen)
-        stones = [one for one in held if one.superseded_by is None]
+        yield from (RememberedRecord(partition, pair.offset, pair.key, pair.superseded_by) for pair in selected)
+        tombstones = [record for record in remembered if record.superseded_by is None]
         counts = subject.counts.get(partition)
         lowest = min(counts.deleted if counts else (), key=lambda deleted: deleted[1], default=None)
-        if stones:
-            yield stones[0]
+        if tombstones:
+            yield tombstones[0]
         elif lowest is not None:
-            yield RememberedRecord(partition, lowest[1], lowest[0], None)
+            key, offset = lowest
+            yield RememberedRecord(partition, offset, key, None)
 
 
-def _far(subject: AuditedTopic, partition: int) -> tuple[SupersededPair, ...]:
+def _earliest_pair(subject: AuditedTopic, partition: int) -> tuple[SupersededPair, ...]:
+    """Return the pair that the scan noted for the partition of a compacted topic; empty if there is none."""
     counts = subject.counts.get(partition)
     return (counts.earliest_pair,) if counts and counts.earliest_pair and subject.compacted else ()
 
 
 def _probes(pairs: list[SupersededPair]) -> list[SupersededPair]:
+    """Return the first and the last few ``pairs``."""
     return pairs if len(pairs) <= 2 * _PROBES else pairs[:_PROBES] + pairs[-_PROBES:]
 
 
-def _tombstones(subject: AuditedTopic, deleted: Iterable[KnownTombstone]) -> Iterator[KnownTombstone]:
-    """Those that were remembered, and such as were seen now; of each partition those with the smallest hashes."""
+def _tombstones(subject: AuditedTopic, new: Iterable[KnownTombstone]) -> Iterator[KnownTombstone]:
+    """Yield the remembered and the new tombstones; per partition, those with the smallest key hashes."""
     past = subject.past.state.tombstones if subject.past.state else ()
-    latest = {(one.partition, one.key): one for one in sorted((*past, *deleted), key=lambda one: one.offset)}
+    latest = {
+        (tombstone.partition, tombstone.key): tombstone
+        for tombstone in sorted((*past, *new), key=lambda tombstone: tombstone.offset)
+    }
     by_partition: dict[int, list[KnownTombstone]] = {}
-    for one in sorted(latest.values(), key=lambda one: one.key):
-        by_partition.setdefault(one.partition, []).append(one)
-    for stones in by_partition.values():
-        yield from stones[:MOST_TOMBSTONES]
+    for tombstone in sorted(latest.values(), key=lambda tombstone: tombstone.key):
+        by_partition.setdefault(tombstone.partition, []).append(tombstone)
+    for tombstones in by_partition.values():
+        yield from tombstones[:MAX_TOMBSTONES]

@@ -1,4 +1,4 @@
-"""The evidence: one snapshot of the cluster, one scan of its topics, a narrow second read of what that leaves open."""
+"""Gather the evidence of an audit: a snapshot of the cluster, one scan of its topics, and narrow second reads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from topicwarden.audit import compare_audits
 from topicwarden.audit.collect.cluster_context import ClusterContext, read_cluster_context
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition, horizons
-from topicwarden.audit.committed_findings import DeclaredContents, ScanResult, settled
+from topicwarden.audit.committed_findings import DeclaredContents, ScanResult, count_committed
 from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.history import remembered_records
 from topicwarden.audit.history.audit_history import AuditHistory
@@ -38,10 +38,12 @@ from topicwarden.model.verdict import ReadScope
 
 @dataclass(frozen=True)
 class AuditEvidence:
-    """What the cluster was found to be, before anything is judged.
+    """The evidence of one audit, before any check runs.
 
-    ``looks`` are the last audit's, by topic, ``standing`` what they remember and still is there, ``known`` what the
-    next audit need not read again. ``read`` counts the records that were read from Kafka, the rest is remembered.
+    ``previous_states`` are the states from the previous audit, by topic name. ``still_present`` are the records that
+    the previous audit remembered and that this audit found again. ``tombstones`` are new tombstones to remember.
+    ``known_partitions`` are the partitions whose records the next audit need not read again. ``records_read`` counts
+    the records that were read from Kafka. The counts of all other records come from the history.
     """
 
     snapshot: Snapshot
@@ -51,164 +53,191 @@ class AuditEvidence:
     pairs: Mapping[TopicPartition, tuple[SupersededPair, ...]]
     placements: Mapping[str, KeyPlacement]
     scan_seconds: float
-    looks: Mapping[str, TopicState]
-    standing: Mapping[TopicPartition, frozenset[RememberedRecord]]
-    deleted: Mapping[TopicPartition, tuple[KnownTombstone, ...]]
-    known: Mapping[TopicPartition, KnownPartition]
-    reading: Mapping[TopicPartition, ReadRecords]
+    previous_states: Mapping[str, TopicState]
+    still_present: Mapping[TopicPartition, frozenset[RememberedRecord]]
+    tombstones: Mapping[TopicPartition, tuple[KnownTombstone, ...]]
+    known_partitions: Mapping[TopicPartition, KnownPartition]
+    read_ranges: Mapping[TopicPartition, ReadRecords]
     coverage: float
-    read: int
-    around: ClusterContext
+    records_read: int
+    context: ClusterContext
 
 
 def gather(spark: SparkSession, request: AuditRequest, progress: Progress, history: AuditHistory) -> AuditEvidence:
-    """Refuses where the cluster or Spark gives up; a history that is not to be had is only noted."""
+    """Return the evidence of one audit. A history that cannot be read or written is only noted in the report.
+
+    Raises:
+        Refusal: the cluster is unreachable, or the scan failed.
+    """
     with open_cluster(request.connection) as cluster:
         snapshot = cluster.snapshot(expected=[declared.topic.name for declared in request.declarations])
-        chosen = {name: topic for name, topic in snapshot.topics.items() if request.wants(name)}
-        around = read_cluster_context(cluster, snapshot, chosen)
-        wanted = [topic for name, topic in chosen.items() if name not in around.unreadable]
-        borders = horizons(cluster, snapshot, wanted)
-    looks = history.last_states(snapshot.cluster_id)
-    same = {topic.topic.name: look for topic in wanted if (look := _same(topic, looks)) is not None}
-    every = limit_internal_topics(partition_reads(wanted, borders), chosen)
-    parts, begun = request.bounds.apply(every), time.monotonic()
-    declarations = {held.topic.name: held for held in request.declarations}
+        selected = {name: topic for name, topic in snapshot.topics.items() if request.selects(name)}
+        context = read_cluster_context(cluster, snapshot, selected)
+        readable = [topic for name, topic in selected.items() if name not in context.unreadable]
+        partition_horizons = horizons(cluster, snapshot, readable)
+    previous_states = history.last_states(snapshot.cluster_id)
+    comparable = {
+        topic.topic.name: state for topic in readable if (state := _same_topic(topic, previous_states)) is not None
+    }
+    all_reads = limit_internal_topics(partition_reads(readable, partition_horizons), selected)
+    reads, scan_started = request.bounds.apply(all_reads), time.monotonic()
+    declarations = {declaration.topic.name: declaration for declaration in request.declarations}
     declared = DeclaredContents(declarations, request.root, request.registry, request.partition_functions)
-    rules = declared.contracts(wanted, snapshot.taken_at)
+    contracts = declared.contracts(readable, snapshot.taken_at)
     try:
-        standing = remembered_records.still_present(spark, request.connection, _witnesses(same))
-        held = stored_part_names(history.store) if history.store else frozenset()
-        steps = plan_scan(every, snapshot, rules, HistoryState(same, standing, held))
-        reading = [step.read for step in steps] if request.since is ReadScope.LAST else parts
-        with report_progress(spark, progress, sum(part.range.size for part in reading)):
-            outcome = _since_last(spark, request, snapshot, steps, rules, buried=_buried(same), history=history)
+        still_present = remembered_records.still_present(spark, request.connection, _remembered_records(comparable))
+        stored_parts = stored_part_names(history.store) if history.store else frozenset()
+        steps = plan_scan(all_reads, snapshot, contracts, HistoryState(comparable, still_present, stored_parts))
+        planned_reads = [step.read for step in steps] if request.since is ReadScope.LAST else reads
+        with report_progress(spark, progress, sum(read.range.size for read in planned_reads)):
+            tombstones = _known_tombstones(comparable)
+            outcome = _scan_since_last(
+                spark, request, snapshot, steps, contracts, tombstones=tombstones, history=history
+            )
             if outcome is None:
                 counts = scan(
                     spark,
                     request.connection,
-                    parts,
+                    reads,
                     snapshot.taken_at,
-                    rules,
-                    deleted_keys=_buried(same),
+                    contracts,
+                    deleted_keys=tombstones,
                     rate=request.bounds.rate,
                 )
                 known = {step.read.topic_partition: step.known for step in steps if step.known is not None}
                 outcome = IncrementalScan(counts, known, sum(each.records for each in counts.values()))
-        scan_seconds = time.monotonic() - begun
+        scan_seconds = time.monotonic() - scan_started
         with open_cluster(request.connection) as cluster:
-            log_starts = cluster.log_starts([part.topic_partition for part in parts])
-        pairs = superseded_pairs(spark, request.connection, parts, outcome.counts)
-        borders |= outcome.horizons
-        stamps = resolve_timestamp_borders(
+            log_starts = cluster.log_starts([read.topic_partition for read in reads])
+        pairs = superseded_pairs(spark, request.connection, reads, outcome.counts)
+        partition_horizons |= outcome.horizons
+        settled_horizons, settled_counts = resolve_timestamp_borders(
             spark,
             request.connection,
-            [replace(part, horizon=borders[part.topic_partition]) for part in parts],
+            [replace(read, horizon=partition_horizons[read.topic_partition]) for read in reads],
             outcome.counts,
             now=snapshot.taken_at,
             rate=request.bounds.rate,
         )
-        borders, counts = borders | stamps[0], {**outcome.counts, **stamps[1]}
-        scanned = ScanResult(snapshot, tuple(wanted), tuple(parts), counts)
-        committed, placements = settled(spark, request.connection, scanned, rules, declared, rate=request.bounds.rate)
-        deleted = remembered_records.committed_tombstones(spark, request.connection, _deleted(snapshot, counts, same))
+        partition_horizons |= settled_horizons
+        counts = {**outcome.counts, **settled_counts}
+        scan_result = ScanResult(snapshot, tuple(readable), tuple(reads), counts)
+        committed, placements = count_committed(
+            spark, request.connection, scan_result, contracts, declared, rate=request.bounds.rate
+        )
+        new_tombstones = remembered_records.committed_tombstones(
+            spark, request.connection, _new_tombstones(snapshot, counts, comparable)
+        )
     except (PySparkException, Py4JJavaError) as error:
-        raise Refusal(f"the scan did not end: {_root_cause(error)}; is the cluster still there? audit again") from error
+        raise Refusal(
+            f"the scan failed: {_root_cause(error)}; check that the cluster is reachable, then audit again"
+        ) from error
     history.notes += outcome.notes
-    total = sum(part.range.size for part in every)
+    total = sum(read.range.size for read in all_reads)
     return AuditEvidence(
         snapshot=snapshot,
-        horizons=borders,
+        horizons=partition_horizons,
         counts=counts,
         committed=committed,
         pairs=pairs,
         placements=placements,
         scan_seconds=scan_seconds,
-        looks=looks,
-        standing=standing,
-        deleted=deleted,
-        known=outcome.known,
-        reading={
-            part.topic_partition: ReadRecords(
-                part.range.start, part.range.end, log_starts.get(part.topic_partition, part.range.start)
+        previous_states=previous_states,
+        still_present=still_present,
+        tombstones=new_tombstones,
+        known_partitions=outcome.known,
+        read_ranges={
+            read.topic_partition: ReadRecords(
+                read.range.start, read.range.end, log_starts.get(read.topic_partition, read.range.start)
             )
-            for part in parts
+            for read in reads
         },
-        coverage=sum(part.range.size for part in parts) / total if total else 1.0,
-        read=outcome.read,
-        around=around,
+        coverage=sum(read.range.size for read in reads) / total if total else 1.0,
+        records_read=outcome.read,
+        context=context,
     )
 
 
-def _since_last(
+def _scan_since_last(
     spark: SparkSession,
     request: AuditRequest,
     snapshot: Snapshot,
     steps: list[ScanStep],
-    rules: Contracts,
+    contracts: Contracts,
     *,
-    buried: list[DeletedKey],
+    tombstones: list[DeletedKey],
     history: AuditHistory,
 ) -> IncrementalScan | None:
-    """The scan of what is new, with what is known; None where that is not asked for, or cannot be, and why is noted."""
+    """Return the scan of new records, combined with the remembered counts.
+
+    None if this is not requested, or not possible; in the latter case, a note in the report gives the reason.
+    """
     if request.since is not ReadScope.LAST:
         return None
     if history.store is None or snapshot.cluster_id is None:
-        history.notes.append("nothing is remembered (--history none): everything was read")
+        history.notes.append("there is no history (--history none): all records were read")
         return None
-    done = scan_since(
+    outcome = scan_since(
         spark,
         request.connection,
         steps,
         snapshot,
-        rules,
-        deleted_keys=buried,
+        contracts,
+        deleted_keys=tombstones,
         store=history.store,
         rate=request.bounds.rate,
     )
-    if done is None:
-        history.add_note("cannot be used for --since last: everything was read")
-    return done
+    if outcome is None:
+        history.add_note("cannot be used for --since last: all records were read")
+    return outcome
 
 
-def _same(topic: LiveTopic, looks: Mapping[str, TopicState]) -> TopicState | None:
-    look = looks.get(topic.topic.name)
-    return look if look is not None and look.topic_id == topic.id else None
+def _same_topic(topic: LiveTopic, states: Mapping[str, TopicState]) -> TopicState | None:
+    """Return the previous state of the topic; None if there is none, or the topic was created again since."""
+    state = states.get(topic.topic.name)
+    return state if state is not None and state.topic_id == topic.id else None
 
 
-def _buried(looks: Mapping[str, TopicState]) -> list[DeletedKey]:
-    return [(name, one.partition, one.key, one.offset) for name, look in looks.items() for one in look.tombstones]
+def _known_tombstones(states: Mapping[str, TopicState]) -> list[DeletedKey]:
+    return [
+        (name, tombstone.partition, tombstone.key, tombstone.offset)
+        for name, state in states.items()
+        for tombstone in state.tombstones
+    ]
 
 
-def _witnesses(looks: Mapping[str, TopicState]) -> dict[TopicPartition, list[RememberedRecord]]:
-    found: dict[TopicPartition, list[RememberedRecord]] = {}
-    for name, look in looks.items():
-        for one in look.remembered_records:
-            found.setdefault((name, one.partition), []).append(one)
-    return found
+def _remembered_records(states: Mapping[str, TopicState]) -> dict[TopicPartition, list[RememberedRecord]]:
+    by_partition: dict[TopicPartition, list[RememberedRecord]] = {}
+    for name, state in states.items():
+        for record in state.remembered_records:
+            by_partition.setdefault((name, record.partition), []).append(record)
+    return by_partition
 
 
-def _deleted(
-    snapshot: Snapshot, counts: Mapping[TopicPartition, PartitionCounts], looks: Mapping[str, TopicState]
+def _new_tombstones(
+    snapshot: Snapshot, counts: Mapping[TopicPartition, PartitionCounts], states: Mapping[str, TopicState]
 ) -> dict[TopicPartition, list[KnownTombstone]]:
-    """Tombstones of compacted topics that are not remembered yet, of a bounded number of partitions."""
-    known = {(name, one.partition, one.offset) for name, look in looks.items() for one in look.tombstones}
+    """Return tombstones of compacted topics that are not remembered yet, for a bounded number of partitions."""
+    known = {(name, partition, offset) for name, partition, _, offset in _known_tombstones(states)}
     found = {
         (name, partition): [
             KnownTombstone(partition, offset, key)
-            for key, offset in sorted(held.deleted)[: compare_audits.MOST_TOMBSTONES]
+            for key, offset in sorted(partition_counts.deleted)[: compare_audits.MAX_TOMBSTONES]
             if (name, partition, offset) not in known
         ]
-        for (name, partition), held in counts.items()
-        if held.deleted and snapshot.topics[name].topic.compacted
+        for (name, partition), partition_counts in counts.items()
+        if partition_counts.deleted and snapshot.topics[name].topic.compacted
     }
-    return dict([(place, stones) for place, stones in found.items() if stones][:MOST_PARTITIONS])
+    return dict([(partition, tombstones) for partition, tombstones in found.items() if tombstones][:MOST_PARTITIONS])
 
 
 def _root_cause(error: Exception) -> str:
-    """What went wrong first: Spark wraps a task's failure several times, with a stack trace in each message."""
+    """Return the message of the first failure.
+
+    Spark wraps the failure of a task several times, with a stack trace in each message.
+    """
     cause = error.java_exception if isinstance(error, Py4JJavaError) else None
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()
-    said = str(error) if cause is None else str(cause.getMessage() or cause.getClass().getName())
-    return said.strip().partition("\n")[0]
+    message = str(error) if cause is None else str(cause.getMessage() or cause.getClass().getName())
+    return message.strip().partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Every check on one topic, and its judgements as findings."""
+"""Run every check on one topic, and convert the results into findings."""
 
 from __future__ import annotations
 
@@ -6,32 +6,35 @@ from collections.abc import Iterator
 
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.internal_topics import fits_connect_name
-from topicwarden.audit.compare_audits import Judged
+from topicwarden.audit.compare_audits import ResultsByCheck
 from topicwarden.audit.subject import AuditedTopic, CheckResult
 from topicwarden.model.finding import Finding, FindingLocation
 from topicwarden.model.verdict import Verdict
 from topicwarden.specs.resolve import Declaration
 
 
-def judge(subject: AuditedTopic) -> Judged:
-    """What each check that applies says, or that may apply for all that is known; nothing said is a pass.
+def judge(subject: AuditedTopic) -> ResultsByCheck:
+    """Return the results of each check that applies to the topic, or that may apply. No result is a pass.
 
-    Of a topic that this user may not read, checks that look at records are undecidable; of Kafka's own, which few may
-    read, they are left out.
+    If this user may not read the topic, checks that read records are undecidable. For Kafka's own topics, which few
+    users may read, these checks are omitted.
     """
-    judged = {
-        check_id: tuple(_weakened(check_id, subject, [*check.judge(subject), *_unread(check_id, subject)]))
+    results = {
+        check_id: tuple(_limit_by_coverage(check_id, subject, [*check.judge(subject), *_unread(check_id, subject)]))
         if subject.readable or not check.TRAITS.reads_records
-        else (_denied(),)
+        else (_read_denied(),)
         for check_id, check in CHECKS.items()
         if check.applies(subject) and (subject.readable or not check.TRAITS.reads_records or not _internal(subject))
     }
-    hidden = dict.fromkeys(_unrecognised(subject), _denied()) | dict.fromkeys(_hidden(subject), _undescribed())
-    return judged | {check_id: (hidden[check_id],) for check_id in CHECKS if check_id in hidden.keys() - judged.keys()}
+    undecided = dict.fromkeys(_perhaps_internal(subject), _read_denied()) | dict.fromkeys(
+        _perhaps_applicable(subject), _describe_denied()
+    )
+    missing = undecided.keys() - results.keys()
+    return results | {check_id: (undecided[check_id],) for check_id in CHECKS if check_id in missing}
 
 
-def _hidden(subject: AuditedTopic) -> frozenset[str]:
-    """Return the checks of which only the topic's configuration tells whether they apply, if it may not be seen."""
+def _perhaps_applicable(subject: AuditedTopic) -> frozenset[str]:
+    """Return the checks that depend on the topic's configuration, if this user may not see the configuration."""
     if subject.live is None or subject.settings_known or _internal(subject):
         return frozenset()
     return frozenset(
@@ -41,17 +44,17 @@ def _hidden(subject: AuditedTopic) -> frozenset[str]:
     )
 
 
-def _unrecognised(subject: AuditedTopic) -> frozenset[str]:
-    """Return the checks of internal topics, if only records that may not be read tell whether the topic is one."""
+def _perhaps_internal(subject: AuditedTopic) -> frozenset[str]:
+    """Return the checks of internal topics, if only unreadable records can show whether the topic is internal."""
     if subject.live is None or subject.readable or subject.internal or not fits_connect_name(subject.live.topic.name):
         return frozenset()
     return frozenset(check_id for check_id, check in CHECKS.items() if check.TRAITS.judges_internal_topics)
 
 
-def _undescribed() -> CheckResult:
+def _describe_denied() -> CheckResult:
     return CheckResult(
         Verdict.UNDECIDABLE,
-        "the brokers did not tell the topic's configuration",
+        "the brokers did not return the topic's configuration",
         remedy="grant DescribeConfigs on the topic",
     )
 
@@ -60,52 +63,57 @@ def _internal(subject: AuditedTopic) -> bool:
     return subject.live is not None and subject.live.topic.internal
 
 
-def _denied() -> CheckResult:
+def _read_denied() -> CheckResult:
     return CheckResult(Verdict.UNDECIDABLE, "this user may not read the records", remedy="grant Read on the topic")
 
 
-def findings(topic: str, judged: Judged, declaration: Declaration | None) -> Iterator[Finding]:
-    """The findings that a report shows: one for each judgement that says something, else one plain pass a check."""
-    for check_id, judgements in judged.items():
-        said = [one for one in judgements if one.message or one.verdict is not Verdict.PASS]
-        for judgement in said or [CheckResult(Verdict.PASS, "")]:
-            yield _finding(check_id, topic, judgement, declaration)
+def findings(topic: str, results: ResultsByCheck, declaration: Declaration | None) -> Iterator[Finding]:
+    """Yield the findings for the report: one per result to report, or a plain pass for a check without any."""
+    for check_id, check_results in results.items():
+        reported = [result for result in check_results if result.message or result.verdict is not Verdict.PASS]
+        for result in reported or [CheckResult(Verdict.PASS, "")]:
+            yield _finding(check_id, topic, result, declaration)
 
 
 def _unread(check_id: str, subject: AuditedTopic) -> Iterator[CheckResult]:
-    unread = tuple(state.partition for state in subject.live.replicas if state.leader is None) if subject.live else ()
-    if unread and CHECKS[check_id].TRAITS.reads_records:
+    replicas = subject.live.replicas if subject.live else ()
+    leaderless = tuple(state.partition for state in replicas if state.leader is None)
+    if leaderless and CHECKS[check_id].TRAITS.reads_records:
         yield CheckResult(
             Verdict.UNDECIDABLE,
-            "could not be read: no replica can lead",
-            partitions=unread,
+            "could not be read: the partition has no leader",
+            partitions=leaderless,
             remedy="bring back a broker that holds a replica",
         )
 
 
-def _weakened(check_id: str, subject: AuditedTopic, judgements: list[CheckResult]) -> list[CheckResult]:
-    """What may still be said where only a share of the records was read: a fault that was seen is there."""
+def _limit_by_coverage(check_id: str, subject: AuditedTopic, results: list[CheckResult]) -> list[CheckResult]:
+    """Return the results that remain valid if only a share of the records was read.
+
+    Faults that were found remain. A pass says which share of the offsets was read.
+    """
     if subject.coverage >= 1 or not CHECKS[check_id].TRAITS.reads_records:
-        return judgements
+        return results
     share = f"{subject.coverage:.2%}".replace(".00%", "%")
     if CHECKS[check_id].TRAITS.needs_every_record:
-        message = f"takes every record, and {share} of the offsets were read"
+        message = f"needs every record, and only {share} of the offsets were read"
         return [CheckResult(Verdict.UNDECIDABLE, message, remedy="audit without --sample and --max-records")]
-    if any(one.verdict is not Verdict.PASS for one in judgements):
-        return judgements
-    return [*judgements, CheckResult(Verdict.PASS, f"holds in what was read: {share} of the offsets, the newest")]
+    if any(result.verdict is not Verdict.PASS for result in results):
+        return results
+    message = f"no fault in the records that were read: the newest {share} of the offsets"
+    return [*results, CheckResult(Verdict.PASS, message)]
 
 
-def _finding(check_id: str, topic: str, judgement: CheckResult, declaration: Declaration | None) -> Finding:
-    place = declaration.places.at(judgement.path) if declaration else None
+def _finding(check_id: str, topic: str, result: CheckResult, declaration: Declaration | None) -> Finding:
+    place = declaration.places.at(result.path) if declaration else None
     return Finding(
         check=check_id,
-        verdict=judgement.verdict,
+        verdict=result.verdict,
         topic=topic,
-        partitions=list(judgement.partitions),
-        message=judgement.message,
-        because=list(judgement.because),
-        remedy=judgement.remedy,
-        evidence=dict(judgement.evidence),
+        partitions=list(result.partitions),
+        message=result.message,
+        because=list(result.because),
+        remedy=result.remedy,
+        evidence=dict(result.evidence),
         place=FindingLocation(file=place.file, line=place.line, column=place.column) if place else None,
     )

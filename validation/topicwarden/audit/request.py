@@ -1,4 +1,4 @@
-"""What is to be audited, and how."""
+"""The request for one audit: topics, cluster and limits."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from topicwarden.specs.resolve import Declaration
 
 @dataclass(frozen=True)
 class AuditRequest:
-    """What is to be audited: a stack's declarations against its cluster; ``patterns`` are globs of topic names.
+    """The request to audit the declarations of a stack against its cluster.
 
-    ``history`` is where audits remember, None for nowhere. ``root`` is the project's folder. ``partition_functions``
-    are the ``module:function`` that may be imported.
+    ``patterns`` are globs of topic names; empty selects all topics. ``history`` is the URL of the audit history, None
+    to keep no history. ``root`` is the project folder. ``partition_functions`` are the Python functions
+    (``module:function``) that may be imported.
     """
 
     stack: str
@@ -32,5 +33,6 @@ class AuditRequest:
     registry: SchemaRegistry | None = None
     partition_functions: frozenset[str] = frozenset()
 
-    def wants(self, topic: str) -> bool:
+    def selects(self, topic: str) -> bool:
+        """Return whether the topic matches one of the patterns."""
         return not self.patterns or any(fnmatchcase(topic, pattern) for pattern in self.patterns)

@@ -1,4 +1,4 @@
-"""One audit: the evidence, every check on every topic, and what becomes of what the last audit suspected."""
+"""Run one audit: gather the evidence, judge every topic, and settle the findings of the previous audit."""
 
 from __future__ import annotations
 
@@ -24,25 +24,30 @@ from topicwarden.specs.resolve import Declaration
 
 
 def audit(spark: SparkSession, request: AuditRequest, progress: Progress) -> AuditReport:
-    """Looks at the cluster and reads its topics once.
+    """Read the topics of the cluster once, and return the report.
 
-    Refuses a history that the executors do not share, and a cluster or Spark that gives up.
+    Raises:
+        Refusal: the driver and the executors do not share the history, the cluster is unreachable, or Spark failed.
     """
-    started = _now()
+    started = _now_ms()
     history = AuditHistory(spark, request.history)
     history.require_shared()
     evidence = gather(spark, request, progress, history)
-    declared = {held.topic.name: held for held in request.declarations if request.wants(held.topic.name)}
-    live = {name: topic for name, topic in evidence.snapshot.topics.items() if request.wants(name)}
+    declared = {
+        declaration.topic.name: declaration
+        for declaration in request.declarations
+        if request.selects(declaration.topic.name)
+    }
+    live = {name: topic for name, topic in evidence.snapshot.topics.items() if request.selects(name)}
     names = sorted({*declared, *live})
     subjects = {name: _subject(name, declared.get(name), live.get(name), evidence) for name in names}
-    judged = {name: judge(subject) for name, subject in subjects.items()}
-    looks = [
-        compare_audits.look(
+    results = {name: judge(subject) for name, subject in subjects.items()}
+    states = [
+        compare_audits.topic_state(
             subject,
-            judged[name],
-            [one for p in subject.counts for one in evidence.deleted.get((name, p), ())],
-            {p: known for p in subject.counts if (known := evidence.known.get((name, p))) is not None},
+            results[name],
+            [tombstone for p in subject.counts for tombstone in evidence.tombstones.get((name, p), ())],
+            {p: known for p in subject.counts if (known := evidence.known_partitions.get((name, p))) is not None},
         )
         for name, subject in subjects.items()
     ]
@@ -52,21 +57,25 @@ def audit(spark: SparkSession, request: AuditRequest, progress: Progress) -> Aud
         stack=request.stack,
         cluster_id=evidence.snapshot.cluster_id,
         started=started,
-        finished=_now(),
-        scanned_records=evidence.read,
+        finished=_now_ms(),
+        scanned_records=evidence.records_read,
         scan_seconds=round(evidence.scan_seconds, 3),
         topics=[topic_facts(name, subject) for name, subject in subjects.items()],
-        findings=[found for name in names for found in findings(name, judged[name], declared.get(name))],
-        settled=[one for name, subject in subjects.items() for one in compare_audits.settled(subject, judged[name])],
+        findings=[finding for name in names for finding in findings(name, results[name], declared.get(name))],
+        settled=[
+            finding
+            for name, subject in subjects.items()
+            for finding in compare_audits.settled_findings(subject, results[name])
+        ],
         read=request.since,
         coverage=evidence.coverage,
-        remembered_records=max(0, records - evidence.read),
+        remembered_records=max(0, records - evidence.records_read),
     )
-    with ThreadPoolExecutor(1) as beside:  # what both wait for is Spark, and files
-        remembered = beside.submit(history.save, [look for look in looks if look is not None], started)
-        past = trend(spark, history, report, request.patterns)
-        remembered.result()
-    return report.model_copy(update={"trend": past, "notes": sorted(history.notes)})
+    with ThreadPoolExecutor(1) as executor:  # both tasks wait for Spark and files
+        saving = executor.submit(history.save, [state for state in states if state is not None], started)
+        past_audits = trend(spark, history, report, request.patterns)
+        saving.result()
+    return report.model_copy(update={"trend": past_audits, "notes": sorted(history.notes)})
 
 
 def _subject(name: str, declared: Declaration | None, live: LiveTopic | None, evidence: AuditEvidence) -> AuditedTopic:
@@ -81,23 +90,23 @@ def _subject(name: str, declared: Declaration | None, live: LiveTopic | None, ev
         pairs={p: evidence.pairs[name, p] for p in partitions if (name, p) in evidence.pairs},
         past=_past(name, live, evidence),
         placement=evidence.placements.get(name),
-        reading={p: evidence.reading[name, p] for p in partitions if (name, p) in evidence.reading},
+        read_ranges={p: evidence.read_ranges[name, p] for p in partitions if (name, p) in evidence.read_ranges},
         coverage=evidence.coverage,
-        internal=evidence.around.internal.get(name),
-        following=evidence.around.consumer_groups.get(name),
-        readable=name not in evidence.around.unreadable,
+        internal=evidence.context.internal.get(name),
+        consumer_groups=evidence.context.consumer_groups.get(name),
+        readable=name not in evidence.context.unreadable,
     )
 
 
 def _past(name: str, live: LiveTopic | None, evidence: AuditEvidence) -> PreviousAudit:
-    look = evidence.looks.get(name)
-    if live is None or look is None:
+    state = evidence.previous_states.get(name)
+    if live is None or state is None:
         return PreviousAudit()
-    if look.topic_id != live.id:
-        return PreviousAudit(recreated_from=look.topic_id)
-    standing = (evidence.standing.get((name, partition), frozenset()) for partition in range(live.topic.partitions))
-    return PreviousAudit(look, still_present=frozenset().union(*standing))
+    if state.topic_id != live.id:
+        return PreviousAudit(recreated_from=state.topic_id)
+    present = (evidence.still_present.get((name, partition), frozenset()) for partition in range(live.topic.partitions))
+    return PreviousAudit(state, still_present=frozenset().union(*present))
 
 
-def _now() -> int:
+def _now_ms() -> int:
     return int(time.time() * 1000)

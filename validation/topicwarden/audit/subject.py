@@ -1,4 +1,7 @@
-"""What a check sees, and what it says. A check names a path of the YAML; only ``run`` knows lines."""
+"""The input and the result of a check, and the protocol that every check implements.
+
+A check refers to a setting by its path in the YAML. Only ``judge.findings`` maps a path to a file and a line.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,14 @@ Evidence = Mapping[str, int | float | str | None]
 
 @dataclass(frozen=True)
 class CheckResult:
-    """A verdict with its reasons; ``path`` leads to the YAML that it is about, such as ``("config", "segment.ms")``.
+    """A verdict on a topic or on some of its partitions, with the reasons.
 
-    ``standing`` is what the next audit has to see again, by partition, and ``rests_on`` the settings that have
-    to stay as they are until then: so a ``suspect`` becomes a ``fail``. A pass without a message that has
-    something standing is remembered, and not reported.
+    ``path`` is the path of the setting in the YAML, such as ``("config", "segment.ms")``. ``partitions`` is empty if
+    the verdict concerns the whole topic.
+
+    ``tracked_facts`` are the facts, by partition, that the next audit looks for again. A ``suspect`` can become a
+    ``fail`` if the facts are unchanged then, and so are the ``relevant_settings``. A ``pass`` without a message is
+    not reported; its tracked facts are remembered.
     """
 
     verdict: Verdict
@@ -35,8 +41,8 @@ class CheckResult:
     because: tuple[str, ...] = ()
     remedy: str = ""
     evidence: Evidence = field(default_factory=dict)
-    standing: Mapping[int, Facts] = field(default_factory=dict)
-    rests_on: tuple[str, ...] = ()
+    tracked_facts: Mapping[int, Facts] = field(default_factory=dict)
+    relevant_settings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,61 +84,66 @@ class Traits:
 
 
 class Check(Protocol):
-    """A module of ``checks/``: its docstring is its documentation, its name in the table its id."""
+    """A module of ``checks/``. Its docstring is the documentation of the check; ``CHECKS`` has its id."""
 
     TRAITS: Traits
 
     def applies(self, subject: AuditedTopic) -> bool:
-        """Whether there is anything to judge; if so, and nothing is said, the topic passes."""
+        """Return whether the check applies to the topic. If it does and has no results, the topic passes."""
 
-    def judge(self, subject: AuditedTopic) -> Iterable[CheckResult]: ...
+    def judge(self, subject: AuditedTopic) -> Iterable[CheckResult]:
+        """Yield the results; call this only if ``applies`` is true."""
 
 
 @dataclass(frozen=True)
 class ReadRecords:
-    """What was read of one partition: offsets ``[start, end)``, and where its log began when all was read."""
+    """The offsets ``[start, end)`` that were read of one partition.
+
+    ``log_start`` is the log start offset after all partitions were read.
+    """
 
     start: int
     end: int
     log_start: int
 
-    def lost(self, records: int) -> int:
-        """Offsets that retention took before they were read; ``records`` are those that were read.
+    def lost_offsets(self, records: int) -> int:
+        """Return how many offsets retention deleted before they were read; ``records`` were read.
 
-        What lies below the log's new start and was not read; where single records are missing anyway (compaction,
-        transactions), some of those may be among them.
+        The number includes all unread offsets before the new log start. Some of these may be gaps that compaction or
+        transactions left earlier.
         """
         return min(max(0, self.end - self.start - records), max(0, min(self.log_start, self.end) - self.start))
 
 
 @dataclass(frozen=True)
 class AuditedTopic:
-    """One topic under audit: as declared, as it is on the cluster, and what its records were found to be."""
+    """One topic under audit: its declaration, its state on the cluster, and the counts of its records."""
 
     snapshot: Snapshot
     declared: Topic | None
     live: LiveTopic | None
     horizons: Mapping[int, Horizon]
     counts: Mapping[int, PartitionCounts]
-    """By partition, of every record that stands: compaction, retention and disks know no transactions."""
+    """Counts of all records, by partition. Compaction, retention and disk usage do not depend on transactions."""
     committed: Mapping[int, PartitionCounts]
-    """By partition, the counts of records that a consumer with ``isolation.level=read_committed`` sees.
+    """Counts, by partition, of the records that a consumer with ``isolation.level=read_committed`` sees.
 
-    Checks of contents judge these. ``PartitionCounts.at_most`` and ``ContentFault.at_most`` mark numbers that may
+    Checks of contents use these. ``PartitionCounts.at_most`` and ``ContentFault.at_most`` mark numbers that may
     include records of aborted and open transactions.
     """
     pairs: Mapping[int, tuple[SupersededPair, ...]] = field(default_factory=dict)
     past: PreviousAudit = field(default_factory=PreviousAudit)
     placement: KeyPlacement | None = None
-    reading: Mapping[int, ReadRecords] = field(default_factory=dict)
+    read_ranges: Mapping[int, ReadRecords] = field(default_factory=dict)
+    """The offsets that were read, by partition."""
     coverage: float = 1.0
-    """The share of the offsets that was to be read, or is known from the last audit."""
+    """The share of the offsets, 0 to 1, that this audit reads or knows from the previous audit."""
     internal: InternalTopic | None = None
-    """What the topic is for, where Kafka, Connect or Streams made it."""
-    following: GroupFollowing | None = None
-    """The groups that read it; None where nobody asked."""
+    """The role of the topic if Kafka, Kafka Connect or Kafka Streams created it, else None."""
+    consumer_groups: GroupFollowing | None = None
+    """The consumer groups with offsets in the topic; None if the groups were not read."""
     readable: bool = True
-    """Whether this user may read its records (Read on the topic)."""
+    """True if this user may read the records (Read on the topic)."""
 
     @property
     def contents(self) -> Contents:
@@ -144,29 +155,33 @@ class AuditedTopic:
 
     @property
     def settings_known(self) -> bool:
-        """Whether the brokers told the topic's configuration (DescribeConfigs)."""
+        """Return whether the brokers returned the configuration of the topic (DescribeConfigs)."""
         return self.live is not None and bool(self.live.sources)
 
     @property
     def broker_settings_known(self) -> bool:
-        """Return whether the brokers told their own settings (DescribeConfigs on the Cluster resource)."""
+        """Return whether the brokers returned their own settings (DescribeConfigs on the Cluster resource)."""
         return bool(self.snapshot.broker_configs)
 
     @property
     def check_interval_ms(self) -> int | None:
-        """Return how often the brokers look for what may be deleted; None if their settings may not be seen."""
+        """Return ``log.retention.check.interval.ms`` of the brokers; None if their settings are not visible."""
         return self.snapshot.broker_number(CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS)
 
-    def stood_for(self, check: str, partition: int, facts: Facts, rests_on: tuple[str, ...]) -> int | None:
-        """For how long (ms) each look has seen these facts, under the same settings; None where the last did not."""
-        since = self.past.since(check, partition, facts, self.in_force(rests_on))
+    def persisted_ms(self, check: str, partition: int, facts: Facts, relevant_settings: tuple[str, ...]) -> int | None:
+        """Return for how long, in milliseconds, every audit has seen these facts under the same settings.
+
+        None if the previous audit did not see them.
+        """
+        since = self.past.since(check, partition, facts, self.effective_settings(relevant_settings))
         return None if since is None else self.snapshot.taken_at - since
 
-    def in_force(self, settings: tuple[str, ...]) -> dict[str, str]:
-        """The values of some settings: the topic's, and else the broker's of that name."""
+    def effective_settings(self, names: tuple[str, ...]) -> dict[str, str]:
+        """Return the known values of settings: from the topic, or else from the broker setting of the same name."""
         topic = self.live.topic.config if self.live else {}
-        known = {name: topic.get(name, self.snapshot.broker_config.get(name)) for name in settings}
-        return {name: value for name, value in known.items() if value is not None}
+        values = {name: topic.get(name, self.snapshot.broker_config.get(name)) for name in names}
+        return {name: value for name, value in values.items() if value is not None}
 
     def number(self, setting: str) -> int | None:
+        """Return a setting of the live topic as a number; None if its value is not known."""
         return self.live.topic.number(setting) if self.live else None

@@ -1,4 +1,4 @@
-"""What the report shows of a topic, whatever was judged."""
+"""The facts about a topic that a report shows, independent of the checks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from topicwarden.model.finding import AgeBand, PartitionerFacts, PartitionFacts,
 
 
 def topic_facts(name: str, subject: AuditedTopic) -> TopicFacts:
+    """Return the facts about the topic ``name`` for the report."""
     live = subject.live
     return TopicFacts(
         name=name,
@@ -29,9 +30,9 @@ def _partition(subject: AuditedTopic, state: PartitionReplicas) -> PartitionFact
     counts = subject.counts.get(state.partition, PartitionCounts())
     horizon = subject.horizons.get(state.partition)
     roll_known = horizon is not None and subject.live is not None and roll_time(subject.live.topic) is not None
-    reading = subject.reading.get(state.partition)
-    read = extent is not None and (subject.readable or extent.start == extent.end)
-    lost = reading.lost(counts.records) if reading else 0
+    read_range = subject.read_ranges.get(state.partition)
+    counted = extent is not None and (subject.readable or extent.start == extent.end)
+    lost = read_range.lost_offsets(counts.records) if read_range else 0
     return PartitionFacts(
         partition=state.partition,
         leader=state.leader,
@@ -41,19 +42,19 @@ def _partition(subject: AuditedTopic, state: PartitionReplicas) -> PartitionFact
         log_end=extent.end if extent else None,
         last_stable=extent.last_stable if extent else None,
         log_bytes=extent.log_bytes if extent else None,
-        records=counts.records if read else None,
-        payload_bytes=counts.payload_bytes if read else None,
-        largest_record=counts.largest_record if read else None,
-        null_keys=counts.null_keys if read else None,
-        tombstones=counts.tombstones if read else None,
-        empty_values=counts.empty_values if read else None,
-        keys=counts.keys if read and subject.compacted else None,
-        superseded=counts.superseded if read and subject.compacted else None,
+        records=counts.records if counted else None,
+        payload_bytes=counts.payload_bytes if counted else None,
+        largest_record=counts.largest_record if counted else None,
+        null_keys=counts.null_keys if counted else None,
+        tombstones=counts.tombstones if counted else None,
+        empty_values=counts.empty_values if counted else None,
+        keys=counts.keys if counted and subject.compacted else None,
+        superseded=counts.superseded if counted and subject.compacted else None,
         first_timestamp=counts.first_timestamp,
         last_timestamp=counts.last_timestamp,
-        read_from=reading.start if reading else None,
+        read_from=read_range.start if read_range else None,
         lost_to_retention=lost,
-        gaps=max(0, reading.end - reading.start - counts.records - lost) if reading else 0,
+        gaps=max(0, read_range.end - read_range.start - counts.records - lost) if read_range else 0,
         rolled=horizon.rolled if horizon and roll_known else None,
         cleanable=horizon.cleanable if horizon and roll_known and subject.compacted else None,
         held_by=horizon.blocked_by if horizon and subject.compacted else None,
@@ -66,24 +67,24 @@ def _partition(subject: AuditedTopic, state: PartitionReplicas) -> PartitionFact
 
 
 def _partitioner(subject: AuditedTopic) -> PartitionerFacts | None:
-    placed = subject.placement
-    if placed is None or not placed.scores:
+    placement = subject.placement
+    if placement is None or not placement.scores:
         return None
     return PartitionerFacts(
-        conclusion=placed.kind.value,
-        algorithms=list(placed.algorithms),
-        counts=list(placed.partition_counts),
-        keys=placed.keys,
-        scores={name: round(share, 4) for name, share in placed.scores.items()},
+        conclusion=placement.kind.value,
+        algorithms=list(placement.algorithms),
+        counts=list(placement.partition_counts),
+        keys=placement.keys,
+        scores={name: round(share, 4) for name, share in placement.scores.items()},
     )
 
 
 def _ages(subject: AuditedTopic) -> list[AgeBand]:
-    """The bands that hold anything, the future first."""
+    """Return the age bands that contain records, starting with timestamps in the future."""
     bounds = (None, *BANDS, None)
-    totals = [sum(counts.ages[number] for counts in subject.counts.values()) for number in range(len(BANDS) + 1)]
+    totals = [sum(counts.ages[band] for counts in subject.counts.values()) for band in range(len(BANDS) + 1)]
     return [
-        AgeBand(from_ms=bounds[number], to_ms=bounds[number + 1], records=records)
-        for number, records in enumerate(totals)
+        AgeBand(from_ms=bounds[band], to_ms=bounds[band + 1], records=records)
+        for band, records in enumerate(totals)
         if records
     ]

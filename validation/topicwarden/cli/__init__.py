@@ -1,1 +1,1 @@
-"""The commands: one file each, plain arguments in, exit code out."""
+"""The commands: one module for each. A command takes plain arguments and returns the exit code."""

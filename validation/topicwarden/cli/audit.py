@@ -1,4 +1,4 @@
-"""`topicwarden audit`, and the whole of the PySpark job."""
+"""`topicwarden audit`, which is also the PySpark job."""
 
 from __future__ import annotations
 
@@ -34,13 +34,16 @@ from topicwarden.report.audit.report_files import require_writable, write
 from topicwarden.specs.broker_settings import HISTORY, read_brokers
 from topicwarden.specs.units import SIZE
 
-Look: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
-"""Takes globs of topic names, none for all, and audits those topics."""
+AuditFunction: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
+"""A function that audits the topics whose names match any of the given globs; all topics without globs."""
 
 
 @dataclass(frozen=True)
 class AuditOptions:
-    """How an audit reads and remembers. ``history``: a path or address, ``none``, or None for what the stack says."""
+    """Options of an audit: the records that it reads, and its history.
+
+    ``history`` is a path, a URI, or ``none`` for no history. None means the setting of the stack.
+    """
 
     history: str | None = None
     since: ReadScope = ReadScope.ALL
@@ -57,22 +60,26 @@ def audit(
     fail_on: FailOn = FailOn.FAIL,
     form: str = "text",
 ) -> int:
-    """Prints the report as ``form``, and writes it to ``out``; 1 where anything is as bad as ``fail_on``."""
+    """Audit the topics that match ``patterns``, print the report in the format ``form``, and return the exit code.
+
+    ``out`` is a folder for report files. ``master`` is the Spark master. Returns 1 if any verdict is at least as bad as
+    ``fail_on``, else 0.
+    """
     if form != "text" and form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of text, {', '.join(FORMATS)}")
     if out is not None:
         require_writable(out)
     project = find_project()
     background = ReportBackground(project.root, check_docs(), fail_on)
-    with auditing(project, stack, master, options) as look:
-        report = look(patterns)
+    with auditing(project, stack, master, options) as audit_topics:
+        report = audit_topics(patterns)
     if patterns and not report.topics:
-        raise Refusal(f"no topic, declared or on the cluster, is like {' or '.join(patterns)}: look at --topics")
+        raise Refusal(f"no topic, declared or on the cluster, matches --topics {' or '.join(patterns)}")
     if form == "text":
         console = Console()
-        with console.capture() as drawn:
+        with console.capture() as captured:
             text.render(report, console)
-        terminal_output.write_text(drawn.get())
+        terminal_output.write_text(captured.get())
     else:
         terminal_output.write(FORMATS[form](report, background))
     if out is not None:
@@ -84,15 +91,15 @@ def audit(
 @contextmanager
 def auditing(
     project: Project, stack: str, master: str | None = None, options: AuditOptions | None = None
-) -> Iterator[Look]:
-    """Gives a function that audits the topics like some globs, as often as one likes, in one Spark session.
+) -> Iterator[AuditFunction]:
+    """Yield a function that audits topics. It can be called several times; all calls share one Spark session.
 
-    Progress goes to standard error, where that is a terminal. Refuses declarations that do not hold, and a
-    cluster that does not answer, before Spark is started.
+    Shows progress on standard error if that is a terminal. Raises Refusal, before it starts Spark, if the declarations
+    have errors, or if the cluster does not respond.
     """
-    wanted = options or AuditOptions()
+    settings = options or AuditOptions()
     connection = connect_to(project, stack)
-    history = _history(project, stack, wanted.history)
+    history = _history(project, stack, settings.history)
     registry = registry_of(project, stack)
     functions = read_brokers(project, stack)[0].partition_functions
     declarations = declared(project, stack, "audited")
@@ -101,17 +108,17 @@ def auditing(
     label = TextColumn("{task.description}")
     columns = (SpinnerColumn(), label, BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
 
-    def shown() -> Progress:
+    def progress_bar() -> Progress:
         console = Console(stderr=True)
         return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
-    with ExitStack() as opened:
-        with shown() as progress:
+    with ExitStack() as resources:
+        with progress_bar() as progress:
             progress.add_task("starting Spark", total=None)
-            spark = opened.enter_context(spark_session(project, master))
+            spark = resources.enter_context(spark_session(project, master))
 
-        def look(patterns: tuple[str, ...]) -> AuditReport:
-            with shown() as progress:
+        def audit_topics(patterns: tuple[str, ...]) -> AuditReport:
+            with progress_bar() as progress:
                 task = progress.add_task("reading the topics", total=1.0)
                 request = AuditRequest(
                     stack,
@@ -119,45 +126,49 @@ def auditing(
                     declarations,
                     patterns,
                     history=history,
-                    since=wanted.since,
-                    bounds=wanted.bounds,
+                    since=settings.since,
+                    bounds=settings.bounds,
                     root=project.root,
                     registry=registry,
                     partition_functions=functions,
                 )
                 return audit_cluster(spark, request, lambda share: progress.update(task, completed=share))
 
-        yield look
+        yield audit_topics
 
 
 def bounds(max_records: int | None, sample: float | None, rate: str | None) -> ReadLimits:
-    """The bounds that options describe; refuses what is no share, no number of records, or no size."""
+    """Return the read limits for the options ``--max-records``, ``--sample`` and ``--rate``.
+
+    Raises Refusal if an option has an invalid value.
+    """
     if sample is not None and not 0 < sample <= 1:
-        raise Refusal(f"--sample {sample:g}: expected a share above 0 and up to 1, such as 0.1")
+        raise Refusal(f"--sample {sample:g}: expected a fraction above 0 and up to 1, such as 0.1")
     if max_records is not None and max_records < 1:
         raise Refusal(f"--max-records {max_records}: expected 1 or more")
     try:
-        speed = None if rate is None else SIZE.parse(rate.removesuffix("/s"))
+        bytes_per_second = None if rate is None else SIZE.parse(rate.removesuffix("/s"))
     except ValueError as error:
-        raise Refusal(f"--rate: {error}, for each second") from error
-    if speed is not None and speed <= 0:
-        raise Refusal(f"--rate {rate}: expected more than nothing a second, such as 50MiB")
-    return ReadLimits(sample, max_records, speed)
+        raise Refusal(f"--rate: {error}, in bytes per second") from error
+    if bytes_per_second is not None and bytes_per_second <= 0:
+        raise Refusal(f"--rate {rate}: expected more than 0 bytes per second, such as 50MiB")
+    return ReadLimits(sample, max_records, bytes_per_second)
 
 
-def _history(project: Project, stack: str, asked: str | None) -> str | None:
-    """Where audits remember: what was asked for, else what the stack's settings say, else the project's cache.
+def _history(project: Project, stack: str, location: str | None) -> str | None:
+    """Return the URI of the history, or None for no history.
 
-    A path is the project's, as it is in every other setting; given on the command line, the working directory's.
+    ``location`` is the option ``--history``; None means the setting of the stack, or else a folder in the project's
+    cache. A relative path on the command line is relative to the working directory. A relative path in the settings is
+    relative to the project, as in all settings.
     """
-    if asked is None:
-        said = stack_settings(project, stack).get(HISTORY)
-        asked = None if said is None else str(said)
+    base = Path.cwd()
+    if location is None:
+        setting = stack_settings(project, stack).get(HISTORY)
+        location = None if setting is None else str(setting)
         base = project.root
-    else:
-        base = Path.cwd()
-    if asked is None:
+    if location is None:
         return (project.cache / "history" / stack).absolute().as_uri()
-    if asked == NONE:
+    if location == NONE:
         return None
-    return asked if "://" in asked else (base / asked).absolute().as_uri()
+    return location if "://" in location else (base / location).absolute().as_uri()

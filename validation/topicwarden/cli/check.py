@@ -1,4 +1,4 @@
-"""`topicwarden check`: specs and policies, without a cluster."""
+"""`topicwarden check`: check specs and policies without a cluster."""
 
 from __future__ import annotations
 
@@ -16,45 +16,49 @@ from topicwarden.policies.check_specs import check as judge
 from topicwarden.report import terminal_output
 from topicwarden.report.problems import FORMATS, render, text
 from topicwarden.report.problems.digest import ProblemDigest, many
-from topicwarden.specs.stack_selection import stacks_of
+from topicwarden.specs.stack_selection import selected_stacks
 
 
 def check(
     stack: str | None, form: str | None = None, paths: Sequence[Path] = (), fix: bool = False, diff: bool = False
 ) -> int:
-    """Prints every problem in the format ``form``, and a summary on standard error; 1 where one is an error.
+    """Print all problems in the format ``form`` and a summary on standard error, and return the exit code.
 
-    ``fix`` mends the files before they are judged. ``diff`` only prints what it would write; 1 where that is something.
+    Returns 1 if there is an error. ``fix`` corrects the files before the check. ``diff`` only prints the corrections,
+    and returns 1 if there are any.
     """
     form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
     if form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
     selection = select(paths)
-    stacks = stacks_of(selection.project, stack)
+    stacks = selected_stacks(selection.project, stack)
     if fix or diff:
-        # Imported when asked for: most checks change nothing.
-        from topicwarden.cli.fix import fix as mend  # noqa: PLC0415
+        # Imported only when needed, because most checks do not change files.
+        from topicwarden.cli.fix import fix as fix_files  # noqa: PLC0415
 
-        changed = mend(selection, write=not diff, to_stdout=diff or form == "text")
+        changed = fix_files(selection, write=not diff, to_stdout=diff or form == "text")
         if diff:
             return 1 if changed else 0
-    with _uncollected():
+    with _without_garbage_collection():
         checked = judge(selection.project, stacks, paths=selection.topics)
-        page = _page(selection, checked)
+        digest = _digest(selection, checked)
     if form == "text":
-        terminal_output.write_text(text.render(page, terminal_output.coloured()))
+        terminal_output.write_text(text.render(digest, terminal_output.coloured()))
     else:
-        terminal_output.write(render(page, form))
-    if hidden := len(checked.problems) - len(page.problems):
+        terminal_output.write(render(digest, form))
+    if hidden := len(checked.problems) - len(digest.problems):
         print(f"{many(hidden, 'more problem')} elsewhere; `topicwarden check` shows all", file=sys.stderr)
-    summary = f"{many(page.topics, 'topic')}: {many(page.errors, 'error')}, {many(page.warnings, 'warning')}"
+    summary = f"{many(digest.topics, 'topic')}: {many(digest.errors, 'error')}, {many(digest.warnings, 'warning')}"
     print(summary + (f", {checked.waived:,} waived" if checked.waived else ""), file=sys.stderr)
-    return 1 if page.errors else 0
+    return 1 if digest.errors else 0
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without Python's cyclic collector: all that is read is kept to the end, and looking it over takes a third."""
+def _without_garbage_collection() -> Iterator[None]:
+    """Disable Python's cyclic garbage collector within the block.
+
+    Nearly all objects live until the end of the check, and scanning them would take a third of its time.
+    """
     gc.disable()
     try:
         yield
@@ -63,10 +67,11 @@ def _uncollected() -> Iterator[None]:
         gc.enable()
 
 
-def _page(selection: PathSelection, checked: CheckedStacks) -> ProblemDigest:
-    """What is shown: of a selection, the problems that are its own."""
+def _digest(selection: PathSelection, checked: CheckedStacks) -> ProblemDigest:
+    """Return the problems to show: all of them, or those that concern the selected paths."""
     problems = tuple(problem for problem in checked.problems if selection.shows(problem))
-    held = [declaration for declared in checked.declarations.values() for declaration in declared]
-    files = {declaration.places.own.file for declaration in held} | {problem.location.file for problem in problems}
-    topics = {declaration.topic.name for declaration in held}
+    declarations = [declaration for declared in checked.declarations.values() for declaration in declared]
+    declared_files = {declaration.places.own.file for declaration in declarations}
+    files = declared_files | {problem.location.file for problem in problems}
+    topics = {declaration.topic.name for declaration in declarations}
     return ProblemDigest(selection.project.root, problems, tuple(sorted(files)), len(topics))

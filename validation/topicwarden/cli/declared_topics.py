@@ -1,4 +1,4 @@
-"""What a stack declares, for commands that go to its cluster."""
+"""The declared topics of a stack, for commands that connect to its cluster."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from topicwarden.policies.check_specs import check
 from topicwarden.specs.resolve import Declaration
 
 
-def declared(project: Project, stack: str, to_be: str) -> tuple[Declaration, ...]:
-    """The topics of ``stack``; refuses where they do not hold, as then nothing can be done with them:
+def declared(project: Project, stack: str, participle: str) -> tuple[Declaration, ...]:
+    """Return the declared topics of ``stack``.
 
-    ``to_be`` says what, such as "audited".
+    Raises Refusal if the check finds errors. ``participle`` names the operation for its message, such as "audited".
     """
     checked = check(project, [stack])
     if errors := checked.errors:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise Refusal(f"what is declared cannot be {to_be}: {errors[0]}{more}; see `topicwarden check --stack {stack}`")
+        raise Refusal(
+            f"the declared topics cannot be {participle}: {errors[0]}{more}; run `topicwarden check --stack {stack}`"
+        )
     return checked.declarations[stack]

@@ -1,4 +1,4 @@
-"""`topicwarden demo`: the whole product on real parts, and a look at whether it found what was planted."""
+"""`topicwarden demo`: run the whole workflow on the sandbox, and verify that the audit finds the planted faults."""
 
 from __future__ import annotations
 
@@ -31,49 +31,52 @@ _LOST_BROKER = 3
 
 
 def demo(out: Path) -> int:
-    """Runs the stories, prints what the audit says of each; 1 where it did not say what was foreseen."""
+    """Run the scenarios, print the audit report of each, and return 1 if a result is not as expected.
+
+    ``out`` is the folder for the report files.
+    """
     project, console = find_project(), Console()
     if not on_sandbox(project, STACK):
         raise Refusal(
-            f"the demo deploys stack {STACK} to the sandbox, and stacks/Pulumi.{STACK}.yaml does not say "
-            "topicwarden:cluster: sandbox; run it in a clone of topicwarden"
+            f"the demo deploys stack {STACK} to the sandbox, but stacks/Pulumi.{STACK}.yaml does not have "
+            "`topicwarden:cluster: sandbox`; run the demo in a clone of the topicwarden repository"
         )
     sandbox = sandbox_of(project)
-    _heading(console, "A real Kafka cluster of three brokers, on this machine")
+    _heading(console, "A Kafka cluster of three brokers on this machine")
     show(sandbox.up(brokers=3, say=_say))
-    _heading(console, "topicwarden check: what is declared")
+    _heading(console, "topicwarden check: the declared topics")
     if check(STACK):
         return 1
-    _heading(console, "pulumi up: what is declared, deployed by the real engine")
+    _heading(console, "pulumi up: deploy the declared topics")
     select_stack(project, STACK)
     run_pulumi(
         project, STACK, "up", "--stack", STACK, "--yes", "--skip-preview", "--refresh", "--suppress-outputs", show=True
     )
     _heading(console, "Data: 336,776 real flights, a cache, and three planted faults")
     _fill(sandbox)
-    with auditing(project, STACK) as look:
-        _heading(console, "topicwarden audit: what the records say")
-        report = look(())
+    with auditing(project, STACK) as audit_topics:
+        _heading(console, "topicwarden audit: the records")
+        report = audit_topics(())
         text.render(report, console)
         written = write(report, out, ReportBackground(project.root, check_docs()))
-        _heading(console, "The cache: one more append and a cleaning, and what was superseded is gone")
+        _heading(console, "The cache: after an append and a log cleaner run, superseded records are gone")
         _clean(sandbox)
-        cleaned = look((compacted_cache.TOPIC,))
+        cleaned = audit_topics((compacted_cache.TOPIC,))
         text.render(cleaned, console)
         _heading(console, f"The partitions: broker {_LOST_BROKER} is killed")
         with _lost_broker(sandbox):
             refused = broker_loss.refused_writes(sandbox.bootstrap_servers)
-            lost = look((broker_loss.TOPIC,))
+            lost = audit_topics((broker_loss.TOPIC,))
         text.render(lost, console)
         print(f"Writes with acks=all: refused in {len(refused)} of {broker_loss.PARTITIONS} partitions, {refused}.")
-    _heading(console, "What was foreseen, and what was found")
-    held = [_tell(*row) for row in _outcomes(report, cleaned, lost, refused)]
+    _heading(console, "Expected and actual results")
+    as_expected = [_compare(*row) for row in _outcomes(report, cleaned, lost, refused)]
     print("\nThe report:", *written, sep="\n  ")
     print(
-        'The cluster runs on: `eval "$(topicwarden sandbox env)"`, then `pulumi preview --stack dev`; '
-        "`topicwarden sandbox down` ends it."
+        'The cluster is still running. Use it with `eval "$(topicwarden sandbox env)"`, then '
+        "`pulumi preview --stack dev`. Stop it with `topicwarden sandbox down`."
     )
-    return 0 if all(held) else 1
+    return 0 if all(as_expected) else 1
 
 
 def _fill(sandbox: Sandbox) -> None:
@@ -90,7 +93,7 @@ def _fill(sandbox: Sandbox) -> None:
     if not filled(servers, planted_faults.ORDERS):
         planted_faults.fill(servers)
     planted_faults.plant(servers)
-    _say("the cache is filled, the faults are planted, and the cleaner is held while we look")
+    _say("the cache is filled, the faults are planted, and the log cleaner is paused during the audit")
 
 
 def _clean(sandbox: Sandbox) -> None:
@@ -103,7 +106,7 @@ def _clean(sandbox: Sandbox) -> None:
 
 @contextmanager
 def _lost_broker(sandbox: Sandbox) -> Iterator[None]:
-    """Kills one, waits until the controller took note, and starts it again in the end."""
+    """Kill a broker, wait until the controller has noticed, and start the broker again after the block."""
     sandbox.kill(_LOST_BROKER)
     try:
         broker_loss.wait_until_noticed(sandbox.bootstrap_servers, _LOST_BROKER)
@@ -115,29 +118,42 @@ def _lost_broker(sandbox: Sandbox) -> Iterator[None]:
 def _outcomes(
     report: AuditReport, cleaned: AuditReport, lost: AuditReport, refused: list[int]
 ) -> Iterator[tuple[str, object, object]]:
-    """What is compared: what it is about, what was foreseen, what was found."""
-    yield "faults found, and nothing else", sorted(planted_faults.PLANTED.items()), sorted(_found(report, Verdict.FAIL))
+    """Yield each comparison: its subject, the expected result, the actual result."""
+    yield "exactly the planted faults", sorted(planted_faults.PLANTED.items()), sorted(_findings(report, Verdict.FAIL))
     yield (
-        "suspects: the cleaner is held",
+        "suspects while the log cleaner is paused",
         [(compacted_cache.TOPIC, "compaction-ratio")],
-        sorted(_found(report, Verdict.SUSPECT)),
+        sorted(_findings(report, Verdict.SUSPECT)),
     )
     yield "records read", flights.RECORDS, _records(report, flights.EVENTS)
-    yield "the cache after cleaning", [], sorted(_found(cleaned, Verdict.SUSPECT) + _found(cleaned, Verdict.FAIL))
-    yield "a lost broker", ["min-insync-replicas", "under-replicated"], sorted(c for _, c in _found(lost, Verdict.FAIL))
-    yield "partitions read without it", broker_loss.PARTITIONS, sum(bool(p.records) for p in lost.topics[0].partitions)
-    short = [finding for finding in lost.findings if finding.check == "min-insync-replicas"]
-    yield "writes refused where the audit says", short[0].partitions if short else None, refused
+    yield (
+        "problems of the cache after cleaning",
+        [],
+        sorted(_findings(cleaned, Verdict.SUSPECT) + _findings(cleaned, Verdict.FAIL)),
+    )
+    yield (
+        "a lost broker",
+        ["min-insync-replicas", "under-replicated"],
+        sorted(c for _, c in _findings(lost, Verdict.FAIL)),
+    )
+    yield (
+        "partitions read without that broker",
+        broker_loss.PARTITIONS,
+        sum(bool(p.records) for p in lost.topics[0].partitions),
+    )
+    min_insync = [finding for finding in lost.findings if finding.check == "min-insync-replicas"]
+    yield "partitions that refuse writes", min_insync[0].partitions if min_insync else None, refused
 
 
-def _tell(what: str, foreseen: object, found: object) -> bool:
-    print(f"{'as foreseen' if foreseen == found else 'NOT AS FORESEEN'}  {what}: {found}")
-    if foreseen != found:
-        print(f"                 expected {foreseen}")
-    return foreseen == found
+def _compare(subject: str, expected: object, actual: object) -> bool:
+    """Print the comparison, and return True if ``actual`` is as expected."""
+    print(f"{'as expected' if expected == actual else 'NOT AS EXPECTED'}  {subject}: {actual}")
+    if expected != actual:
+        print(f"                 expected {expected}")
+    return expected == actual
 
 
-def _found(report: AuditReport, verdict: Verdict) -> list[tuple[str, str]]:
+def _findings(report: AuditReport, verdict: Verdict) -> list[tuple[str, str]]:
     return [(finding.topic, finding.check) for finding in report.findings if finding.verdict is verdict]
 
 

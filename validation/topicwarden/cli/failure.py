@@ -1,4 +1,4 @@
-"""What a command says that could not run: one line, and where to find more."""
+"""The error message of a command that could not run: one line, and the path of a log with details."""
 
 from __future__ import annotations
 
@@ -13,35 +13,36 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 
 CODE = 2
-"""The exit code of a command that could not run, whatever the reason; 1 says that something is not as declared."""
+"""The exit code of a command that could not run, for any reason. Exit code 1 means: something is not as declared."""
 
 
 _EXTRAS = {
     **dict.fromkeys(("pyspark", "py4j"), "audit"),
     **dict.fromkeys(("pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "google"), "deploy"),
 }
-"""The extra of this package that brings a module."""
+"""The extra of this package that installs a module."""
 
 
 def line_for(error: Exception) -> str:
-    """Return the line that tells a user about ``error``, and the log file with its details or, if nobody expected it,
-    its traceback.
+    """Return the message for ``error`` on one line.
 
-    A log that cannot be written changes nothing: the line then names the error alone.
+    Writes the details of a Refusal, or the traceback of an unexpected error, to a log file. The message names this
+    file, unless it cannot be written.
     """
     if isinstance(error, Refusal):
-        log = _logged(error.details) if error.details else None
+        log = _write_log(error.details) if error.details else None
         return f"{error}; the log is {log}" if log else str(error)
     if isinstance(error, ModuleNotFoundError) and (extra := _EXTRAS.get((error.name or "").partition(".")[0])):
         return f"{error.name} is not installed: `pip install 'topicwarden[{extra}]'`"
     summary = " ".join(str(error).split())[:500]
-    what = f"{type(error).__name__}: {summary}" if summary else type(error).__name__
-    log = _logged("".join(traceback.format_exception(error)))
-    where = f"; the traceback is in {log}" if log else ""
-    return f"an error that topicwarden did not expect, which is a bug: {what}{where}"
+    description = f"{type(error).__name__}: {summary}" if summary else type(error).__name__
+    log = _write_log("".join(traceback.format_exception(error)))
+    suffix = f"; the traceback is in {log}" if log else ""
+    return f"unexpected error, please report this bug: {description}{suffix}"
 
 
-def _logged(text: str) -> Path | None:
+def _write_log(text: str) -> Path | None:
+    """Write ``text`` to a new log file that only the user can read; return its path, or None if that fails."""
     try:
         folder = find_project().cache / "logs"
     except Refusal:

@@ -1,4 +1,4 @@
-"""The ``pulumi`` of a command: the one of this shell, else the one that `topicwarden sandbox install` installed."""
+"""Find the ``pulumi`` program: the one on the PATH, else the one from `topicwarden sandbox install`."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from topicwarden.toolchain import environment
 
 
 def engine_of(project: Project, stack: str) -> PulumiEngine:
-    """Pulumi for ``stack``; refuses where there is none."""
+    """Return the Pulumi engine for ``stack``. Raises Refusal if Pulumi is not installed."""
     return PulumiEngine(project, stack, {} if shutil.which("pulumi") else environment(project, stack))

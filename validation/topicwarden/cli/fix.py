@@ -1,4 +1,4 @@
-"""`topicwarden check --fix` and `--diff`: the files of ``topics/`` as they should be written."""
+"""`topicwarden check --fix` and `--diff`: correct the files below ``topics/``, or show the corrections."""
 
 from __future__ import annotations
 
@@ -14,30 +14,31 @@ from topicwarden.cli.path_selection import PathSelection
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.report import terminal_output
 from topicwarden.report.problems.digest import many
-from topicwarden.specs.fix import fixed
+from topicwarden.specs.fix import apply_fixes
 from topicwarden.specs.spec_files import read_files
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def fix(selection: PathSelection, write: bool, to_stdout: bool) -> int:
-    """Prints what is changed as a unified diff, then writes each file whole; gives the number of files changed.
+    """Print the corrections as a unified diff, and write each file with ``write``; return the number of changed files.
 
-    Only files that are selected themselves are touched. Without ``write`` nothing is.
+    Only corrects files that are selected themselves, or whose folder is. ``to_stdout`` prints the diff on standard
+    output instead of standard error.
     """
     project, changed = selection.project, 0
     for spec in read_files(project.topics, project.root, selection.topics):
         if isinstance(spec, Problem) or not selection.names(spec.file):
             continue
-        after = fixed(spec.data, spec.defaults)
+        after = apply_fixes(spec.data, spec.defaults)
         if after == spec.data:
             continue
         changed += 1
-        shown = _diff(spec.file, spec.data, after, to_stdout and terminal_output.coloured())
+        diff = _diff(spec.file, spec.data, after, to_stdout and terminal_output.coloured())
         if to_stdout:
-            terminal_output.write_text(shown)
+            terminal_output.write_text(diff)
         else:
-            print(terminal_output.inert(shown), end="", file=sys.stderr)
+            print(terminal_output.inert(diff), end="", file=sys.stderr)
         if write:
             _replace(project.root / spec.file, after)
     print(f"{many(changed, 'file')} {'fixed' if write else 'to fix'}", file=sys.stderr)
@@ -46,20 +47,20 @@ def fix(selection: PathSelection, write: bool, to_stdout: bool) -> int:
 
 def _diff(file: str, before: bytes, after: bytes, coloured: bool) -> str:
     lines = unified_diff(_lines(before), _lines(after), f"a/{file}", f"b/{file}")
-    whole = (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    complete = (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
     if not coloured:
-        return "".join(whole)
-    return "".join(style(line, fg=_COLOURS.get(line[:1]), bold=line[:3] in ("---", "+++")) for line in whole)
+        return "".join(complete)
+    return "".join(style(line, fg=_COLOURS.get(line[:1]), bold=line[:3] in ("---", "+++")) for line in complete)
 
 
 def _lines(data: bytes) -> list[str]:
-    # Ends as patch sees them: a carriage return is of the line.
+    # Split at newlines only, as patch(1) does: a carriage return is part of its line.
     return re.findall(r"[^\n]*\n|[^\n]+", data.decode("utf-8"))
 
 
 def _replace(path: Path, data: bytes) -> None:
     target = path.resolve()
-    # The loader passes over names that begin with a dot.
+    # The loader ignores file names that begin with a dot.
     draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         draft.write_bytes(data)
@@ -67,4 +68,4 @@ def _replace(path: Path, data: bytes) -> None:
         draft.replace(target)
     except OSError as error:
         draft.unlink(missing_ok=True)
-        raise Refusal(f"{path} cannot be written: {error.strerror or error}; see to its permissions") from error
+        raise Refusal(f"{path} cannot be written: {error.strerror or error}; check its permissions") from error

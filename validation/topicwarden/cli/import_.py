@@ -1,4 +1,4 @@
-"""`topicwarden import`: YAML for topics that nobody declared, and their adoption into Pulumi's state."""
+"""`topicwarden import`: write YAML for undeclared topics, and adopt them into Pulumi's state."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.deploy.adoption import adopt
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.deploy.stack_state import exported
-from topicwarden.importing.import_session import ImportSession, open_desk, say
-from topicwarden.importing.live_topics import declarable, untouched
+from topicwarden.deploy.stack_state import read_stack_state
+from topicwarden.importing.import_session import ImportSession, echo, open_session
+from topicwarden.importing.live_topics import changed_topics, declarable_topics
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.snapshot import Snapshot
@@ -21,9 +21,9 @@ from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.report.problems.digest import many
 from topicwarden.specs.convert import FORMATS, SourceFile, read_all
-from topicwarden.specs.message_text import guess
+from topicwarden.specs.message_text import did_you_mean
 
-_HERE = "on the cluster"
+_ON_CLUSTER = "on the cluster"
 
 
 def import_(
@@ -35,102 +35,110 @@ def import_(
     dry_run: bool = False,
     files_only: bool = False,
 ) -> int:
-    """Writes what is missing in ``topics/``, adopts what is on the cluster as declared, and says what is left to do.
+    """Write YAML for undeclared topics, adopt topics that are on the cluster as declared, and return the exit code.
 
-    With ``sources``, files of other tools, no cluster is asked. 1 where something was not imported, or where a rule
-    speaks against what was.
+    With ``sources``, files of other tools, the topics come from these files, and no cluster is contacted. Returns 1 if
+    a topic was not imported, or if an imported topic violates a rule.
     """
     if form is not None and form not in FORMATS:
-        raise Refusal(f"there is no format {form!r}{guess(form, FORMATS) or ': expected ' + ', '.join(FORMATS)}")
-    desk = open_desk(find_project(), stack, patterns)
-    if desk.errors:
-        desk.show(desk.errors)
-        say(f"nothing was imported: {many(len(desk.errors), 'error')} in topics/ may hide what is declared")
+        raise Refusal(f"there is no format {form!r}{did_you_mean(form, FORMATS) or ': expected ' + ', '.join(FORMATS)}")
+    session = open_session(find_project(), stack, patterns)
+    if session.errors:
+        session.show(session.errors)
+        echo(f"nothing was imported: {many(len(session.errors), 'error')} in topics/ may hide what is declared")
         return 1
-    return _from_files(desk, sources, form, dry_run) if sources else _from_cluster(desk, dry_run, files_only)
+    return _from_files(session, sources, form, dry_run) if sources else _from_cluster(session, dry_run, files_only)
 
 
-def _from_files(desk: ImportSession, sources: Sequence[Path], form: str | None, dry_run: bool) -> int:
-    imported = read_all([_source(desk.project, path) for path in sources], form)
-    topics = {one.topic.name: one.topic for one in imported.topics}
-    chosen = {name: topics[name] for name in desk.chosen(topics)}
-    draft = desk.drafted(chosen.values(), None, {one.topic.name: one.comments for one in imported.topics})
-    places = {one.topic.name: one.place for one in imported.topics}
-    refused = [Problem(places[name], f"{name}: {why}", "value") for name, why in draft.refused.items()]
+def _from_files(session: ImportSession, sources: Sequence[Path], form: str | None, dry_run: bool) -> int:
+    imported = read_all([_source(session.project, path) for path in sources], form)
+    topics = {source.topic.name: source.topic for source in imported.topics}
+    chosen = {name: topics[name] for name in session.select(topics)}
+    draft = session.draft_files(
+        chosen.values(), None, {source.topic.name: source.comments for source in imported.topics}
+    )
+    places = {source.topic.name: source.place for source in imported.topics}
+    refused = [Problem(places[name], f"{name}: {reason}", "value") for name, reason in draft.refused.items()]
     for note in imported.notes:
-        say(str(note))
+        echo(str(note))
     if problems := sorted([*imported.problems, *refused]):
-        desk.show(problems)
-        say(f"nothing was imported: {many(len(problems), 'error')}")
+        session.show(problems)
+        echo(f"nothing was imported: {many(len(problems), 'error')}")
         return 1
-    desk.write(draft.files, dry_run)
-    differing = desk.differences(chosen, "in the file")
-    _skipped(len(chosen) - sum(file.topic is not None for file in draft.files), 0, {})
-    desk.show(differing)
-    wrong = desk.judged(draft.files, dry_run)
+    session.write(draft.files, dry_run)
+    differences = session.differences(chosen, "in the file")
+    _report_skipped(len(chosen) - sum(file.topic is not None for file in draft.files), 0, {})
+    session.show(differences)
+    errors = session.check_files(draft.files, dry_run)
     if not dry_run:
-        say(f"next: `topicwarden import --stack {desk.stack}` adopts those that are on the cluster exactly so")
-    return 1 if wrong or differing else 0
+        echo(
+            f"next: `topicwarden import --stack {session.stack}` adopts the topics that are on the cluster as declared"
+        )
+    return 1 if errors or differences else 0
 
 
-def _from_cluster(desk: ImportSession, dry_run: bool, files_only: bool) -> int:
-    engine = None if dry_run or files_only else engine_of(desk.project, desk.stack)
-    # Asked before anything is written: without Pulumi, or without the stack, nothing is done by halves.
-    deployed = exported(engine) if engine else DeployedStack()
-    connection = connect_to(desk.project, desk.stack)
+def _from_cluster(session: ImportSession, dry_run: bool, files_only: bool) -> int:
+    engine = None if dry_run or files_only else engine_of(session.project, session.stack)
+    # Export first: if Pulumi or the stack is missing, stop before any file is written.
+    deployed = read_stack_state(engine) if engine else DeployedStack()
+    connection = connect_to(session.project, session.stack)
     with open_cluster(connection) as cluster:
         before = cluster.snapshot()
-        if remark := check_cluster(desk.stack, connection, deployed, before):
-            say(remark)
-        live = declarable(before)
-        names = desk.chosen([*live.topics, *live.refused])
+        if remark := check_cluster(session.stack, connection, deployed, before):
+            echo(remark)
+        live = declarable_topics(before)
+        names = session.select([*live.topics, *live.refused])
         chosen = {name: live.topics[name] for name in names if name in live.topics}
-        draft = desk.drafted(chosen.values(), desk.stack)
-        desk.write(draft.files, dry_run)
-        refused = {name: why for name, why in {**live.refused, **draft.refused}.items() if name in names}
-        refused = {name: why for name, why in refused.items() if name not in desk.declared}
-        _skipped(sum(name in desk.declared for name in chosen), live.internal, refused)
+        draft = session.draft_files(chosen.values(), session.stack)
+        session.write(draft.files, dry_run)
+        refused = {name: reason for name, reason in {**live.refused, **draft.refused}.items() if name in names}
+        refused = {name: reason for name, reason in refused.items() if name not in session.declared}
+        _report_skipped(sum(name in session.declared for name in chosen), live.internal, refused)
         unadopted = {
-            name: one
-            for name, one in chosen.items()
+            name: topic
+            for name, topic in chosen.items()
             if name not in {*deployed.topics, *deployed.duplicates, *draft.refused}
         }
-        differing = {name: found for name, one in unadopted.items() if (found := desk.differences({name: one}, _HERE))}
-        desk.show([problem for found in differing.values() for problem in found])
-        wrong = desk.judged(draft.files, dry_run)
-        if engine and unadopted.keys() - differing:
+        differences_by_topic = {
+            name: differences
+            for name, topic in unadopted.items()
+            if (differences := session.differences({name: topic}, _ON_CLUSTER))
+        }
+        session.show([problem for differences in differences_by_topic.values() for problem in differences])
+        errors = session.check_files(draft.files, dry_run)
+        if engine and unadopted.keys() - differences_by_topic:
             _adopt(engine, cluster, before)
         elif engine:
-            say(f"nothing to adopt into stack {engine.stack}")
-    return 1 if wrong or differing or refused else 0
+            echo(f"nothing to adopt into stack {engine.stack}")
+    return 1 if errors or differences_by_topic or refused else 0
 
 
 def _adopt(engine: PulumiEngine, cluster: Cluster, before: Snapshot) -> None:
     adoption = adopt(engine)
-    changed = untouched(before, cluster.snapshot(adoption.topics), adoption.topics)
+    changed = changed_topics(before, cluster.snapshot(adoption.topics), adoption.topics)
     if changed:
         raise Refusal(
-            f"{', '.join(changed)} changed on the cluster while being adopted, which an adoption does not do: "
-            "was someone else at work? compare with `topicwarden plan`"
+            f"{', '.join(changed)} changed on the cluster during the adoption, although an adoption changes nothing: "
+            "another client may have changed it; compare with `topicwarden plan`"
         )
     many_topics = many(len(adoption.topics), "topic")
-    say(f"{many_topics} adopted into stack {engine.stack}; compared before and after, not one setting changed")
+    echo(f"{many_topics} adopted into stack {engine.stack}; compared before and after, no setting changed")
     if adoption.pending:
-        say(f"{many(adoption.pending, 'other change')} pending, not touched: see `pulumi preview`")
+        echo(f"{many(adoption.pending, 'other change')} pending, not touched: see `pulumi preview`")
 
 
-def _skipped(declared: int, internal: int, refused: Mapping[str, str]) -> None:
-    counted = [(declared, "declared already"), (internal, "internal")]
-    if any(number for number, _ in counted):
-        say("skipped: " + ", ".join(f"{number:,} {what}" for number, what in counted if number))
-    for name, why in sorted(refused.items()):
-        say(f"not imported: {name}: {why}")
+def _report_skipped(declared: int, internal: int, refused: Mapping[str, str]) -> None:
+    counts = [(declared, "already declared"), (internal, "internal")]
+    if any(number for number, _ in counts):
+        echo("skipped: " + ", ".join(f"{number:,} {reason}" for number, reason in counts if number))
+    for name, reason in sorted(refused.items()):
+        echo(f"not imported: {name}: {reason}")
 
 
 def _source(project: Project, path: Path) -> SourceFile:
     absolute = Path(os.path.abspath(path))  # noqa: PTH100
-    shown = absolute.relative_to(project.root) if absolute.is_relative_to(project.root) else path
+    display_path = absolute.relative_to(project.root) if absolute.is_relative_to(project.root) else path
     try:
-        return SourceFile(shown.as_posix(), path.read_bytes())
+        return SourceFile(display_path.as_posix(), path.read_bytes())
     except OSError as error:
         raise Refusal(f"{path} cannot be read: {error.strerror}") from error

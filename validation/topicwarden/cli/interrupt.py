@@ -1,4 +1,4 @@
-"""Ending a command in order: the first Ctrl-C or SIGTERM asks it to come to an end."""
+"""Graceful shutdown of a command: the first Ctrl-C or SIGTERM asks it to stop."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from threading import Event
 
 @contextmanager
 def interruptible(stop: Event) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM sets ``stop``; a second one ends the process as usual."""
-    usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    """Set ``stop`` on the first Ctrl-C or SIGTERM within the block. A second signal ends the process as usual."""
+    previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
     def on_signal(number: int, _: object) -> None:
-        signal.signal(number, usual[signal.Signals(number)])
+        signal.signal(number, previous[signal.Signals(number)])
         stop.set()
 
-    for number in usual:
+    for number in previous:
         signal.signal(number, on_signal)
     try:
         yield
     finally:
-        for number, handler in usual.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)

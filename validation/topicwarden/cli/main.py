@@ -1,4 +1,4 @@
-"""The command line: parses, calls one verb, and turns what the outside world refuses into one line and exit code 2."""
+"""The command line: parse the arguments, call one command, and turn errors into one line and exit code 2."""
 
 from __future__ import annotations
 
@@ -18,24 +18,22 @@ from topicwarden.report.terminal_output import inert
 
 app = typer.Typer(
     name="topicwarden",
-    help="Kafka topics as their owners declared them: check the YAML, deploy with Pulumi, audit the records.",
-    epilog="Exit codes: 0 all is well; 1 something declared is not so, or may not be done; 2 it could not run.",
+    help="Manage Kafka topics declaratively: check the YAML, deploy with Pulumi, audit the records.",
+    epilog="Exit codes: 0 success; 1 something is not as declared, or is refused; 2 the command could not run.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-sandbox_app = typer.Typer(
-    help="A real Kafka cluster on this machine, for trying out and for tests.", no_args_is_help=True
-)
+sandbox_app = typer.Typer(help="Run a Kafka cluster on this machine, for tests and trials.", no_args_is_help=True)
 app.add_typer(sandbox_app, name="sandbox")
 
 
 Stack = Annotated[str, typer.Option("--stack", "-s", help="The stack: stacks/Pulumi.<stack>.yaml.")]
-Broker = Annotated[int, typer.Argument(help="The broker's id, from 1.", min=1)]
+Broker = Annotated[int, typer.Argument(help="The id of the broker, from 1.", min=1)]
 
 
-# A command is imported when it is called: a check of a pull request starts no JVM and imports no Pulumi.
+# Each command imports its module when it is called, so that `check` starts no JVM and does not import Pulumi.
 
 
 @app.command(epilog="Example: topicwarden check --stack prod --format sarif > topicwarden.sarif")
@@ -44,13 +42,12 @@ def check(
         list[Path] | None,
         typer.Argument(
             metavar="[PATH]...",
-            help="Only these files and folders, with all that they inherit; a _defaults.yaml stands for its folder. "
-            "What takes every file to see is not seen then: a topic that another file declares, too, names that "
-            "collide, totals of a stack.",
+            help="Check only these files and folders, with the defaults that they inherit. A _defaults.yaml selects "
+            "its folder. Checks that need all files are skipped: duplicate topics, colliding names, totals of a stack.",
             show_default=False,
         ),
     ] = None,
-    stack: Annotated[str | None, typer.Option("--stack", "-s", help="Only this stack (default: every one).")] = None,
+    stack: Annotated[str | None, typer.Option("--stack", "-s", help="Only this stack (default: all).")] = None,
     form: Annotated[
         str | None,
         typer.Option(
@@ -64,16 +61,16 @@ def check(
         bool,
         typer.Option(
             "--fix",
-            help="Mend what has one right answer in topics/, then check: units, misspelt keys, the order of keys. "
-            "Prints what it changes.",
+            help="Correct mistakes in topics/ that have one obvious correction, then check: units, misspelt keys, the "
+            "order of keys. Prints the changes.",
         ),
     ] = False,
     diff: Annotated[
         bool,
-        typer.Option("--diff", help="Only show what --fix would change; exit code 1 where that is something."),
+        typer.Option("--diff", help="Only show what --fix would change; exit code 1 if it would change anything."),
     ] = False,
 ) -> None:
-    """Judge specs and policies, without a cluster: every problem as file:line:col: message [rule]."""
+    """Check specs and policies without a cluster, and print each problem as file:line:col: message [rule]."""
     from topicwarden.cli.check import check
 
     raise typer.Exit(check(stack, form, paths or (), fix, diff))
@@ -83,7 +80,7 @@ def check(
 def show(
     topic: Annotated[str | None, typer.Argument(help="The topic (default: list all).", show_default=False)] = None,
     stack: Annotated[
-        str | None, typer.Option("--stack", "-s", help="The stack; may be left out where there is one.")
+        str | None, typer.Option("--stack", "-s", help="The stack; optional if the project has only one.")
     ] = None,
     form: Annotated[str, typer.Option("--format", "-f", help="text or json.")] = "text",
 ) -> None:
@@ -99,19 +96,19 @@ def import_(
         list[str] | None,
         typer.Argument(
             metavar="[PATTERN]...",
-            help="Only topics like one of these globs, and none like a !glob (default: all).",
+            help="Only topics that match one of these globs, and no !glob (default: all).",
             show_default=False,
         ),
     ] = None,
     stack: Annotated[
-        str | None, typer.Option("--stack", "-s", help="The stack; may be left out where there is one.")
+        str | None, typer.Option("--stack", "-s", help="The stack; optional if the project has only one.")
     ] = None,
     sources: Annotated[
         list[Path] | None,
         typer.Option(
             "--from",
-            help="Read topics from this file instead of the cluster: of Strimzi, Jikkou, topicctl, Terraform's state, "
-            "KAFKA_CREATE_TOPICS, or kafka-topics --describe; may be given again.",
+            help="Read topics from this file instead of the cluster: Strimzi, Jikkou, topicctl, Terraform state, "
+            "KAFKA_CREATE_TOPICS, or the output of kafka-topics --describe. Can be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -119,17 +116,17 @@ def import_(
         str | None,
         typer.Option(
             "--from-format",
-            help="strimzi, jikkou, topicctl, terraform, describe or create-topics (default: by the content).",
+            help="strimzi, jikkou, topicctl, terraform, describe or create-topics (default: detected from the file).",
             show_default=False,
         ),
     ] = None,
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the files as they would be.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the files that would be written.")] = False,
     files_only: Annotated[
-        bool, typer.Option("--files-only", help="Only write YAML; adopt nothing, and need no Pulumi.")
+        bool, typer.Option("--files-only", help="Only write YAML; adopt no topic. Needs no Pulumi.")
     ] = False,
 ) -> None:
-    """Write YAML for live topics and adopt them into the stack, touching nothing on the cluster."""
+    """Write YAML for live topics and adopt them into the stack. Changes nothing on the cluster."""
     from topicwarden.cli.import_ import import_
 
     raise typer.Exit(import_(stack, patterns or (), sources or (), form, dry_run=dry_run, files_only=files_only))
@@ -148,10 +145,10 @@ def plan(
         ),
     ] = None,
     detailed_exitcode: Annotated[
-        bool, typer.Option("--detailed-exitcode", help="Exit code 3 where changes are pending and none is refused.")
+        bool, typer.Option("--detailed-exitcode", help="Exit code 3 if changes are pending and none is refused.")
     ] = False,
 ) -> None:
-    """Show what a deploy would change and what would follow for live data. Runs `pulumi preview`; changes nothing."""
+    """Show the changes of a deploy and their consequences for live data. Runs `pulumi preview`; changes nothing."""
     from topicwarden.cli.plan import plan
 
     raise typer.Exit(plan(stack, form, detailed_exitcode))
@@ -161,85 +158,86 @@ def plan(
 def audit(
     stack: Stack,
     topics: Annotated[
-        list[str] | None, typer.Option("--topics", "-t", help="Only topics like this glob; may be given again.")
+        list[str] | None, typer.Option("--topics", "-t", help="Only topics that match this glob. Can be repeated.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A folder for report.html, .md, .json, .sarif and .xml (JUnit).")
+        Path | None,
+        typer.Option("--out", "-o", help="The folder for report.html, .md, .json, .sarif and .xml (JUnit)."),
     ] = None,
     master: Annotated[
-        str | None, typer.Option("--master", help="Spark's master (default: this machine, or spark-submit's).")
+        str | None, typer.Option("--master", help="The Spark master (default: local, or the one of spark-submit).")
     ] = None,
     *,
     since: Annotated[
         ReadScope,
-        typer.Option("--since", help="all: read everything. last: read what was written since the last audit."),
+        typer.Option("--since", help="all: read all records. last: read records written since the last audit."),
     ] = ReadScope.ALL,
     history: Annotated[
         str | None,
         typer.Option(
             "--history",
-            help="Where audits remember: a path, an address such as s3a://bucket/history, or none "
+            help="The history of audits: a path, a URI such as s3a://bucket/history, or none "
             "(default: topicwarden:history of the stack, else .cache/history/<stack>).",
             show_default=False,
         ),
     ] = None,
     max_records: Annotated[
         int | None,
-        typer.Option("--max-records", help="Read no more offsets than this: the newest of each partition."),
+        typer.Option("--max-records", help="Read at most this number of offsets, the newest of each partition."),
     ] = None,
     sample: Annotated[
-        float | None, typer.Option("--sample", help="Read this share of each partition: the newest, such as 0.1.")
+        float | None,
+        typer.Option("--sample", help="Read only this fraction of each partition, the newest records: 0.1."),
     ] = None,
     rate: Annotated[
-        str | None, typer.Option("--rate", help="Read no more than this a second, over all tasks, such as 50MiB.")
+        str | None,
+        typer.Option("--rate", help="Read at most this many bytes per second, in all tasks together: 50MiB."),
     ] = None,
     fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="The mildest verdict that ends in exit code 1; or never.")
+        FailOn, typer.Option("--fail-on", help="The mildest verdict that leads to exit code 1, or never.")
     ] = FailOn.FAIL,
     form: Annotated[
-        str, typer.Option("--format", "-f", help="Of standard output: text, json, markdown, sarif or junit.")
+        str, typer.Option("--format", "-f", help="The format on standard output: text, json, markdown, sarif or junit.")
     ] = "text",
 ) -> None:
-    """Read the topics' live contents and judge them against what is declared. Only reads; needs Java and a cluster."""
+    """Read the records of live topics and compare them with the declarations. Only reads. Needs Java and a cluster."""
     from topicwarden.cli.audit import AuditOptions, audit, bounds
 
     if since is ReadScope.LAST and (max_records or sample):
-        raise Refusal("--since last reads what is new, all of it: leave out --max-records and --sample")
+        raise Refusal("--since last reads all new records; remove --max-records and --sample")
     options = AuditOptions(history, since, bounds(max_records, sample, rate))
     raise typer.Exit(audit(stack, tuple(topics or ()), out, master, options=options, fail_on=fail_on, form=form))
 
 
 @app.command(
     epilog="Example: topicwarden rebalance --stack prod --topics 'orders.*' --throttle 20MiB. "
-    "Ctrl-C and SIGTERM end the watching and begin nothing new; what moves goes on, throttled, in Kafka. The same "
-    "command again takes it up, also after a crash, and removes the throttle at the end."
+    "After Ctrl-C or SIGTERM, the command starts no further moves and ends; Kafka continues the ongoing moves, "
+    "throttled. Run the same command again to resume, also after a crash. It removes the throttle at the end."
 )
 def rebalance(
     stack: Stack,
     topics: Annotated[
-        list[str] | None, typer.Option("--topics", "-t", help="Only topics like this glob; may be given again.")
+        list[str] | None, typer.Option("--topics", "-t", help="Only topics that match this glob. Can be repeated.")
     ] = None,
     throttle: Annotated[
         str,
         typer.Option(
             "--throttle",
-            help="Bytes a second into each broker and out of each, or unlimited. More than what is written to the "
-            "topics meanwhile, or it never ends.",
+            help="Bytes per second into and out of each broker, or unlimited. Must be above the write rate of the "
+            "topics, or the moves never end.",
         ),
     ] = "50MiB",
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would move.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the moves.")] = False,
     cancel: Annotated[
-        bool, typer.Option("--cancel", help="Take back what moves now, and remove the throttle; move nothing.")
+        bool, typer.Option("--cancel", help="Cancel the ongoing moves, and remove the throttle; start no moves.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Move without asking.")] = False,
-    refresh: Annotated[
-        bool, typer.Option("--refresh/--no-refresh", help="Bring Pulumi's state to agree afterwards.")
-    ] = True,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Move without confirmation.")] = False,
+    refresh: Annotated[bool, typer.Option("--refresh/--no-refresh", help="Refresh Pulumi's state afterwards.")] = True,
 ) -> None:
-    """Move replicas to where they belong: as many as declared, on living brokers, over all racks. Moves the least.
+    """Move replicas to reach the declared replication factor, on live brokers, across all racks, with few moves.
 
-    Drops replicas only of topics whose YAML says `allow: [reduce-replicas]`.
+    Removes replicas only from topics whose YAML has `allow: [reduce-replicas]`.
     """
     from topicwarden.cli.rebalance import RebalanceOptions, rebalance
 
@@ -248,43 +246,49 @@ def rebalance(
 
 @app.command(epilog="Example: topicwarden demo")
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the report goes.")] = Path("reports"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the report.")] = Path("reports"),
 ) -> None:
-    """The whole way on the sandbox: declare, deploy, fill, break, audit. Takes a minute or two."""
+    """Run the whole workflow on the sandbox: check, deploy, write records, plant faults, audit. Takes 1-2 minutes."""
     from topicwarden.cli.demo import demo
 
     raise typer.Exit(demo(out))
 
 
 @app.command(epilog="Example: topicwarden schema topic > topic.schema.json")
-def schema(what: Annotated[str, typer.Argument(help="topic, policy, report, check or plan.")] = "topic") -> None:
-    """Print the JSON Schema of topic files, of policy files, of report.json, or of what check --format json prints."""
+def schema(
+    name: Annotated[str, typer.Argument(metavar="[WHAT]", help="topic, policy, report, check or plan.")] = "topic",
+) -> None:
+    """Print the JSON Schema of topic files, policy files, report.json, or the JSON output of check or plan."""
     from topicwarden.cli.schema import schema
 
-    raise typer.Exit(schema(what))
+    raise typer.Exit(schema(name))
 
 
 @app.command(epilog="Example: topicwarden rules checks > docs/checks.md")
 def rules(
-    what: Annotated[
+    page_name: Annotated[
         str | None,
-        typer.Argument(help="rules (of the YAML) or checks (of the audit); both without.", show_default=False),
+        typer.Argument(
+            metavar="[WHAT]",
+            help="rules (of the YAML), checks (of the audit) or guards (of the plan); default: all.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
-    """List every rule and every check, with what it says and when."""
+    """Print the documentation of every rule, check and guard."""
     from topicwarden.cli.rules import rules
 
-    raise typer.Exit(rules(what))
+    raise typer.Exit(rules(page_name))
 
 
 @sandbox_app.command("up", epilog="Example: topicwarden sandbox up --brokers 3")
 def sandbox_up(
-    brokers: Annotated[int, typer.Option("--brokers", help="How many.", min=1, max=9)] = 3,
+    brokers: Annotated[int, typer.Option("--brokers", help="The number of brokers.", min=1, max=9)] = 3,
     port: Annotated[
         int | None, typer.Option("--port", help="The first broker's port (default: free ones).", min=1024, max=65000)
     ] = None,
 ) -> None:
-    """Start the cluster, or what is missing of it; safe to call twice."""
+    """Start the cluster, or the brokers that are not running. Safe to repeat."""
     from topicwarden.cli import sandbox
 
     raise typer.Exit(sandbox.up(brokers, port))
@@ -292,9 +296,9 @@ def sandbox_up(
 
 @sandbox_app.command("down")
 def sandbox_down(
-    remove: Annotated[bool, typer.Option("--remove", help="Delete its data and Pulumi's state of it, too.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Also delete its data and its Pulumi state.")] = False,
 ) -> None:
-    """Stop every broker; their data stays for the next up."""
+    """Stop all brokers. Their data is kept for the next up."""
     from topicwarden.cli import sandbox
 
     raise typer.Exit(sandbox.down(remove))
@@ -302,7 +306,7 @@ def sandbox_down(
 
 @sandbox_app.command("status")
 def sandbox_status() -> None:
-    """Show every broker: running, stopped or killed. Exit code 1 unless all run."""
+    """Show the state of each broker: running, stopped or killed. Exit code 1 unless all are running."""
     from topicwarden.cli import sandbox
 
     raise typer.Exit(sandbox.status())
@@ -310,7 +314,7 @@ def sandbox_status() -> None:
 
 @sandbox_app.command("stop")
 def sandbox_stop(broker: Broker) -> None:
-    """Stop one broker in order, as for maintenance."""
+    """Stop one broker gracefully, as for maintenance."""
     from topicwarden.cli import sandbox
 
     raise typer.Exit(sandbox.change("stop", broker))
@@ -318,7 +322,7 @@ def sandbox_stop(broker: Broker) -> None:
 
 @sandbox_app.command("kill")
 def sandbox_kill(broker: Broker) -> None:
-    """Kill one broker, as if its machine were lost."""
+    """Kill one broker, as in a machine failure."""
     from topicwarden.cli import sandbox
 
     raise typer.Exit(sandbox.change("kill", broker))
@@ -334,7 +338,7 @@ def sandbox_start(broker: Broker) -> None:
 
 @sandbox_app.command("install")
 def sandbox_install() -> None:
-    """Fetch, once, what deploy, audit and the sandbox run: Kafka, Spark's connector, Pulumi."""
+    """Download the tools for deploy, audit and the sandbox: Kafka, Spark's Kafka connector, Pulumi. Needed once."""
     from topicwarden.cli import sandbox
 
     raise typer.Exit(sandbox.install())
@@ -344,10 +348,12 @@ def sandbox_install() -> None:
 def sandbox_env(
     stack: Annotated[
         str | None,
-        typer.Option("--stack", "-s", help="For this stack: one on the sandbox also gets the sandbox's passphrase."),
+        typer.Option(
+            "--stack", "-s", help="For this stack; a stack on the sandbox also gets the sandbox's passphrase."
+        ),
     ] = None,
 ) -> None:
-    """Print the variables with which `pulumi` and `spark-submit` work in this project's shell."""
+    """Print the environment variables that `pulumi` and `spark-submit` need in this project."""
     from topicwarden.cli import sandbox
 
     raise typer.Exit(sandbox.env(stack))
@@ -363,7 +369,7 @@ def top(
 
 
 def run() -> None:
-    """The entry point."""
+    """Run the command line; the entry point of the program ``topicwarden``."""
     try:
         with ending_children():
             app()

@@ -1,4 +1,4 @@
-"""Moves of replicas as people read them, before and while they are made."""
+"""Text output of replica moves, before and during the reassignment."""
 
 from __future__ import annotations
 
@@ -18,33 +18,39 @@ from topicwarden.rebalance.reassignment import ReassignmentProgress as Step
 from topicwarden.rebalance.reassignment import Watch
 from topicwarden.report.display import NOTHING, duration, size
 
-_MOST_ROWS = 50
-_LINE_S = 5.0
+_MAX_ROWS = 50
+_LINE_INTERVAL_S = 5.0
 
 
 def show(moves: Sequence[ReplicaMove], rate: int | None) -> None:
-    """A row a partition, as far as one reads; then what each broker gets, and how long it takes at ``rate``."""
+    """Print the moves, one row for each partition, then the bytes for each broker, and the estimated duration.
+
+    ``rate`` is the throttle in bytes per second; None for no throttle. Prints at most 50 rows.
+    """
     table = Table("topic", "partition", "replicas", "", "bytes to copy", box=None, pad_edge=False)
-    for move in moves[:_MOST_ROWS]:
+    for move in moves[:_MAX_ROWS]:
         replicas = [" ".join(map(str, brokers)) for brokers in (move.before, move.after)]
         table.add_row(move.topic, str(move.partition), replicas[0], f"→ {replicas[1]}", size(move.bytes_to_copy))
     Console().print(table)
-    if len(moves) > _MOST_ROWS:
-        print(f"… and {len(moves) - _MOST_ROWS:,} partitions more")
+    if len(moves) > _MAX_ROWS:
+        print(f"… and {len(moves) - _MAX_ROWS:,} more partitions")
     by_broker = ", ".join(f"broker {broker} {size(amount)}" for broker, amount in received(moves).items())
     print(f"to copy: {size(sum(move.bytes_to_copy or 0 for move in moves))}{f' ({by_broker})' if by_broker else ''}")
     if unknown := sum(move.bytes_to_copy is None for move in moves):
-        print(f"not counted: {unknown:,} partitions whose size the brokers do not tell")
+        print(f"not counted: {unknown:,} partitions whose size the brokers do not report")
     if rate is None:
-        print("throttle: none, as fast as the brokers can")
+        print("throttle: none; brokers copy at full speed")
     else:
-        least = duration(1000 * seconds(moves, rate)) if received(moves) else NOTHING
-        print(f"throttle: {size(rate)} a second into each broker and out of each; at least {least}")
+        minimum = duration(1000 * seconds(moves, rate)) if received(moves) else NOTHING
+        print(f"throttle: {size(rate)} per second into and out of each broker; duration: at least {minimum}")
 
 
 @contextmanager
 def watching(stop: Event) -> Iterator[Watch]:
-    """Tells of progress on standard error: a bar on a terminal, else a line every few seconds."""
+    """Yield callbacks that show progress on standard error: a bar on a terminal, else a line every few seconds.
+
+    ``stop`` is passed on: the reassignment stops waiting when it is set.
+    """
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(binary_units=True))
     with Progress(
@@ -56,14 +62,14 @@ def watching(stop: Event) -> Iterator[Watch]:
         disable=not console.is_terminal,
     ) as bar:
         task = bar.add_task("moving", total=None)
-        told = time.monotonic()
+        last_line_at = time.monotonic()
 
         def progress(step: Step) -> None:
-            nonlocal told
+            nonlocal last_line_at
             moved = f"moved {step.partitions:,} of {step.of_partitions:,} partitions"
             bar.update(task, description=moved, completed=step.log_bytes, total=step.of_bytes)
-            if not console.is_terminal and time.monotonic() - told >= _LINE_S:
-                told = time.monotonic()
+            if not console.is_terminal and time.monotonic() - last_line_at >= _LINE_INTERVAL_S:
+                last_line_at = time.monotonic()
                 print(f"{moved}, {size(step.log_bytes)} of {size(step.of_bytes)}", file=sys.stderr, flush=True)
 
         def say(line: str) -> None:

@@ -1,4 +1,4 @@
-"""`topicwarden plan`: what a deploy would change, and what would follow for live data."""
+"""`topicwarden plan`: show the changes of a deploy and their consequences for live data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from topicwarden.model.project import Project, find_project
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.engine_steps import with_unpredicted
 from topicwarden.plan.predict import predict
-from topicwarden.plan.standing_allowances import standing
+from topicwarden.plan.standing_allowances import active_allowances
 from topicwarden.report import terminal_output
 from topicwarden.report.plan import FORMATS, render, text
 
@@ -29,7 +29,10 @@ _PENDING = 3
 
 
 def plan(stack: str, form: str | None, detailed: bool) -> int:
-    """Prints the plan in the format ``form``; 1 where something may not be done, 3 where ``detailed`` and any pends."""
+    """Print the plan in the format ``form``, and return the exit code.
+
+    Returns 1 if a change is refused or the preview failed; 3 with ``detailed`` if changes are pending; else 0.
+    """
     form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
     if form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
@@ -45,13 +48,13 @@ def plan(stack: str, form: str | None, detailed: bool) -> int:
 
 
 def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
-    """The plan of a stack: the preview runs while the cluster is looked at.
+    """Return the plan of ``stack``. The Pulumi preview runs while the cluster is read.
 
-    Refuses declarations that do not hold, and a cluster or an engine that does not answer.
+    Raises Refusal if the declarations have errors, or if the cluster or Pulumi does not respond.
     """
     connection = connect_to(project, stack)
     declarations = declared(project, stack, "planned")
-    with waiting("previewing, and looking at the cluster"), open_cluster(connection) as cluster:
+    with waiting("running the preview and reading the cluster"), open_cluster(connection) as cluster:
         preview = start_preview(engine)
         deployed = preview.deployed
         names = {*deployed.topics, *deployed.duplicates, *(declaration.topic.name for declaration in declarations)}
@@ -59,8 +62,8 @@ def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
         remark = check_cluster(stack, connection, deployed, snapshot)
         plans = predict(cluster, snapshot, declarations, deployed)
         previewed = preview.result()
-    echoes = _echoes(previewed.engine, plans)
-    previewed.require_end(stack, echoes)
+    expected_errors = _protection_errors(previewed.engine, plans)
+    previewed.require_end(stack, expected_errors)
     plans = with_unpredicted(plans, previewed.steps, snapshot.topics.keys())
     return PlanReport(
         topicwarden=__version__,
@@ -71,17 +74,20 @@ def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
         unchanged=len(names - {plan.topic for plan in plans}),
         unseen=list(snapshot.unseen),
         remarks=[remark] if remark else [],
-        allowances=list(standing(declarations, plans, snapshot.day)),
-        engine=_without(echoes, previewed.engine),
+        allowances=list(active_allowances(declarations, plans, snapshot.day)),
+        engine=_without(expected_errors, previewed.engine),
     )
 
 
-def _echoes(said: PreviewResult, plans: Sequence[TopicPlan]) -> tuple[str, ...]:
-    """Return Pulumi's errors that a topic is protected, if the plan refuses what that prevents, and says why."""
+def _protection_errors(preview: PreviewResult, plans: Sequence[TopicPlan]) -> tuple[str, ...]:
+    """Return Pulumi's errors about protected topics that the plan refuses anyway, with a better explanation."""
     refused = [plan.topic for plan in plans if plan.weight is Severity.REFUSED]
-    return tuple(error for error in said.errors if "protect" in error and any(f"::{name}" in error for name in refused))
+    return tuple(
+        error for error in preview.errors if "protect" in error and any(f"::{name}" in error for name in refused)
+    )
 
 
-def _without(echoes: Collection[str], said: PreviewResult) -> PreviewResult:
-    errors = [error for error in said.errors if error not in echoes]
-    return said.model_copy(update={"errors": errors, "ran": said.ran or not errors})
+def _without(expected_errors: Collection[str], preview: PreviewResult) -> PreviewResult:
+    """Return ``preview`` without the expected errors; it counts as successful if no other error remains."""
+    errors = [error for error in preview.errors if error not in expected_errors]
+    return preview.model_copy(update={"errors": errors, "ran": preview.ran or not errors})

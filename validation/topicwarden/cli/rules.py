@@ -1,4 +1,4 @@
-"""`topicwarden rules`: what is judged, in the words of the rules and checks themselves."""
+"""`topicwarden rules`: print the documentation of rules, checks and consequences, generated from their docstrings."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from topicwarden.policies.rules_page import page
 from topicwarden.report import terminal_output
 
 
-def rules(what: str | None = None) -> int:
-    """Prints one of ``PAGES`` as Markdown, or all of them; refuses an unknown name."""
-    if what is not None and what not in PAGES:
-        raise Refusal(f"there is no page {what!r}: expected one of {', '.join(PAGES)}")
-    terminal_output.write("\n".join(write() for name, write in PAGES.items() if what in (None, name)))
+def rules(page_name: str | None = None) -> int:
+    """Print the page ``page_name`` as Markdown, or all pages. Raises Refusal if there is no such page."""
+    if page_name is not None and page_name not in PAGES:
+        raise Refusal(f"there is no page {page_name!r}: expected one of {', '.join(PAGES)}")
+    terminal_output.write("\n".join(write() for name, write in PAGES.items() if page_name in (None, name)))
     return 0
 
 
 def check_docs() -> dict[str, str]:
-    """The documentation of each check, as Markdown, by its id."""
+    """Return the documentation of each check as Markdown, by check id."""
     return {name: inspect.getdoc(check) or "" for name, check in CHECKS.items()}
 
 
 def checks_page() -> str:
-    """Every check of the audit."""
+    """Return the page of all checks of the audit, as Markdown."""
     parts = ["# Checks", _INTRODUCTION]
     for name, text in check_docs().items():
         parts += [f"## {name}", text]
@@ -35,17 +35,17 @@ def checks_page() -> str:
 
 
 _INTRODUCTION = """\
-What `topicwarden audit` judges on the cluster and its records. A check gives one of four verdicts:
+The checks of `topicwarden audit` on the cluster and its records. A check gives one of four verdicts:
 
 | verdict | meaning |
 |---|---|
-| `pass` | looked at, and it holds; a message says what looks wrong and is lawful |
-| `fail` | broken, with proof: partitions, offsets, timestamps, numbers, and the line of YAML that declares it |
-| `suspect` | would be a `fail` if the same still stands at the next audit |
-| `undecidable` | the evidence is not to be had; the message says what is missing |
+| `pass` | the topic is as declared; a message explains what looks wrong but is allowed |
+| `fail` | the topic is not as declared, with proof: partitions, offsets, timestamps, numbers, and the line of YAML |
+| `suspect` | becomes a `fail` if the next audit still finds the same |
+| `undecidable` | the evidence is not available; the message says what is missing |
 
-Each check says what holds where it passes, when it may say **fail**, an example, what to do, and where
-the rule comes from."""
+The documentation of a check says what a pass means, when its verdict is **fail**, and what to do. It also has an
+example and the source of the rule."""
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {"rules": page, "checks": checks_page, "guards": guards.page}
-"""What the YAML is judged by, what the cluster is, and what a change may do; each is a page of ``docs/``."""
+"""The pages by name: rules for the YAML, checks of the cluster, consequences of changes. Each is also in ``docs/``."""

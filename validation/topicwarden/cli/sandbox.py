@@ -1,4 +1,4 @@
-"""`topicwarden sandbox`: the cluster of this machine, and what it runs on."""
+"""`topicwarden sandbox`: manage a local Kafka cluster, and install the tools that it needs."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from topicwarden.sandbox.broker import BrokerCondition
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.sandbox_state import HOST
 from topicwarden.sandbox.sandbox_status import SandboxStatus
-from topicwarden.specs.stack_selection import stacks_of
+from topicwarden.specs.stack_selection import selected_stacks
 from topicwarden.toolchain import PASSPHRASES, environment, toolchain
 from topicwarden.toolchain import install as install_tools
 
 
 def sandbox_of(project: Project) -> Sandbox:
-    """The project's sandbox; refuses where what it runs on is not installed."""
+    """Return the project's sandbox. Raises Refusal if its tools are not installed."""
     tools = toolchain(project)
     return Sandbox(project.cache / "sandbox", tools.java, tools.kafka_jars)
 
@@ -41,21 +41,21 @@ def down(remove: bool) -> int:
     project = find_project()
     sandbox_of(project).down(remove, _say)
     if remove:
-        # Pulumi would believe in topics that are gone.
-        _forget(project.cache / "pulumi" / "state", _sandbox_stacks(project))
+        # Otherwise Pulumi's state would contain topics that no longer exist.
+        _delete_state(project.cache / "pulumi" / "state", _sandbox_stacks(project))
     else:
-        _say("the sandbox is down; its data stays for the next up")
+        _say("the sandbox is down; its data is kept for the next `topicwarden sandbox up`")
     return 0
 
 
 def status() -> int:
-    found = sandbox_of(find_project()).status()
-    show(found)
-    return 0 if found.ready else 1
+    current = sandbox_of(find_project()).status()
+    show(current)
+    return 0 if current.ready else 1
 
 
 def change(verb: str, broker: int) -> int:
-    """``stop``, ``kill`` or ``start`` of one broker."""
+    """Stop, kill or start one broker; ``verb`` is ``stop``, ``kill`` or ``start``."""
     sandbox = sandbox_of(find_project())
     getattr(sandbox, verb)(broker, _say)
     show(sandbox.status())
@@ -68,10 +68,13 @@ def install() -> int:
     try:
         from topicwarden.audit.scan.spark_session import configure  # noqa: PLC0415 - the sandbox itself needs no Spark
     except ModuleNotFoundError:
-        _say("Spark is not configured, as it is not installed: `pip install 'topicwarden[audit]'`, then again")
+        _say(
+            "Spark is not configured, because it is not installed; run `pip install 'topicwarden[audit]'`, then "
+            "`topicwarden sandbox install` again"
+        )
     else:
         configure(project)
-    # In a backend of the user's, stacks are the user's to make.
+    # In a backend that the user has chosen, the user creates the stacks.
     if "PULUMI_BACKEND_URL" not in os.environ:
         for stack in _sandbox_stacks(project):
             select_stack(project, stack)
@@ -79,14 +82,18 @@ def install() -> int:
 
 
 def env(stack: str | None) -> int:
-    """As a shell reads it: ``eval "$(topicwarden sandbox env)"``; with ``stack``, for that stack alone."""
+    """Print environment variables as shell commands for ``eval "$(topicwarden sandbox env)"``.
+
+    ``stack`` limits them to one stack; the default is all stacks.
+    """
     project = find_project()
-    stacks = stacks_of(project, stack) if stack else project.stack_names()
-    held = _sandbox_stacks(project)
-    if set(held) & set(stacks) and not set(stacks) <= set(held) and not PASSPHRASES & os.environ.keys():
+    stacks = selected_stacks(project, stack) if stack else project.stack_names()
+    on_sandbox_stacks = _sandbox_stacks(project)
+    mixed = set(on_sandbox_stacks) & set(stacks) and not set(stacks) <= set(on_sandbox_stacks)
+    if mixed and not PASSPHRASES & os.environ.keys():
         _say(
-            f"PULUMI_CONFIG_PASSPHRASE is not set, as not every stack is on the sandbox: "
-            f"`topicwarden sandbox env --stack {held[0]}` sets it for {held[0]}"
+            "PULUMI_CONFIG_PASSPHRASE is not set, because not every stack is on the sandbox; "
+            f"`topicwarden sandbox env --stack {on_sandbox_stacks[0]}` sets it for {on_sandbox_stacks[0]}"
         )
     for name, value in environment(project, stack).items():
         print(f"export {name}={shlex.quote(value)}")
@@ -98,21 +105,24 @@ def _sandbox_stacks(project: Project) -> list[str]:
 
 
 def select_stack(project: Project, stack: str) -> None:
-    """Makes Pulumi know the sandbox's stack; nothing happens where it does."""
+    """Select the stack in Pulumi, and create it if it does not exist."""
     run_pulumi(project, stack, "stack", "select", "--create", stack)
 
 
 def run_pulumi(project: Project, stack: str, *arguments: str, show: bool = False) -> None:
-    """Pulumi in the project's own environment for ``stack``; refuses with what it said where it fails."""
+    """Run Pulumi in the project's environment for ``stack``. Raises Refusal with its output if it fails.
+
+    With ``show``, the output goes to this process's own output instead.
+    """
     command = [str(toolchain(project).pulumi), *arguments, "--non-interactive"]
-    answer = child_processes.run(command, project.root, {**os.environ, **environment(project, stack)}, show=show)
-    if answer.returncode:
-        said = "" if show else f": {(answer.stdout + answer.stderr).strip()}"
-        raise Refusal(f"`pulumi {' '.join(arguments)}` ended with {answer.returncode}{said}")
+    result = child_processes.run(command, project.root, {**os.environ, **environment(project, stack)}, show=show)
+    if result.returncode:
+        output = "" if show else f": {(result.stdout + result.stderr).strip()}"
+        raise Refusal(f"`pulumi {' '.join(arguments)}` ended with exit code {result.returncode}{output}")
 
 
-def _forget(state: Path, stacks: Sequence[str]) -> None:
-    """Deletes Pulumi's local state of ``stacks``; that of others, which a user may keep here too, stays."""
+def _delete_state(state: Path, stacks: Sequence[str]) -> None:
+    """Delete Pulumi's local state of ``stacks``. The state of other stacks in the same folder remains."""
     for path in state.glob(".pulumi/*/**/*"):
         if path.name in stacks or any(path.name.startswith(f"{stack}.json") for stack in stacks):
             if path.is_dir():
@@ -122,9 +132,9 @@ def _forget(state: Path, stacks: Sequence[str]) -> None:
 
 
 def show(status: SandboxStatus) -> None:
-    """A line a broker, for people."""
+    """Print a table with one row for each broker."""
     if not status.brokers:
-        print("there is no sandbox: start it with `topicwarden sandbox up`")
+        print("there is no sandbox; start one with `topicwarden sandbox up`")
         return
     table = Table("broker", "rack", "address", "pid", "state", box=None, pad_edge=False)
     for broker in status.brokers:

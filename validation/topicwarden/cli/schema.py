@@ -1,4 +1,4 @@
-"""`topicwarden schema`: what editors and other programs check by."""
+"""`topicwarden schema`: print JSON Schemas for editors and other programs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from topicwarden.model.problem import Refusal
 from topicwarden.report import terminal_output
 
 
-def schema(what: str) -> int:
-    """Prints a JSON Schema; refuses an unknown name."""
-    if what not in SCHEMAS:
-        raise Refusal(f"there is no schema {what!r}: expected one of {', '.join(SCHEMAS)}")
-    terminal_output.write(json.dumps(SCHEMAS[what](), indent=2, ensure_ascii=False) + "\n")
+def schema(name: str) -> int:
+    """Print the JSON Schema ``name``. Raises Refusal if there is no such schema."""
+    if name not in SCHEMAS:
+        raise Refusal(f"there is no schema {name!r}: expected one of {', '.join(SCHEMAS)}")
+    terminal_output.write(json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n")
     return 0
 
 
-# Each is imported when asked for: of these models, a schema needs one.
+# Each function imports only the models that its schema needs.
 
 
 def _topic() -> dict[str, Any]:
@@ -31,9 +31,9 @@ def _topic() -> dict[str, Any]:
 def _policy() -> dict[str, Any]:
     from topicwarden.policies.policy_file import PolicyFile  # noqa: PLC0415
     from topicwarden.policies.rules import RULES, STACK_RULES  # noqa: PLC0415
-    from topicwarden.specs.editor_schema import for_editors  # noqa: PLC0415
+    from topicwarden.specs.editor_schema import editor_schema  # noqa: PLC0415
 
-    schema = for_editors(PolicyFile.model_json_schema(by_alias=True), "topicwarden policies")
+    schema = editor_schema(PolicyFile.model_json_schema(by_alias=True), "topicwarden policies")
     for name, rule in {**RULES, **STACK_RULES}.items():
         schema["$defs"]["RuleTable"]["properties"][name]["description"] = inspect.getdoc(rule)
     return schema

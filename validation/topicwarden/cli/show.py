@@ -1,4 +1,4 @@
-"""`topicwarden show`: what a stack declares, and where each value comes from."""
+"""`topicwarden show`: show the declared topics of a stack, and the origin of each value."""
 
 from __future__ import annotations
 
@@ -12,42 +12,45 @@ from topicwarden.report.declared_topics import list_json, list_text, topic_json,
 from topicwarden.report.problems.digest import many
 from topicwarden.specs.broker_settings import read_brokers
 from topicwarden.specs.load import load
-from topicwarden.specs.message_text import guess
+from topicwarden.specs.message_text import did_you_mean
 from topicwarden.specs.resolve import Declaration, resolve
-from topicwarden.specs.stack_selection import stacks_of
+from topicwarden.specs.stack_selection import selected_stacks
 
 FORMATS = ("text", "json")
 
 
 def show(topic: str | None, stack: str | None, form: str = "text") -> int:
-    """Prints one topic with all its values, or a line a topic; refuses an unknown one with the nearest name."""
+    """Print one topic with all its values, or a list of all topics; return the exit code.
+
+    Raises Refusal with the nearest name if the topic is not declared.
+    """
     if form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
     project = find_project()
-    stacks = stacks_of(project, stack)
+    stacks = selected_stacks(project, stack)
     if len(stacks) > 1:
-        raise Refusal(f"a topic may differ by stack: say which with --stack, one of {', '.join(stacks)}")
+        raise Refusal(f"a topic can differ by stack; select one with --stack: {', '.join(stacks)}")
     resolved = resolve(load(project.topics, project.root, project.stack_names()), stacks[0])
     brokers, _ = read_brokers(project, stacks[0])
     errors = sum(problem.level is Level.ERROR for problem in resolved.problems)
-    missing = f"; {many(errors, 'error')} may hide topics: see `topicwarden check`" if errors else ""
+    warning = f"; {many(errors, 'error')} may hide topics: see `topicwarden check`" if errors else ""
     if topic is not None:
-        found = values(_named(topic, stacks[0], resolved.declarations, missing), brokers)
+        topic_values = values(_named(topic, stacks[0], resolved.declarations, warning), brokers)
         if form == "json":
-            terminal_output.write(topic_json(found, stacks[0], brokers))
+            terminal_output.write(topic_json(topic_values, stacks[0], brokers))
         else:
-            terminal_output.write_text(topic_text(found, stacks[0], brokers))
+            terminal_output.write_text(topic_text(topic_values, stacks[0], brokers))
         return 0
     if form == "json":
         terminal_output.write(list_json(resolved.declarations, stacks[0], brokers))
     else:
         terminal_output.write_text(list_text(resolved.declarations, brokers))
-    print(f"{many(len(resolved.declarations), 'topic')} on stack {stacks[0]}{missing}", file=sys.stderr)
+    print(f"{many(len(resolved.declarations), 'topic')} on stack {stacks[0]}{warning}", file=sys.stderr)
     return 0
 
 
-def _named(topic: str, stack: str, declarations: Sequence[Declaration], missing: str) -> Declaration:
-    by_name = {held.topic.name: held for held in declarations}
+def _named(topic: str, stack: str, declarations: Sequence[Declaration], warning: str) -> Declaration:
+    by_name = {declaration.topic.name: declaration for declaration in declarations}
     if topic not in by_name:
-        raise Refusal(f"no topic {topic!r} is declared for stack {stack}{guess(topic, by_name)}{missing}")
+        raise Refusal(f"no topic {topic!r} is declared for stack {stack}{did_you_mean(topic, by_name)}{warning}")
     return by_name[topic]

@@ -1,4 +1,4 @@
-"""What a person sees while a command waits."""
+"""The spinner that a command shows while it waits."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from rich.console import Console
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """A spinner on standard error for as long as the block runs, where that is a terminal."""
+def waiting(status: str) -> Iterator[None]:
+    """Show a spinner with the text ``status`` on standard error during the block, if that is a terminal."""
     console = Console(stderr=True)
     if console.is_terminal:
-        with console.status(what):
+        with console.status(status):
             yield
     else:
         yield

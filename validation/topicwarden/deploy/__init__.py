@@ -1,1 +1,1 @@
-"""The Pulumi program, its components, and the language host for a Pulumi that has none."""
+"""Everything that uses Pulumi: the program and its components, the policy pack, the engine, and a language host."""

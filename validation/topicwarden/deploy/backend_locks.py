@@ -1,7 +1,8 @@
-"""Pulumi's lock on a stack in a backend of files (``file://``, S3, GCS, Azure), and what is left of one by a kill.
+"""Pulumi's stack locks in a file backend (``file://``, S3, GCS, Azure), and recovery from locks of killed processes.
 
-Such a backend writes a file a lock, with who holds it, and never removes one that lost its process; ``pulumi`` then
-refuses, in the words that are read here (``backend/diy/lock.go``). Pulumi Cloud ends a lost update by itself.
+A file backend writes one file per lock with the lock's holder, and never removes the lock of a process that has died.
+``pulumi`` then fails with a message that is parsed here (``backend/diy/lock.go``). Pulumi Cloud itself ends an update
+whose process has died.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from typing import Final, TypeAlias
 from topicwarden.model.problem import Refusal
 
 Run: TypeAlias = Callable[..., CompletedProcess[str]]
-"""``pulumi`` with these arguments, for one stack."""
+"""Runs ``pulumi`` with arguments, for one stack."""
 
-_HELD: Final = re.compile(r"created by (\S+)@(\S+) \(pid ([0-9]+)\) at (\S+)")
+_HOLDER: Final = re.compile(r"created by (\S+)@(\S+) \(pid ([0-9]+)\) at (\S+)")
 _LOCKED: Final = "the stack is currently locked by"
 _ELSEWHERE: Final = "Another update is currently in progress"
 
 
 @dataclass(frozen=True)
 class LockHolder:
-    """Who took a lock: a user on a host, the process there, and when, as Pulumi writes it."""
+    """The holder of a lock, as Pulumi writes it: user, host, process id, and time."""
 
     user: str
     host: str
@@ -36,7 +37,7 @@ class LockHolder:
 
     @property
     def lost(self) -> bool:
-        """Whether the process was one of this machine and is gone; what runs under its number now may be another."""
+        """True if the process ran on this machine and has ended, or another program now has its process id."""
         if self.host != socket.gethostname():
             return False
         try:
@@ -52,33 +53,33 @@ class LockHolder:
         return f"{self.user}@{self.host} (process {self.pid}) since {self.since}"
 
 
-def holders(said: str) -> tuple[LockHolder, ...]:
-    """Who holds the locks that ``pulumi`` complained of; nobody where it complained of something else."""
-    if _LOCKED not in said:
+def lock_holders(output: str) -> tuple[LockHolder, ...]:
+    """Return the holders of the locks in the ``output`` of ``pulumi``; empty if it failed for another reason."""
+    if _LOCKED not in output:
         return ()
-    return tuple(LockHolder(user, host, int(pid), since) for user, host, pid, since in _HELD.findall(said))
+    return tuple(LockHolder(user, host, int(pid), since) for user, host, pid, since in _HOLDER.findall(output))
 
 
-def past_lost_locks(run: Run, *arguments: str) -> CompletedProcess[str]:
-    """``pulumi`` with ``arguments``, once more after ``pulumi cancel`` where only locks of lost processes were there.
+def run_past_lost_locks(run: Run, *arguments: str) -> CompletedProcess[str]:
+    """Run ``pulumi`` with ``arguments``; if only locks of dead processes are in the way, cancel them and run it again.
 
-    Refuses, with who holds it, where a live process, or one of another machine, does.
+    Refuses with the holder's name if a live process, or a process on another machine, holds the lock.
     """
     done = run(*arguments)
-    said = done.stdout + done.stderr
+    output = done.stdout + done.stderr
     if not done.returncode:
         return done
-    if _ELSEWHERE in said:
-        raise Refusal("another update of this stack is in progress, says Pulumi's backend: wait for it, then try again")
-    found = holders(said)
+    if _ELSEWHERE in output:
+        raise Refusal("Pulumi's backend reports another update of this stack in progress: wait for it, then try again")
+    found = lock_holders(output)
     if not found:
         return done
     if alive := [str(holder) for holder in found if not holder.lost]:
         raise Refusal(
             f"Pulumi's lock on the stack is held by {', '.join(alive)}: wait for it; "
-            "if that process is no more, `pulumi cancel` ends its lock"
+            "if that process has ended, `pulumi cancel` removes its lock"
         )
     cancelled = run("cancel", "--yes")
     if cancelled.returncode:
-        raise Refusal(f"the lock that a killed Pulumi left cannot be ended: {cancelled.stderr.strip()}")
+        raise Refusal(f"`pulumi cancel` could not remove the lock of a killed Pulumi: {cancelled.stderr.strip()}")
     return run(*arguments)

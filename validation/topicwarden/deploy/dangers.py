@@ -1,4 +1,4 @@
-"""The dangers of a deploy, as `pulumi up` and the policy pack say them."""
+"""The dangers of a deploy, as lines for `pulumi up` and the policy pack."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Final
 from topicwarden.model.planned_change import Severity, TopicPlan
 
 MOST: Final = 100
-"""Lines for one deploy; how many more there are is said in one more line."""
+"""Largest number of dangers listed for a deploy; one more line counts the others."""
 
-_OF_REBALANCE: Final = "replication-factor"
+_BY_REBALANCE: Final = "replication-factor"
 
 
 def dangers(plans: Iterable[TopicPlan], stack: str) -> list[str]:
-    """Return a line for each danger, sorted by topic; also for replicas that a deploy leaves to `rebalance`."""
+    """Return a line for each danger, sorted by topic, including replicas that a deploy leaves to `rebalance`."""
     lines = sorted(
         f"{plan.topic}: {' '.join(consequence.message.split())} [{consequence.kind}]"
         for plan in plans
         for consequence in plan.consequences
-        if consequence.weight is Severity.DANGER or consequence.kind == _OF_REBALANCE
+        if consequence.weight is Severity.DANGER or consequence.kind == _BY_REBALANCE
     )
     more = len(lines) - MOST
     if more > 0:

@@ -1,8 +1,11 @@
-"""Which topicwarden command runs the `pulumi` around a program, proven by a file that the command holds locked.
+"""Tells a Pulumi program which topicwarden command runs it, proven by a file that the command keeps locked.
 
-A plan and an adoption need a program that does not stop at what they report or judge themselves. An environment
-variable alone could be set by accident, and would then turn a guard off: so the variable only names a file, and the
-program obeys only while another process of the same user holds that file locked, for this project and stack.
+A plan and an adoption need a program that does not stop at problems that they report themselves. An environment
+variable alone could be set by accident and would turn a guard off. So the variable only names a file. The program
+accepts it only while another live process of the same user holds a lock on that file, for this project and stack.
+
+This is ``flock`` and not ``filelock``: the check must not create or take over the file, and must read owner, mode,
+content and lock from one descriptor that does not follow links.
 """
 
 from __future__ import annotations
@@ -23,25 +26,25 @@ from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.model.project import Project
 
 VARIABLE: Final = "TOPICWARDEN_CALLER"
-"""Names the file; without the lock on it, the variable means nothing."""
+"""The variable that names the file. It is ignored unless the file is locked."""
 
 
 _END: Final = "ended"
-"""The file, beside the one that is locked, that a program writes when it has come to its end."""
+"""The file next to the locked file that a program creates when it has registered all its topics."""
 
 
 class CommandKind(StrEnum):
-    """A command that runs `pulumi`, and what the program leaves to it."""
+    """A command that runs `pulumi`, and the checks that the program leaves to it."""
 
     PLAN = "plan"
-    """The plan reports what is refused, so that the preview under it shows every step."""
+    """The plan reports refused changes itself, so its preview shows every step."""
     IMPORT = "import"
-    """An adoption changes no topic, so that policies do not stop it."""
+    """An adoption does not change topics, so policies do not stop it."""
 
 
 @dataclass(frozen=True)
 class Invocation:
-    """The engine whose programs know which command runs them, and whether such a program came to its end."""
+    """An engine whose programs know which command runs them; also tells whether such a program reached its end."""
 
     engine: PulumiEngine
     _end: Path
@@ -54,21 +57,21 @@ class Invocation:
 
 
 @contextmanager
-def calling(engine: PulumiEngine, caller: CommandKind) -> Iterator[Invocation]:
-    """Give the engine whose programs know that ``caller`` runs them, until the context ends."""
+def invoking(engine: PulumiEngine, command: CommandKind) -> Iterator[Invocation]:
+    """Yield an engine whose programs know that ``command`` runs them, until the context ends."""
     with TemporaryDirectory(prefix="topicwarden-") as folder:
         path = Path(folder, "caller")
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            os.write(descriptor, _content(caller, engine.project, engine.stack))
+            os.write(descriptor, _content(command, engine.project, engine.stack))
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield Invocation(replace(engine, variables={**engine.variables, VARIABLE: str(path)}), path.with_name(_END))
         finally:
             os.close(descriptor)
 
 
-def called_by(caller: CommandKind, project: Project, stack: str) -> bool:
-    """Return whether ``caller`` runs this program at this moment; an empty or stale variable is ignored."""
+def invoked_by(command: CommandKind, project: Project, stack: str) -> bool:
+    """Return whether ``command`` runs this program now; an empty or stale variable is ignored."""
     path = os.environ.get(VARIABLE)
     if not path:
         return False
@@ -79,19 +82,19 @@ def called_by(caller: CommandKind, project: Project, stack: str) -> bool:
     try:
         status = os.fstat(descriptor)
         private = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
-        return private and _locked(descriptor) and os.read(descriptor, 65_536) == _content(caller, project, stack)
+        return private and _locked(descriptor) and os.read(descriptor, 65_536) == _content(command, project, stack)
     finally:
         os.close(descriptor)
 
 
 def report_end(project: Project, stack: str) -> None:
-    """Tell the command that runs this program, if one does, that the program has registered all its topics."""
-    if any(called_by(caller, project, stack) for caller in CommandKind):
+    """Tell the topicwarden command that runs this program, if any, that the program has registered all its topics."""
+    if any(invoked_by(command, project, stack) for command in CommandKind):
         Path(os.environ[VARIABLE]).with_name(_END).touch(mode=0o600)
 
 
 def _locked(descriptor: int) -> bool:
-    """Return whether another process holds the lock; this one gives it back if it gets it."""
+    """Return whether another process holds the lock; a lock that this call gets ends with the descriptor."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -99,6 +102,6 @@ def _locked(descriptor: int) -> bool:
     return False
 
 
-def _content(caller: CommandKind, project: Project, stack: str) -> bytes:
+def _content(command: CommandKind, project: Project, stack: str) -> bytes:
     # Pulumi accepts organization/project/stack as well as the stack's name alone.
-    return json.dumps([caller.value, str(project.root.resolve()), stack.rpartition("/")[2]]).encode()
+    return json.dumps([command.value, str(project.root.resolve()), stack.rpartition("/")[2]]).encode()

@@ -1,6 +1,6 @@
 """Runs one Pulumi program: the child process of :mod:`topicwarden.deploy.language_host`.
 
-It is started by its path, in the program's own virtual environment, and so imports nothing of topicwarden.
+It is started by its path in the program's own virtual environment, so it must not import topicwarden.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from types import TracebackType
 import pulumi
 import pulumi.runtime
 
-BAIL = 32  # the exit code that says: the user has been told what is wrong; as in Pulumi's own language host
+BAIL = 32  # exit code of a program whose error is already reported, as in Pulumi's own language host
 
 
 def main(settings: dict[str, str], program: str) -> None:
-    """Runs ``program`` as a stack: the absolute path of a file, or of a folder with ``__main__.py``.
+    """Run ``program`` as a stack. It is the absolute path of a file, or of a folder with ``__main__.py``.
 
-    ``settings``: project, stack, organization, monitor, engine, parallel, dry_run. The configuration comes in
-    PULUMI_CONFIG and PULUMI_CONFIG_SECRET_KEYS. What the program raises is logged to the engine, and the exit code
-    is BAIL.
+    ``settings`` has the keys project, stack, organization, monitor, engine, parallel and dry_run. PULUMI_CONFIG and
+    PULUMI_CONFIG_SECRET_KEYS have the configuration. An exception of the program is logged to the engine, and the exit
+    code is BAIL.
     """
 
     def run() -> None:
@@ -37,13 +37,13 @@ def main(settings: dict[str, str], program: str) -> None:
         if isinstance(error, pulumi.RunError):
             pulumi.log.error(str(error))
         else:
-            pulumi.log.error(f"Program failed with an unhandled exception:\n{_users_part(error, program)}")
+            pulumi.log.error(f"Program failed with an unhandled exception:\n{_program_traceback(error, program)}")
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(BAIL)  # threads of a program that failed are not waited for
+        os._exit(BAIL)  # does not wait for threads of a failed program
 
     sys.excepthook = report
-    # Tasks that a failed program leaves behind would be reported one by one, after the error that matters.
+    # Otherwise each unfinished task of a failed program would be logged after the actual error.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     parallel = max(int(settings["parallel"]), 1)
     pulumi.runtime.set_all_config(pulumi.runtime.get_config_env(), pulumi.runtime.get_config_secret_keys_env())
@@ -65,8 +65,8 @@ def main(settings: dict[str, str], program: str) -> None:
     loop.run_until_complete(pulumi.runtime.run_in_stack(run))
 
 
-def _users_part(error: BaseException, program: str) -> str:
-    """The traceback from the program's first frame on; no frames at all where the program could not even be read."""
+def _program_traceback(error: BaseException, program: str) -> str:
+    """Return the traceback from the program's first frame on; without frames if the program could not be loaded."""
     mains = {program, str(Path(program, "__main__.py"))}
     frames = traceback.extract_tb(error.__traceback__)
     first = next((n for n, frame in enumerate(frames) if frame.filename in mains), None)
@@ -76,5 +76,5 @@ def _users_part(error: BaseException, program: str) -> str:
 
 
 if __name__ == "__main__":
-    del sys.path[0]  # this file's folder, whose modules are not the program's
+    del sys.path[0]  # the folder of this file; its modules must not be importable by the program
     main(json.loads(sys.argv[1]), sys.argv[2])

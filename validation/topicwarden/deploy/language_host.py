@@ -1,4 +1,4 @@
-"""Pulumi's language runtime for Python, for a ``pulumi`` that was built from source and so came without one.
+"""Pulumi's language runtime for Python, for a ``pulumi`` that was built from source and has no language runtime.
 
 The CLI starts it as ``pulumi-language-python ENGINE_ADDRESS``, reads a port from its output, and calls it over gRPC
 (``LanguageRuntime`` in Pulumi's ``language.proto``). Programs and policy packs run as child processes.
@@ -34,7 +34,7 @@ _EXEC = Path(__file__).with_name("language_exec.py")
 
 
 class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
-    """Runs programs and policy packs; what else ``language.proto`` offers (code generation) is unimplemented."""
+    """Runs programs and policy packs. Other methods of ``language.proto``, for code generation, are unimplemented."""
 
     def __init__(self, engine: str) -> None:
         self._engine = engine
@@ -58,15 +58,15 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         self, request: rpc.GetProgramDependenciesRequest, context: grpc.ServicerContext
     ) -> rpc.GetProgramDependenciesResponse:
         found = importlib.metadata.distributions(path=[str(path) for path in site_packages(request.info)])
-        named = sorted({(one.name, one.version) for one in found})
+        versions = sorted({(distribution.name, distribution.version) for distribution in found})
         return rpc.GetProgramDependenciesResponse(
-            dependencies=[rpc.DependencyInfo(name=name, version=version) for name, version in named]
+            dependencies=[rpc.DependencyInfo(name=name, version=version) for name, version in versions]
         )
 
     def GetRequiredPackages(
         self, request: rpc.GetRequiredPackagesRequest, context: grpc.ServicerContext
     ) -> rpc.GetRequiredPackagesResponse:
-        """The plug-ins that the installed SDKs name, each in its ``pulumi-plugin.json``."""
+        """Return the plug-ins that the installed SDKs need, as listed in each SDK's ``pulumi-plugin.json``."""
         packages = []
         for folder in site_packages(request.info):
             for file in sorted(folder.glob("*/pulumi-plugin.json")):
@@ -105,7 +105,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         }
         program = str(Path(request.info.program_directory, request.info.entry_point))
         command = [self._python(request.info, context), "-u", str(_EXEC), json.dumps(settings), program]
-        # The output that the child inherits is this host's own, whose lines the engine shows as they come.
+        # The child inherits this host's output, whose lines the engine shows immediately.
         child = self._start(command, request.pwd, {**activated(request.info), **variables}, None, context)
         code = child.wait()
         self._children.discard(child)
@@ -117,7 +117,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         self, request: rpc.RunPluginRequest, context: grpc.ServicerContext
     ) -> Iterator[rpc.RunPluginResponse]:
         if request.kind != "analyzer":
-            context.abort(grpc.StatusCode.UNIMPLEMENTED, f"plug-ins of kind {request.kind!r} are not run here")
+            context.abort(grpc.StatusCode.UNIMPLEMENTED, f"plug-ins of kind {request.kind!r} are not supported")
         command = [self._python(request.info, context), "-u", "-m", "pulumi.policy", *request.args]
         variables = {**activated(request.info), **dict(entry.split("=", 1) for entry in request.env)}
         child = self._start(
@@ -142,6 +142,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         return Empty()
 
     def end_children(self) -> None:
+        """Terminate all programs and policy packs that still run."""
         for child in list(self._children):
             child.terminate()
 
@@ -150,7 +151,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         if not python.is_file():
             context.abort(
                 grpc.StatusCode.FAILED_PRECONDITION,
-                f"runtime.options.virtualenv: there is no {python}; make that environment, and install "
+                f"runtime.options.virtualenv: {python} does not exist; create that environment, and install "
                 "topicwarden[deploy] into it",
             )
         return str(python)
@@ -172,7 +173,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
             stderr=output,
         )
         self._children.add(child)
-        context.add_callback(child.terminate)  # no more than a look at the exit code when the child has ended
+        context.add_callback(child.terminate)  # has no effect if the child has ended
         return child
 
 
@@ -195,20 +196,20 @@ def _pump(
 
 
 def main() -> None:
-    """Serves until the CLI that started this process ends it, or is gone."""
+    """Serve until the CLI that started this process sends a signal, or has ended."""
     addresses = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
     host = LanguageHost(addresses[0] if addresses else "")
-    # Programs and policy packs each hold a worker for as long as they run.
+    # Each program and policy pack uses a worker while it runs.
     server = grpc.server(ThreadPoolExecutor(max_workers=64), options=[("grpc.max_receive_message_length", -1)])
     language_pb2_grpc.add_LanguageRuntimeServicer_to_server(host, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     print(port, flush=True)
-    over = threading.Event()
+    stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: over.set())  # how the engine takes its leave
+        signal.signal(number, lambda *_: stopped.set())  # the engine stops language hosts with a signal
     parent = os.getppid()
-    while not over.wait(timeout=1) and os.getppid() == parent:
+    while not stopped.wait(timeout=1) and os.getppid() == parent:
         pass
     host.end_children()
     os._exit(0)

@@ -1,6 +1,6 @@
-"""The virtual environment that Pulumi.yaml or PulumiPolicy.yaml names: ``runtime.options.virtualenv``.
+"""The virtual environment of a program: ``runtime.options.virtualenv`` in Pulumi.yaml or PulumiPolicy.yaml.
 
-Where none is named, it is the one that the language host runs in.
+The default is the environment of the language host.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pulumi.runtime.proto.language_pb2 import ProgramInfo
 
 
 def python_of(info: ProgramInfo) -> Path:
-    """The interpreter for a program or policy pack; it need not exist."""
+    """Return the interpreter for a program or policy pack; the file may not exist."""
     folder = _virtualenv(info)
     return folder / "bin" / "python" if folder else Path(sys.executable)
 
 
 def activated(info: ProgramInfo) -> dict[str, str]:
-    """The variables that the environment's ``activate`` would set."""
+    """Return the environment variables that the ``activate`` script would set."""
     folder = _virtualenv(info)
     if folder is None:
         return {}
@@ -29,7 +29,7 @@ def activated(info: ProgramInfo) -> dict[str, str]:
 
 
 def site_packages(info: ProgramInfo) -> list[Path]:
-    """The folders that its packages are installed in."""
+    """Return the folders with the installed packages of the environment."""
     folder = _virtualenv(info)
     if folder is None:
         return [Path(sysconfig.get_path("purelib"))]
@@ -37,5 +37,5 @@ def site_packages(info: ProgramInfo) -> list[Path]:
 
 
 def _virtualenv(info: ProgramInfo) -> Path | None:
-    named = dict(info.options).get("virtualenv")
-    return Path(info.root_directory, str(named)).absolute() if named else None
+    virtualenv = dict(info.options).get("virtualenv")
+    return Path(info.root_directory, str(virtualenv)).absolute() if virtualenv else None

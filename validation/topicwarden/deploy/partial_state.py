@@ -1,42 +1,42 @@
-"""A state that was looked at while Pulumi wrote it.
+"""Retries reads of a Pulumi state that is being written at the same time.
 
-In a backend of files, what describes a state's file (``dev.json.attrs``) is written in place (gocloud,
-``blob/fileblob/attrs.go``): who reads at that moment is told ``EOF``. A program does, as the engine notes the stack's
-own resource meanwhile; so does who exports a state during somebody's ``pulumi up``.
+A file backend writes the attributes of a state's file (``dev.json.attrs``) in place (gocloud,
+``blob/fileblob/attrs.go``), so a concurrent read fails with ``EOF``. This happens to a program while the engine records
+the stack's own resource, and to an export during another ``pulumi up``.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+
 from topicwarden.model.problem import Refusal
 
-Answer = TypeVar("Answer")
+State = TypeVar("State")
 
-_PATIENCE_S: Final = 10.0
+_TIMEOUT_S: Final = 10.0
 _PAUSE_S: Final = 0.05
-_UNREAD: Final = "failed to load checkpoint"
+_UNREADABLE: Final = "failed to load checkpoint"
 
 
 class PartialState(Refusal):
-    """A state that ends too early."""
+    """Raised for a state that ends too early."""
 
 
-def stop_at_half_written(said: str) -> None:
-    """Raises ``PartialState`` where Pulumi ``said`` that a state ends too early."""
-    if _UNREAD in said and said.rstrip().endswith("EOF"):
-        raise PartialState(f"Pulumi's state is half written, and stays so: {said}; look at the files of its backend")
+def raise_if_partial(error: str) -> None:
+    """Raise ``PartialState`` if Pulumi's ``error`` means that a state ends too early."""
+    if _UNREADABLE in error and error.rstrip().endswith("EOF"):
+        raise PartialState(f"Pulumi's state stays incomplete: {error}; look at the files of its backend")
 
 
-def once_written(read: Callable[[], Answer]) -> Answer:
-    """What ``read`` gives, which is asked again for ten seconds while it raises ``PartialState``."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            return read()
-        except PartialState:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(_PAUSE_S)
+def retry_partial_state(read: Callable[[], State]) -> State:
+    """Return the result of ``read``, which is called again for up to ten seconds while it raises ``PartialState``."""
+    retrying = Retrying(
+        retry=retry_if_exception_type(PartialState),
+        stop=stop_after_delay(_TIMEOUT_S),
+        wait=wait_fixed(_PAUSE_S),
+        reraise=True,
+    )
+    return retrying(read)

@@ -1,4 +1,4 @@
-"""The rules, on what Pulumi is about to deploy: the last gate, which sees resources and no YAML lines."""
+"""Checks the policies on the resources that Pulumi is about to deploy: the last check, without YAML positions."""
 
 from __future__ import annotations
 
@@ -20,43 +20,44 @@ from topicwarden.specs.resolve import resolve
 
 @dataclass
 class PolicyGate:
-    """Judges the topics of one project's stacks; reads policies and YAML once each."""
+    """Checks the topics of one project's stacks; reads policies and YAML only once."""
 
     project: Project
     today: date | None = None
-    """The day by which waivers run out; the day it is where None."""
+    """The day on which waivers are evaluated; today if None."""
 
     def __post_init__(self) -> None:
         self._declared: dict[str, dict[str, Topic]] = {}
 
     @cached_property
     def policy(self) -> Policy:
+        """The project's policy."""
         return load_policy(self.project, self.today)
 
-    def of_resource(self, stack: str, inputs: Mapping[str, Any]) -> list[RuleResult]:
-        """What the rules say of one topic; ``inputs`` are the resource's, in Pulumi's names."""
-        return [held for held in self._judged([inputs], stack) if held.topic is not None]
+    def check_resource(self, stack: str, inputs: Mapping[str, Any]) -> list[RuleResult]:
+        """Return the rule results of one topic; ``inputs`` are the properties of the resource, with Pulumi's names."""
+        return [result for result in self._results([inputs], stack) if result.topic is not None]
 
-    def of_stack(self, stack: str, resources: Iterable[Mapping[str, Any]]) -> list[RuleResult]:
-        """What the rules say of all topics of a stack together."""
-        return [held for held in self._judged(resources, stack) if held.topic is None]
+    def check_stack(self, stack: str, resources: Iterable[Mapping[str, Any]]) -> list[RuleResult]:
+        """Return the results of rules that apply to all topics of a stack together."""
+        return [result for result in self._results(resources, stack) if result.topic is None]
 
     def problems(self) -> list[str]:
-        """What is wrong with the policy files: where they cannot be read, nothing passes."""
+        """Return the errors in the policy files; with an unreadable policy file, nothing may pass."""
         return [str(problem) for problem in self.policy.problems if problem.level is Level.ERROR]
 
-    def _judged(self, resources: Iterable[Mapping[str, Any]], stack: str) -> Iterable[RuleResult]:
+    def _results(self, resources: Iterable[Mapping[str, Any]], stack: str) -> Iterable[RuleResult]:
         topics = [self._topic(stack, inputs) for inputs in resources]
-        return (held for held in judge_topics(topics, self.policy, stack) if held.waiver is None)
+        return (result for result in judge_topics(topics, self.policy, stack) if result.waiver is None)
 
     def _topic(self, stack: str, inputs: Mapping[str, Any]) -> Topic:
-        """The topic as it is about to be deployed; owner, contents and the like are not in Pulumi, but in the YAML."""
+        """Return the topic as it will be deployed; owner, contents and others come from the YAML."""
         name = str(inputs["name"])
-        seen = Topic(name, int(inputs["partitions"]), int(inputs["replicationFactor"]))
+        resource = Topic(name, int(inputs["partitions"]), int(inputs["replicationFactor"]))
         return replace(
-            # Replicas are moved by `topicwarden rebalance`: until then Pulumi has the factor of before.
-            self._topics(stack).get(name, seen),
-            partitions=seen.partitions,
+            # Only `topicwarden rebalance` moves replicas, so Pulumi has the old replication factor until then.
+            self._topics(stack).get(name, resource),
+            partitions=resource.partitions,
             config={key: str(value) for key, value in sorted((inputs.get("config") or {}).items())},
         )
 
@@ -64,10 +65,10 @@ class PolicyGate:
         if stack not in self._declared:
             loaded = load(self.project.topics, self.project.root, self.project.stack_names())
             declarations = resolve(loaded, stack).declarations
-            self._declared[stack] = {held.topic.name: held.topic for held in declarations}
+            self._declared[stack] = {declaration.topic.name: declaration.topic for declaration in declarations}
         return self._declared[stack]
 
 
 def stack_of(urn: str) -> str:
-    """The stack's name, with which every URN begins: ``urn:pulumi:dev::project::type::name``."""
+    """Return the stack name of a URN, such as ``dev`` in ``urn:pulumi:dev::project::type::name``."""
     return urn.partition("::")[0].rpartition(":")[2]

@@ -1,4 +1,4 @@
-"""The Pulumi policy pack: what ``policies/__main__.py`` runs. It serves the engine until the engine ends it."""
+"""The Pulumi policy pack, started by ``policies/__main__.py``. It serves the engine until the engine stops it."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _LEVELS = {
 
 
 def serve(pack: Path) -> None:
-    """Serves the rules of the project that ``pack`` (the folder of PulumiPolicy.yaml) lies in."""
+    """Serve the rules of the project that contains ``pack``, the folder of PulumiPolicy.yaml."""
     gate = PolicyGate(find_project(pack))
     policy.PolicyPack(
         "topicwarden",
-        policies=[*(_of_topics(gate, level) for level in Level), *(_of_stack(gate, level) for level in Level)],
+        policies=[*(_topic_policy(gate, level) for level in Level), *(_stack_policy(gate, level) for level in Level)],
     )
 
 
-def _of_topics(gate: PolicyGate, level: Level) -> policy.ResourceValidationPolicy:
-    """Judged before each resource is registered, so that nothing is deployed which may not be."""
+def _topic_policy(gate: PolicyGate, level: Level) -> policy.ResourceValidationPolicy:
+    """Return the policy that checks each topic before it is registered, so no forbidden topic is deployed."""
 
     def validate(args: policy.ResourceValidationArgs, report: policy.ReportViolation) -> None:
         if args.resource_type != TOPIC_TYPE:
             return
-        for judgement in gate.of_resource(stack_of(args.urn), args.props):
-            if judgement.level is level:
-                report(_said(judgement), args.urn)
+        for result in gate.check_resource(stack_of(args.urn), args.props):
+            if result.level is level:
+                report(_message(result), args.urn)
 
     return policy.ResourceValidationPolicy(
         name=f"topic-{level.value}",
@@ -48,8 +48,8 @@ def _of_topics(gate: PolicyGate, level: Level) -> policy.ResourceValidationPolic
     )
 
 
-def _of_stack(gate: PolicyGate, level: Level) -> policy.StackValidationPolicy:
-    """Rules over all topics together; and policy files that cannot be read, with which nothing may pass."""
+def _stack_policy(gate: PolicyGate, level: Level) -> policy.StackValidationPolicy:
+    """Return the policy for rules on all topics together; unreadable policy files are errors, dangers are warnings."""
 
     def validate(args: policy.StackValidationArgs, report: policy.ReportViolation) -> None:
         if level is Level.ERROR:
@@ -60,9 +60,9 @@ def _of_stack(gate: PolicyGate, level: Level) -> policy.StackValidationPolicy:
                 report(danger, None)
         topics = [resource for resource in args.resources if resource.resource_type == TOPIC_TYPE]
         if topics:
-            for judgement in gate.of_stack(stack_of(topics[0].urn), [resource.props for resource in topics]):
-                if judgement.level is level:
-                    report(_said(judgement), None)
+            for result in gate.check_stack(stack_of(topics[0].urn), [resource.props for resource in topics]):
+                if result.level is level:
+                    report(_message(result), None)
 
     return policy.StackValidationPolicy(
         name=f"stack-{level.value}",
@@ -73,12 +73,12 @@ def _of_stack(gate: PolicyGate, level: Level) -> policy.StackValidationPolicy:
 
 
 def _dangers(resources: Iterable[policy.PolicyResource]) -> Iterator[str]:
-    """Yield what the deploy puts at risk; the program computed it from the live cluster."""
+    """Yield the dangers of the deploy, which the program computed from the live cluster."""
     for resource in resources:
         if resource.resource_type == SET_TYPE:
             yield from resource.props.get(DANGERS) or ()
 
 
-def _said(judgement: RuleResult) -> str:
-    about = f"{judgement.topic}: " if judgement.topic else ""
-    return f"{about}{judgement.message} [{judgement.rule}]"
+def _message(result: RuleResult) -> str:
+    prefix = f"{result.topic}: " if result.topic else ""
+    return f"{prefix}{result.message} [{result.rule}]"

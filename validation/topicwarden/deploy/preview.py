@@ -1,4 +1,4 @@
-"""The real `pulumi preview`, and the state that it compares with."""
+"""Runs `pulumi preview`, and reads the state that it compares with."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
-from topicwarden.deploy.invoking_command import CommandKind, calling
+from topicwarden.deploy.invoking_command import CommandKind, invoking
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, decoded, log_of, without_traceback
-from topicwarden.deploy.stack_state import exported
+from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.model import planned_change
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.deployed_stack import DeployedStack
@@ -21,9 +21,9 @@ _PROGRAM_FAILED: Final = ("Program exited with non-zero exit code", "Program fai
 
 @dataclass(frozen=True)
 class PreviewedStack:
-    """What a preview said, and its steps on topics, those that leave a topic as it is left out.
+    """The result of a preview, and its steps on topics, without steps that do not change a topic.
 
-    ``ended``: the program registered all its topics. ``log`` has Pulumi's messages in full.
+    ``ended`` is true if the program registered all its topics. ``log`` has Pulumi's full messages.
     """
 
     engine: planned_change.PreviewResult
@@ -32,45 +32,45 @@ class PreviewedStack:
     log: str
 
     def require_end(self, stack: str, explained: Collection[str]) -> None:
-        """Refuse a preview whose program died: what was registered until then is not what the YAML declares.
+        """Refuse a preview whose program ended early: it has not registered all topics that the YAML declares.
 
-        ``explained`` are the errors with which the engine stopped at a topic that the plan refuses.
+        ``explained`` are the errors of the engine at topics that the plan refuses.
         """
         rest = [error for error in self.engine.errors if error not in explained]
         if (self.ended or (explained and not rest)) and not _died(rest):
             return
-        why = "; ".join(rest) or "the program ended before all its topics were registered"
+        reason = "; ".join(rest) or "the program ended before all its topics were registered"
         raise Refusal(
-            f"`pulumi preview` did not come to its end, so there is no plan: {why}; run "
-            f"`pulumi preview --stack {stack}` to see it fail",
+            f"`pulumi preview` ended early, so there is no plan: {reason}; run "
+            f"`pulumi preview --stack {stack}` to see the failure",
             details=self.log,
         )
 
 
 @dataclass(frozen=True)
 class Preview:
-    """A preview that is under way; what was deployed is known before it ends."""
+    """A running preview; the deployed topics are known before it ends."""
 
     deployed: DeployedStack
     _running: Future[PreviewedStack]
 
     def result(self) -> PreviewedStack:
-        """Wait for the preview, and return what the engine said; refuses if it could not even begin."""
+        """Wait for the preview and return its result; refuse if the preview could not start."""
         return self._running.result()
 
 
 def start_preview(engine: PulumiEngine) -> Preview:
-    """Starts `pulumi preview`, and reads the state beside it; refuses a stack that Pulumi does not know."""
-    with_one = ThreadPoolExecutor(max_workers=1)
-    running = with_one.submit(_preview, engine)
-    with_one.shutdown(wait=False)
-    return Preview(exported(engine), running)
+    """Start `pulumi preview`, and read the state meanwhile; refuse a stack that Pulumi does not know."""
+    executor = ThreadPoolExecutor(max_workers=1)
+    running = executor.submit(_preview, engine)
+    executor.shutdown(wait=False)
+    return Preview(read_stack_state(engine), running)
 
 
 def _preview(engine: PulumiEngine) -> PreviewedStack:
-    with calling(engine, CommandKind.PLAN) as call:
-        done = call.engine.look("preview", "--json")
-        ended = call.ended()
+    with invoking(engine, CommandKind.PLAN) as invocation:
+        done = invocation.engine.run_read_only("preview", "--json")
+        ended = invocation.ended()
     answer = decoded(done, "pulumi preview")
     errors = _errors(answer)
     steps = tuple(_steps(answer))
@@ -81,7 +81,7 @@ def _preview(engine: PulumiEngine) -> PreviewedStack:
 
 def _died(errors: Iterable[str]) -> bool:
     """Return whether a language host, this package's or Pulumi's own, reports that the program failed."""
-    return any(said in error for error in errors for said in _PROGRAM_FAILED)
+    return any(message in error for error in errors for message in _PROGRAM_FAILED)
 
 
 def _steps(answer: Mapping[str, Any]) -> Iterator[TopicStep]:
@@ -92,8 +92,9 @@ def _steps(answer: Mapping[str, Any]) -> Iterator[TopicStep]:
             yield TopicStep(str(properties.get("name") or state.get("id")), str(step["op"]), str(step["urn"]))
 
 
-def _errors(said: Mapping[str, Any]) -> list[str]:
-    """One line each; the engine's own closing line says no more than that there were some."""
-    messages = (str(one["message"]) for one in said.get("diagnostics") or () if one.get("severity") == "error")
-    told = (" ".join(without_traceback(message.removeprefix("error: ")).split()) for message in messages)
-    return [message for message in dict.fromkeys(told) if message and message != "preview failed"]
+def _errors(answer: Mapping[str, Any]) -> list[str]:
+    """Return the errors, one line each, without the engine's closing line."""
+    diagnostics = answer.get("diagnostics") or ()
+    messages = (str(entry["message"]) for entry in diagnostics if entry.get("severity") == "error")
+    lines = (" ".join(without_traceback(message.removeprefix("error: ")).split()) for message in messages)
+    return [line for line in dict.fromkeys(lines) if line and line != "preview failed"]

@@ -1,4 +1,4 @@
-"""The Pulumi program: what ``stacks/__main__.py`` runs."""
+"""The Pulumi program, started by ``stacks/__main__.py``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pulumi
 import pulumi_kafka as kafka
 
 from topicwarden.deploy.dangers import dangers
-from topicwarden.deploy.invoking_command import CommandKind, called_by, report_end
+from topicwarden.deploy.invoking_command import CommandKind, invoked_by, report_end
 from topicwarden.deploy.program_end import ProgramEnd
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.deploy.stack_state import exported
+from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.deploy.topic_resources import TopicRegistration, TopicResources
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import SETTINGS, Connection, connection_from, refuse_sandbox_passphrase
@@ -26,33 +26,33 @@ from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import predict, refusals
 from topicwarden.plan.topic_change import added_by_hand
 from topicwarden.policies.check_specs import check
-from topicwarden.specs.problem_ids import KINDS
+from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.resolve import Declaration
 
 
 def deploy() -> None:
-    """Declares every topic of the selected stack; ends the preview where a declaration or a change may not be.
+    """Register every topic of the selected stack; stop if a declaration or a change is refused.
 
-    Nothing is registered with the engine before everything was judged, so a refusal has no half effect.
+    Nothing is registered with the engine before everything is checked, so a refused deploy changes nothing.
     """
     stack = pulumi.get_stack()
     try:
         project = find_project()
         refuse_sandbox_passphrase(project, stack)
         checked = check(project, [stack])
-        _stop_at(_hindering(checked.errors, called_by(CommandKind.IMPORT, project, stack)))
+        _stop_at(_blocking(checked.errors, invoked_by(CommandKind.IMPORT, project, stack)))
         declarations = checked.declarations[stack]
         settings = {name: value for name in SETTINGS if (value := _setting(name)) is not None}
         connection = connection_from(project, stack, settings)
         deployed = _deployed(project)
         with open_cluster(connection) as cluster:
-            names = {*deployed.topics, *deployed.duplicates, *(held.topic.name for held in declarations)}
+            names = {*deployed.topics, *deployed.duplicates, *(declaration.topic.name for declaration in declarations)}
             live = cluster.snapshot(names, expected=names)
             remark = check_cluster(stack, connection, deployed, live)
             plans = predict(cluster, live, declarations, deployed)
     except Refusal as refusal:
         raise pulumi.RunError(str(refusal)) from None
-    if not (pulumi.runtime.is_dry_run() and called_by(CommandKind.PLAN, project, stack)):
+    if not (pulumi.runtime.is_dry_run() and invoked_by(CommandKind.PLAN, project, stack)):
         _stop_at(refusals(plans))
     lines = dangers(plans, stack)
     for line in (*([remark] if remark else []), *lines):
@@ -72,7 +72,7 @@ def _registrations(
     for declaration in declarations:
         plan = planned.get(declaration.topic.name)
         allowed, action = declaration.topic.allowed(today), plan.action if plan else None
-        name, written = declaration.topic.name, plan is not None and _writes(plan)
+        name, written = declaration.topic.name, plan is not None and _writes_config(plan)
         throttles = _throttles(declaration.topic, live.topics[name].own_config if name in live.topics else {})
         known = _throttles(declaration.topic, deployed.topics[name].config if name in deployed.topics else {})
         declared_as_added = added_by_hand(declaration.topic, deployed.topics.get(name), live.topics.get(name))
@@ -82,14 +82,14 @@ def _registrations(
             adopt=action is Action.ADOPT,
             deletable=Allowance.DELETE in allowed,
             replaced=Allowance.RECREATE in allowed and action is Action.RECREATE,
-            held=_left(plan) if plan and plan.held else ("partitions",) if declared_as_added else (),
+            unchanged=_drifted(plan) if plan and plan.held else ("partitions",) if declared_as_added else (),
             throttles=throttles if written and action is not Action.RECREATE else {},
             throttled=bool(throttles or known) and not written,
         )
 
 
-def _left(plan: TopicPlan) -> tuple[str, ...]:
-    """Return the properties of the resource that were changed by hand and are left so."""
+def _drifted(plan: TopicPlan) -> tuple[str, ...]:
+    """Return the properties of the resource that were changed by hand and that the deploy does not revert."""
     names = {setting.name for setting in plan.settings} - {"replication_factor"}
     return tuple(sorted({"partitions" if name == "partitions" else "config" for name in names}))
 
@@ -99,16 +99,16 @@ def _throttles(topic: Topic, config: Mapping[str, str]) -> dict[str, str]:
     return {name: config[name] for name in REPLICAS if name in config and name not in topic.config}
 
 
-def _writes(plan: TopicPlan) -> bool:
+def _writes_config(plan: TopicPlan) -> bool:
     """Return whether the deploy writes the topic's configuration."""
     return any(
         setting.declared != setting.deployed for setting in plan.settings if setting.name != "replication_factor"
     )
 
 
-def _hindering(errors: Sequence[Problem], adopting: bool) -> list[Problem]:
-    """Return all errors; for an adoption, which changes no topic, only those that hide what is declared."""
-    return [error for error in errors if error.rule in KINDS or not adopting]
+def _blocking(errors: Sequence[Problem], adopting: bool) -> list[Problem]:
+    """Return the errors that stop the program; for an adoption only those that make declarations unreadable."""
+    return [error for error in errors if error.rule in PROBLEM_IDS or not adopting]
 
 
 def _stop_at(errors: Sequence[Problem]) -> None:
@@ -122,12 +122,14 @@ def _setting(name: str) -> str | None:
 
 
 def _deployed(project: Project) -> DeployedStack:
-    """Return this stack's own state, as it is before the deploy; the SDK hides resources that are pending deletion."""
-    return exported(PulumiEngine(project, f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"))
+    """Return this stack's state before the deploy, by an export: the SDK hides resources that are pending deletion."""
+    return read_stack_state(
+        PulumiEngine(project, f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}")
+    )
 
 
 def _provider(settings: dict[str, str], connection: Connection) -> kafka.Provider | None:
-    """The sandbox's ports are not in the stack's settings; any other cluster's provider reads those itself."""
+    """Return a provider for the sandbox, whose ports are not in the stack's settings; None for any other cluster."""
     if "kafka:bootstrapServers" in settings:
         return None
     return kafka.Provider("sandbox", bootstrap_servers=list(connection.bootstrap_servers), tls_enabled=connection.tls)

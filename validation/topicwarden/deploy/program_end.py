@@ -1,8 +1,7 @@
-"""A program that ends before the engine has registered every topic must not look like a program that succeeded.
+"""Makes a program fail if it ends before the engine has registered every topic.
 
-The engine takes exit code 0 for the end of the program and deletes every unprotected resource that was not registered
-until then. ``sys.exit(0)`` after ``deploy()`` would end a program there, as the SDK registers resources in the
-background.
+The engine takes exit code 0 for a complete program, and deletes every unprotected resource that is not registered. The
+SDK registers resources in the background, so ``sys.exit(0)`` after ``deploy()`` would end a program too early.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from topicwarden.deploy.language_exec import BAIL
 
 
 class ProgramEnd:
-    """Watches the end of this process from now on; ``reached`` is called if all ``expect``-ed outputs were known.
+    """Watches the end of this process: calls ``reached`` if all expected outputs are known.
 
-    Otherwise the process ends with a message and a failure, whatever its exit code was.
+    Otherwise the process prints a message and fails, whatever its exit code was.
     """
 
     def __init__(self, reached: Callable[[], None]) -> None:
@@ -29,7 +28,7 @@ class ProgramEnd:
         atexit.register(self._at_exit)
 
     def expect(self, *outputs: pulumi.Input[object]) -> None:
-        """Name the outputs that are known once the engine has registered the program's resources."""
+        """Set the outputs that are known once the engine has registered the program's resources."""
         pulumi.Output.all(*outputs).apply(self._completed)
 
     def _completed(self, _: object) -> None:
@@ -41,7 +40,7 @@ class ProgramEnd:
             return
         print(
             "the program ended before every topic was registered: topics that are not registered would be deleted, so "
-            "nothing is deployed. Let `deploy()` be the last thing that stacks/__main__.py calls, without `sys.exit`",
+            "nothing is deployed. Call `deploy()` last in stacks/__main__.py, without `sys.exit`",
             file=sys.stderr,
         )
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The ``pulumi`` command, run for one stack of a project."""
+"""Runs the ``pulumi`` command for one stack of a project."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from itertools import takewhile
 from typing import Any
 
 from topicwarden import child_processes
-from topicwarden.deploy.backend_locks import past_lost_locks
-from topicwarden.deploy.partial_state import once_written, stop_at_half_written
+from topicwarden.deploy.backend_locks import run_past_lost_locks
+from topicwarden.deploy.partial_state import raise_if_partial, retry_partial_state
 from topicwarden.kafka.connection import NO_PULUMI
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -24,7 +24,7 @@ TOPIC_TYPE = "kafka:index/topic:Topic"
 
 @dataclass(frozen=True)
 class EngineStep:
-    """What a preview would do to one resource: Pulumi's ``op``, such as ``create``, ``import`` and ``same``."""
+    """A step of a preview on one resource; ``op`` is Pulumi's, such as ``create``, ``import`` and ``same``."""
 
     op: str
     urn: str
@@ -34,14 +34,14 @@ class EngineStep:
 
 @dataclass(frozen=True)
 class PulumiEngine:
-    """``variables`` are those of the environment that ``pulumi`` needs besides this process's own."""
+    """The ``pulumi`` command for one stack; ``variables`` are added to the environment of this process."""
 
     project: Project
     stack: str
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """``pulumi``, without a question asked; whatever it ends with is for the caller."""
+        """Run ``pulumi`` without prompts and return its result, with any exit code."""
         environment = {**os.environ, **self.variables}
         pulumi = shutil.which("pulumi", path=environment.get("PATH"))
         if pulumi is None:
@@ -49,95 +49,97 @@ class PulumiEngine:
         command = [pulumi, *arguments, "--stack", self.stack, "--non-interactive"]
         try:
             return child_processes.run(command, self.project.root, environment)
-        except OSError as error:  # thousands of targets may be more than a command line holds
+        except OSError as error:  # thousands of targets may exceed the limit of a command line
             raise Refusal(f"{pulumi} cannot be run: {error.strerror}") from error
 
-    def look(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """``pulumi`` with a command that changes nothing, once more while the state is being written; see ``run``."""
+    def run_read_only(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a ``pulumi`` command that changes nothing; retry while the state is being written. See ``run``."""
 
-        def looked() -> subprocess.CompletedProcess[str]:
+        def run_once() -> subprocess.CompletedProcess[str]:
             done = self.run(*arguments)
             if done.returncode:
-                said = complaint(done)
-                stop_at_half_written(said)
-                _stop_at_no_backend(said, self.stack)
+                errors = error_text(done)
+                raise_if_partial(errors)
+                _refuse_missing_login(errors, self.stack)
             return done
 
-        return once_written(looked)
+        return retry_partial_state(run_once)
 
     def resources(self, remedy: str | None = None) -> list[dict[str, Any]]:
-        """The stack's state; refuses a stack that Pulumi does not know, with what to do about it."""
-        done = self.look("stack", "export")
+        """Return the resources of the stack's state; refuse a stack that Pulumi does not know, with ``remedy``."""
+        done = self.run_read_only("stack", "export")
         if done.returncode:
             if done.returncode < 0:
                 raise Refusal(f"`pulumi stack export` was killed by signal {-done.returncode}: run the command again")
             raise Refusal(
-                f"Pulumi has no stack {self.stack}, or cannot read it: {complaint(done)}; "
-                + (remedy or f"`pulumi stack init {self.stack}` makes one")
+                f"Pulumi has no stack {self.stack}, or cannot read it: {error_text(done)}; "
+                + (remedy or f"`pulumi stack init {self.stack}` creates it")
             )
         deployment = decoded(done, "pulumi stack export").get("deployment") or {}
         return deployment.get("resources") or []
 
     def preview(self, targets: Sequence[str] = ()) -> list[EngineStep]:
-        """What ``pulumi up`` would do; with ``targets``, to these URNs alone. Refuses with what stops it."""
-        done = self.look("preview", "--json", *targeted(targets))
+        """Return the steps that ``pulumi up`` would take; with ``targets``, only on these URNs. Refuse if it fails."""
+        done = self.run_read_only("preview", "--json", *targeted(targets))
         if done.returncode:
-            raise Refusal(f"`pulumi preview` is refused: {complaint(done)}", details=log_of(done))
+            raise Refusal(f"`pulumi preview` failed: {error_text(done)}", details=log_of(done))
         return [_step(entry) for entry in decoded(done, "pulumi preview").get("steps") or ()]
 
     def up(self, targets: Sequence[str]) -> None:
-        """Applies what concerns ``targets``, past the lock of a killed ``pulumi``; refuses with what stops it."""
-        done = past_lost_locks(self.run, "up", "--yes", "--skip-preview", *targeted(targets))
+        """Run ``pulumi up`` for ``targets``, past the lock of a killed ``pulumi``; refuse if it fails."""
+        done = run_past_lost_locks(self.run, "up", "--yes", "--skip-preview", *targeted(targets))
         if done.returncode:
-            raise Refusal(f"`pulumi up` failed: {complaint(done)}", details=log_of(done))
+            raise Refusal(f"`pulumi up` failed: {error_text(done)}", details=log_of(done))
 
 
 def decoded(done: subprocess.CompletedProcess[str], command: str) -> dict[str, Any]:
-    """Return the JSON object that ``pulumi`` printed; refuses output that is no whole one."""
+    """Return the JSON object that ``pulumi`` printed; refuse incomplete output."""
     try:
         answer = json.loads(done.stdout)
     except json.JSONDecodeError:
         answer = None
     if not isinstance(answer, dict):
-        raise Refusal(f"`{command}` did not come to its end: {complaint(done)}", details=log_of(done))
+        raise Refusal(f"`{command}` ended early: {error_text(done)}", details=log_of(done))
     return answer
 
 
 def log_of(done: subprocess.CompletedProcess[str]) -> str:
-    """Return what a log keeps of ``pulumi``: its exit code, its errors in full, and no configuration."""
+    """Return the log of a ``pulumi`` run: its exit code and its full errors, without configuration."""
     try:
-        said = "".join(str(entry["message"]) for entry in json.loads(done.stdout)["diagnostics"])
+        messages = "".join(str(entry["message"]) for entry in json.loads(done.stdout)["diagnostics"])
     except (ValueError, KeyError, TypeError):
         return f"exit code {done.returncode}\n{_plain(done)}\n"
-    return f"exit code {done.returncode}\n{said}\n{done.stderr}"
+    return f"exit code {done.returncode}\n{messages}\n{done.stderr}"
 
 
-def _stop_at_no_backend(said: str, stack: str) -> None:
-    """Refuses where Pulumi lacks what a shell must give it: a backend, or the passphrase of the stack."""
-    sandbox = f'a stack on the sandbox gets it by `eval "$(topicwarden sandbox env --stack {stack})"`'
-    if "PULUMI_ACCESS_TOKEN must be set" in said:
+def _refuse_missing_login(errors: str, stack: str) -> None:
+    """Refuse if the environment lacks a backend, or the passphrase of the stack."""
+    sandbox = f'for a stack on the sandbox, `eval "$(topicwarden sandbox env --stack {stack})"` sets it'
+    if "PULUMI_ACCESS_TOKEN must be set" in errors:
         raise Refusal(
-            "Pulumi is not logged in to a backend, which holds the stacks' state: run `pulumi login`, or set "
+            "Pulumi is not logged in to a backend for the stacks' state: run `pulumi login`, or set "
             f"PULUMI_BACKEND_URL or PULUMI_ACCESS_TOKEN; {sandbox}"
         )
-    if "passphrase must be set" in said:
+    if "passphrase must be set" in errors:
         raise Refusal(f"stack {stack} is encrypted with a passphrase: set PULUMI_CONFIG_PASSPHRASE; {sandbox}")
 
 
-def complaint(done: subprocess.CompletedProcess[str]) -> str:
-    """What ``pulumi`` said is wrong: its errors alone, without the progress around them, and no traceback."""
+def error_text(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the errors of a ``pulumi`` run, without progress messages and tracebacks."""
     try:
         diagnostics = [(entry["severity"], str(entry["message"])) for entry in json.loads(done.stdout)["diagnostics"]]
-        # A program's own standard error comes as "info#err".
-        said = next(filter(None, ([text for of, text in diagnostics if of == level] for level in _LEVELS)), [])
+        # The standard error of a program has the severity "info#err".
+        errors = next(
+            filter(None, ([text for severity, text in diagnostics if severity == level] for level in _LEVELS)), []
+        )
     except (ValueError, KeyError, TypeError):
-        said = list(_errors((done.stdout + done.stderr).splitlines()))
-    texts = dict.fromkeys(without_traceback(text.strip().removeprefix("error:").strip()) for text in said)
+        errors = list(_errors((done.stdout + done.stderr).splitlines()))
+    texts = dict.fromkeys(without_traceback(text.strip().removeprefix("error:").strip()) for text in errors)
     return "\n".join(filter(None, texts)) or _plain(done) or _exit(done.returncode)
 
 
 def _plain(done: subprocess.CompletedProcess[str]) -> str:
-    """Return what ``pulumi`` printed, without JSON, which has the configuration and may be cut off."""
+    """Return the output of ``pulumi``, unless it is JSON: JSON has the configuration, and may be incomplete."""
     return (done.stderr or ("" if done.stdout.lstrip().startswith("{") else done.stdout)).strip()
 
 
@@ -146,7 +148,7 @@ def _exit(code: int) -> str:
 
 
 def _errors(lines: Sequence[str]) -> Iterator[str]:
-    """Each line that tells of an error; of one that ends with a colon, the lines down to the next empty one."""
+    """Yield each line with an error; if the line ends with a colon, with the lines up to the next empty line."""
     for number, line in enumerate(lines):
         if line.strip().startswith("error:"):
             rest = takewhile(str.strip, lines[number + 1 :]) if line.rstrip().endswith(":") else ()
@@ -154,13 +156,13 @@ def _errors(lines: Sequence[str]) -> Iterator[str]:
 
 
 def without_traceback(text: str) -> str:
-    """Of a program's traceback, the exception."""
+    """Return ``text`` with a traceback replaced by its exception."""
     first, traceback, rest = text.partition("Traceback (most recent call last):")
     return f"{first.strip()} {rest.strip().splitlines()[-1].strip()}" if traceback and rest.strip() else text
 
 
 def targeted(targets: Sequence[str]) -> list[str]:
-    """The options with which ``pulumi`` looks at these URNs alone; none for all."""
+    """Return the options that restrict ``pulumi`` to these URNs; empty for all resources."""
     return [argument for target in targets for argument in ("--target", target)]
 
 

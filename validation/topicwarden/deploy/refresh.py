@@ -1,49 +1,48 @@
-"""Pulumi's state brought to what the cluster has become, where something else than Pulumi changed it."""
+"""Refreshes Pulumi's state after something else than Pulumi has changed topics."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
-from topicwarden.deploy.backend_locks import past_lost_locks
-from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, complaint, targeted
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+
+from topicwarden.deploy.backend_locks import run_past_lost_locks
+from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, error_text, targeted
 from topicwarden.kafka.throttle_admin import REPLICAS
 from topicwarden.model.problem import Refusal
 
 _MOST_TARGETS = 100
-"""More of them are not named: a command line is not endless, and Pulumi then reads all."""
+"""Largest number of targets on the command line; if there are more, Pulumi refreshes all resources."""
 
-_LOCKED_S, _PAUSE_S = 60.0, 2.0
+_LOCK_TIMEOUT_S, _PAUSE_S = 60.0, 2.0
 
 
 def stale(engine: PulumiEngine, factors: Mapping[str, int]) -> list[str]:
-    """The URNs of topics whose state says another replication factor than ``factors``, by topic.
+    """Return the URNs of topics whose state has another replication factor than ``factors`` has for the topic.
 
-    So, too, of those whose state holds a replication throttle, which was seen there while replicas moved.
-    Refuses a stack that Pulumi does not know.
+    The result includes topics whose state has a replication throttle, which a refresh during a move has read. Refuses a
+    stack that Pulumi does not know.
     """
-    resources = engine.resources(remedy="--no-refresh leaves Pulumi's state alone")
-    topics = {one["urn"]: one.get("outputs") or one["inputs"] for one in resources if one["type"] == TOPIC_TYPE}
+    resources = engine.resources(remedy="--no-refresh does not use Pulumi's state")
+    topics = {each["urn"]: each.get("outputs") or each["inputs"] for each in resources if each["type"] == TOPIC_TYPE}
     return [urn for urn, state in topics.items() if state["name"] in factors and _differs(state, factors)]
 
 
 def refresh(engine: PulumiEngine, urns: list[str]) -> None:
-    """Reads ``urns`` anew, past the lock of a killed ``pulumi``, and after one that is still at work."""
+    """Refresh ``urns``, past the lock of a killed ``pulumi``; wait up to a minute for a ``pulumi`` that still runs."""
     targets = urns if len(urns) <= _MOST_TARGETS else []
     arguments = ["refresh", "--yes", "--skip-preview", *targeted(targets)]
-    deadline = time.monotonic() + _LOCKED_S
-    while True:
-        try:
-            done = past_lost_locks(engine.run, *arguments)
-            break
-        except Refusal:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(_PAUSE_S)
+    retrying = Retrying(
+        retry=retry_if_exception_type(Refusal),
+        stop=stop_after_delay(_LOCK_TIMEOUT_S),
+        wait=wait_fixed(_PAUSE_S),
+        reraise=True,
+    )
+    done = retrying(run_past_lost_locks, engine.run, *arguments)
     if done.returncode:
         raise Refusal(
-            f"the replicas are placed, but `pulumi refresh` failed: {complaint(done)}; "
+            f"the replicas are placed, but `pulumi refresh` failed: {error_text(done)}; "
             f"run `pulumi refresh --stack {engine.stack}`, so that Pulumi's state agrees"
         )
 

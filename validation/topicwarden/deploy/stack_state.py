@@ -1,4 +1,4 @@
-"""What Pulumi's state says was deployed: to a program while it runs, and to everyone else."""
+"""Reads the deployed topics from Pulumi's state, and defines what the state records for each topic."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ SET_TYPE = "topicwarden:index:TopicSet"
 DOMAIN_TYPE = "topicwarden:index:Domain"
 
 
-def exported(engine: PulumiEngine) -> DeployedStack:
-    """Return the topics of the state; refuses a stack that Pulumi does not know."""
-    return read_by(engine.resources())
+def read_stack_state(engine: PulumiEngine) -> DeployedStack:
+    """Return the topics in the state of the engine's stack; refuse a stack that Pulumi does not know."""
+    return deployed_stack(engine.resources())
 
 
-def read_by(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
-    """Return the topics among a stack's ``resources``, in the shape of `pulumi stack export`.
+def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
+    """Return the topics in ``resources``, which have the format of `pulumi stack export`.
 
-    A resource that the engine is still to delete counts as well, also under a URN that is registered: the engine
-    deletes its topic, even if it is protected (Pulumi's ``DeleteStep`` of a replaced resource). What a program gets
-    from ``readStackResourceOutputs`` lacks such resources.
+    A resource whose deletion is pending counts as well, even under a registered URN: the engine deletes its topic, even
+    if the topic is protected (Pulumi's ``DeleteStep`` of a replaced resource). ``readStackResourceOutputs`` does not
+    return such resources to a program.
     """
     records = _Records(resources)
     topics: dict[str, DeployedTopic] = {}
@@ -45,7 +45,7 @@ def read_by(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
 
 
 def recorded(topic: Topic, file: str | None) -> dict[str, Any]:
-    """Return what the state keeps of a topic's YAML: the file, and what it declares and allows."""
+    """Return the record of a topic's YAML for the state: the file, the declared values, and the allowances."""
     return {
         "file": file,
         "partitions": topic.partitions,
@@ -60,7 +60,7 @@ def recorded(topic: Topic, file: str | None) -> dict[str, Any]:
 
 @dataclass
 class _Records:
-    """What the ``TopicResources`` of a state recorded beside its resources; nothing where there is none."""
+    """The outputs of the ``TopicResources`` component of a state; empty if the state has no such component."""
 
     resources: Iterable[Mapping[str, Any]]
     cluster_id: str | None = None
@@ -86,17 +86,17 @@ class _Records:
 
 
 def _registered(urn: str, name: str) -> bool:
-    """Whether the program registers the topic under this URN."""
+    """Return whether the program registers the topic under this URN."""
     return urn.endswith(f"::{SET_TYPE}${DOMAIN_TYPE}${TOPIC_TYPE}::{name}")
 
 
-def _topic(name: str, record: Mapping[str, Any]) -> Topic:
+def _topic(name: str, entry: Mapping[str, Any]) -> Topic:
     return Topic(
         name,
-        int(record["partitions"]),
-        int(record["replicationFactor"]),
-        {str(key): str(value) for key, value in record["config"].items()},
-        allow=frozenset(map(_permit, record["allow"])),
+        int(entry["partitions"]),
+        int(entry["replicationFactor"]),
+        {str(key): str(value) for key, value in entry["config"].items()},
+        allow=frozenset(map(_permit, entry["allow"])),
     )
 
 

@@ -28,15 +28,17 @@ class DomainResource(pulumi.ComponentResource):
 
 @dataclass(frozen=True)
 class TopicRegistration:
-    """How one declared topic is handed to the engine.
+    """A declared topic, and how it is registered with the engine.
 
-    ``file`` is the YAML file that declares it. ``adopt``: the topic is on the cluster as declared and not in the state
-    yet. ``deletable``: its YAML allows that today. ``replaced``: this deploy creates it again, as its YAML allows.
-    ``held`` are the properties (in Pulumi's names) that were changed by hand, and that the deploy leaves so, as the
-    YAML does not allow the loss, or declares them as they are now.
-    ``throttles``: the replication throttle lists that the deploy writes with the declared configuration, as the
-    provider writes all of it. ``throttled``: replicas move, or moved when the state was refreshed, and the
-    configuration is not written.
+    - ``file``: the YAML file that declares the topic.
+    - ``adopt``: the topic is on the cluster as declared, but not in the state yet.
+    - ``deletable``: the YAML allows deletion today.
+    - ``replaced``: this deploy deletes and creates the topic again, and the YAML allows it.
+    - ``unchanged``: properties (Pulumi's names) that were changed by hand and that the deploy does not revert. Either
+      the YAML does not allow the loss, or it declares the current values.
+    - ``throttles``: replication throttle lists that the deploy writes together with the declared configuration,
+      because the provider writes the whole configuration.
+    - ``throttled``: replicas move, or moved during the last refresh, and the configuration is not written.
     """
 
     topic: Topic
@@ -44,26 +46,25 @@ class TopicRegistration:
     adopt: bool = False
     deletable: bool = False
     replaced: bool = False
-    held: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
     throttles: Mapping[str, str] = field(default_factory=dict)
     throttled: bool = False
 
 
 class TopicResources(pulumi.ComponentResource):
-    """Every topic of a stack. Each is protected unless its YAML allows what protection prevents.
+    """All topics of a stack. Each topic is protected unless its YAML allows the deletion.
 
-    ``cluster_id`` is Kafka's id of the cluster that is deployed to, ``dangers`` what the deploy puts at risk, a line
-    each; ``provider`` is the stack's default where None.
-    Replicas of a topic that exists are never touched: the provider would place them at random,
-    ``topicwarden rebalance`` does not.
+    ``cluster_id`` is Kafka's id of the target cluster. ``dangers`` has one line for each danger of the deploy.
+    ``provider`` defaults to the stack's default provider. Replicas of an existing topic are never changed, because the
+    provider would place them on random brokers; ``topicwarden rebalance`` places them.
     """
 
     urns: Sequence[pulumi.Output[str]]
-    """The URN of each topic, known once the engine has registered the topic."""
+    """The URN of each topic; known when the engine has registered the topic."""
     topics: pulumi.Output[dict[str, dict[str, Any]]]
     """The topics as deployed, by name: ``partitions``, ``replicationFactor`` and ``config``."""
     declared: pulumi.Output[dict[str, dict[str, Any]]]
-    """What each topic's YAML declared and allowed, by topic name; see ``state.recorded``."""
+    """The record of each topic's YAML, by topic name; see ``stack_state.recorded``."""
     cluster_id: pulumi.Output[str | None]
     """Kafka's id of the cluster that was deployed to."""
 
@@ -85,7 +86,7 @@ class TopicResources(pulumi.ComponentResource):
         ]
         declared = {each.topic.name: each.topic.config.keys() for each in ordered}
         self.urns = [topic.urn for topic in deployed]
-        self.topics = pulumi.Output.all(*map(_as_deployed, deployed)).apply(lambda held: _by_name(held, declared))
+        self.topics = pulumi.Output.all(*map(_as_deployed, deployed)).apply(lambda found: _by_name(found, declared))
         self.declared = pulumi.Output.from_input({each.topic.name: recorded(each.topic, each.file) for each in ordered})
         self.cluster_id = pulumi.Output.from_input(cluster_id)
         self.register_outputs(
@@ -119,24 +120,24 @@ class TopicResources(pulumi.ComponentResource):
 
 
 def _only_this_deploy(topic: str) -> pulumi.ResourceHookBinding:
-    """Return a hook that lets nothing but a program which replaces the topic delete it.
+    """Return a hook that allows only a program that replaces the topic to delete it.
 
-    The engine replaces no protected resource, so the new one begins unprotected, and is protected by the next deploy.
-    Until then `pulumi destroy` refuses, as it cannot run the hook, and so does a program that does not register it
+    The engine does not replace a protected resource. So the new resource is unprotected until the next deploy. Until
+    then `pulumi destroy` fails because it cannot run the hook, and so does a program that does not register the hook
     (Pulumi's ``newDestroySource`` and ``Deployment.RunHooks``).
     """
     return pulumi.ResourceHookBinding(before_delete=[pulumi.ResourceHook(f"topicwarden:replace:{topic}", _pass)])
 
 
 def _pass(args: pulumi.ResourceHookArgs) -> None:
-    """Permit the deletion: the hook is there only in the deploy that may delete."""
+    """Allow the deletion: only the deploy that may delete the topic registers this hook."""
 
 
 def _ignored(registration: TopicRegistration) -> list[str]:
-    """Return the properties that the deploy leaves as the state has them."""
-    # A refresh reads throttle lists into the outputs only, so that ignoring the lists alone has no effect.
+    """Return the properties that the deploy does not change."""
+    # A refresh reads throttle lists into the outputs only, so ignoring only the lists would have no effect.
     throttled = {"config"} if registration.throttled else set()
-    return ["replicationFactor", *sorted(throttled.union(registration.held))]
+    return ["replicationFactor", *sorted(throttled.union(registration.unchanged))]
 
 
 def _as_deployed(topic: kafka.Topic) -> pulumi.Output[dict[str, Any]]:
@@ -146,8 +147,8 @@ def _as_deployed(topic: kafka.Topic) -> pulumi.Output[dict[str, Any]]:
 
 
 def _by_name(topics: Iterable[dict[str, Any]], declared: Mapping[str, Collection[str]]) -> dict[str, dict[str, Any]]:
-    """Return the topics by name, without throttle lists that are not ``declared``: they are gone after a move."""
-    held = sorted(topics, key=lambda topic: str(topic["name"]))
+    """Return the topics by name, without throttle lists that are not ``declared``: these are removed after a move."""
+    ordered = sorted(topics, key=lambda topic: str(topic["name"]))
     return {
         topic["name"]: {
             "partitions": topic["partitions"],
@@ -158,5 +159,5 @@ def _by_name(topics: Iterable[dict[str, Any]], declared: Mapping[str, Collection
                 if name not in REPLICAS or name in declared[topic["name"]]
             },
         }
-        for topic in held
+        for topic in ordered
     }

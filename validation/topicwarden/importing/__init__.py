@@ -1,1 +1,1 @@
-"""Adopt live topics: YAML files for topics that nobody has declared."""
+"""Import live topics that are not declared yet: write their YAML files, for adoption into Pulumi's state."""

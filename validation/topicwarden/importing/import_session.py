@@ -1,4 +1,4 @@
-"""The project that topics come into: what it declares already, and what is written and said."""
+"""One import into a project: compare topics with its declarations, write new files and print the results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from difflib import unified_diff
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 
-from topicwarden.importing.write_files import place
+from topicwarden.importing.write_files import write_files
 from topicwarden.model.problem import Level, Problem, Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.topic import Topic
@@ -20,19 +20,22 @@ from topicwarden.report import terminal_output
 from topicwarden.report.problems import text
 from topicwarden.report.problems.digest import ProblemDigest, many
 from topicwarden.specs.load import LoadedSpecs, load
-from topicwarden.specs.message_text import guess
+from topicwarden.specs.message_text import did_you_mean
 from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.spec_files import SpecFile
-from topicwarden.specs.stack_selection import stacks_of
+from topicwarden.specs.stack_selection import selected_stacks
 from topicwarden.specs.write import ImportDraft, NewFile, draft
-from topicwarden.specs.write.shared_defaults import leaves
+from topicwarden.specs.write.shared_defaults import flat_settings
 
 _SCHEMA = "docs/topic.schema.json"
 
 
 @dataclass(frozen=True)
 class ImportSession:
-    """One import: the project and stack, the globs that topics are chosen by, and what is declared."""
+    """One import: the project, the stack, the glob patterns that select topics, and the declared topics.
+
+    ``errors`` are the errors of ``topics/``, which prevent an import.
+    """
 
     project: Project
     stack: str
@@ -41,122 +44,134 @@ class ImportSession:
     declared: Mapping[str, Declaration]
     errors: tuple[Problem, ...]
 
-    def chosen(self, names: Iterable[str]) -> list[str]:
-        """Those that a pattern fits, or all where there is none, without those that a ``!pattern`` fits.
+    def select(self, names: Iterable[str]) -> list[str]:
+        """Return the names that match a pattern (all without patterns), except those that match a ``!pattern``.
 
-        Refuses patterns that fit none.
+        Raise Refusal if no name matches.
         """
-        wanted = [pattern for pattern in self.patterns if not pattern.startswith("!")] or ["*"]
-        unwanted = [pattern[1:] for pattern in self.patterns if pattern.startswith("!")]
+        included = [pattern for pattern in self.patterns if not pattern.startswith("!")] or ["*"]
+        excluded = [pattern[1:] for pattern in self.patterns if pattern.startswith("!")]
         known = list(names)
-        found = [name for name in known if _fits(name, wanted) and not _fits(name, unwanted)]
+        found = [name for name in known if _matches_any(name, included) and not _matches_any(name, excluded)]
         if not found and known:
-            meant = guess(wanted[0].strip("*"), known) if wanted != ["*"] else ""
-            raise Refusal(f"none of {many(len(known), 'topic')} is like {' '.join(self.patterns)}{meant}")
+            suggestion = did_you_mean(included[0].strip("*"), known) if included != ["*"] else ""
+            raise Refusal(f"none of {many(len(known), 'topic')} matches {' '.join(self.patterns)}{suggestion}")
         return found
 
-    def drafted(
+    def draft_files(
         self, topics: Iterable[Topic], stack: str | None, comments: Mapping[str, Sequence[str]] = MappingProxyType({})
     ) -> ImportDraft:
-        """Files for those topics that are not declared yet; ``stack`` is where they are so, None for everywhere.
+        """Return files for the topics that are not declared yet. They have these settings on ``stack`` (None: on all).
 
-        ``comments`` are lines to keep in a topic's file, by name.
+        ``comments`` are comment lines for the files, by topic.
         """
-        home = self.project.topics
-        taken = [path.relative_to(home).as_posix().lower() for path in home.rglob("*")]
+        topics_dir = self.project.topics
+        existing_paths = [path.relative_to(topics_dir).as_posix().lower() for path in topics_dir.rglob("*")]
         schema = _SCHEMA if (self.project.root / _SCHEMA).is_file() else None
-        new = [one for one in topics if one.name not in self.declared]
-        return draft(new, self.loaded, stack, taken, schema, comments=comments)
+        undeclared = [topic for topic in topics if topic.name not in self.declared]
+        return draft(undeclared, self.loaded, stack, existing_paths, schema, comments=comments)
 
     def write(self, files: Sequence[NewFile], dry_run: bool) -> None:
-        """Puts the files into place, or only shows them as a diff, and says so."""
+        """Write the files, or print them as a diff if ``dry_run`` is set; then print a summary."""
         if dry_run:
             terminal_output.write("".join(map(_diff, files)))
         elif files:
-            place(self.project.topics, files)
-            terminal_output.write(_listed(files))
+            write_files(self.project.topics, files)
+            terminal_output.write(_file_list(files))
         topics = many(sum(file.topic is not None for file in files), "new topic")
-        done = f" in {many(len(files), 'file')}{', not written' if dry_run else ''}" if files else " to declare"
-        say(f"{topics}{done}")
+        summary = f" in {many(len(files), 'file')}{', not written' if dry_run else ''}" if files else " to declare"
+        echo(f"{topics}{summary}")
 
     def differences(self, topics: Mapping[str, Topic], where: str) -> list[Problem]:
-        """What YAML declares otherwise than it is ``where``, each at its line."""
+        """Return a problem for each declared setting that differs from ``topics``, at the setting's location.
+
+        ``where`` describes the source of ``topics`` in the message, such as "on the cluster".
+        """
         found: list[Problem] = []
         for name, topic in topics.items():
             if name not in self.declared:
                 continue
             declaration = self.declared[name]
-            said, seen = leaves(declaration.topic), leaves(topic)
-            for path in sorted({*said, *seen}):
-                if said.get(path) != seen.get(path):
-                    what = f"declared {_shown(said.get(path))}, and {_shown(seen.get(path))} {where}"
-                    remedy = f"write what is there, where stacks differ under stacks: {self.stack}:, and import again"
-                    message = f"{name}: {path[-1]} is {what}; neither was touched: {remedy}"
+            declared_settings, actual_settings = flat_settings(declaration.topic), flat_settings(topic)
+            for path in sorted({*declared_settings, *actual_settings}):
+                if declared_settings.get(path) != actual_settings.get(path):
+                    declared, actual = _display(declared_settings.get(path)), _display(actual_settings.get(path))
+                    remedy = f"declare this value (under stacks: {self.stack}: if stacks differ), and import again"
+                    message = (
+                        f"{name}: {path[-1]} is {declared} in YAML, but {actual} {where}; nothing was changed: {remedy}"
+                    )
                     found.append(Problem(declaration.places.at(path), message, "import"))
         return found
 
-    def judged(self, files: Collection[NewFile], dry_run: bool) -> bool:
-        """Print what specs and policies say of the new files, written or not; return whether there is an error."""
+    def check_files(self, files: Collection[NewFile], dry_run: bool) -> bool:
+        """Print the problems that ``check`` finds in the new files; return whether there is an error.
+
+        ``dry_run`` checks the files as if they were written.
+        """
         if not files:
             return False
-        unwritten = [_unwritten(file) for file in files] if dry_run else []
-        new = {f"topics/{file.path}" for file in files}
+        unwritten = [_as_spec_file(file) for file in files] if dry_run else []
+        new_paths = {f"topics/{file.path}" for file in files}
         checked = check(self.project, [self.stack], unwritten=unwritten)
-        problems = [one for one in checked.problems if one.location.file in new]
+        problems = [problem for problem in checked.problems if problem.location.file in new_paths]
         self.show(problems)
         errors = sum(problem.level is Level.ERROR for problem in problems)
         if problems:
             warnings = len(problems) - errors
-            say(f"`topicwarden check`: {many(errors, 'error')}, {many(warnings, 'warning')} in the new files")
+            echo(f"`topicwarden check`: {many(errors, 'error')}, {many(warnings, 'warning')} in the new files")
         return errors > 0
 
     def show(self, problems: Sequence[Problem]) -> None:
+        """Print ``problems`` with excerpts of their files."""
         page = ProblemDigest(self.project.root, tuple(problems), (), 0)
         terminal_output.write(text.render(page, terminal_output.coloured()))
 
 
-def open_desk(project: Project, stack: str | None, patterns: Sequence[str]) -> ImportSession:
-    """Reads ``topics/`` as ``stack`` has it, which may be left out where there is one."""
-    stacks = stacks_of(project, stack)
+def open_session(project: Project, stack: str | None, patterns: Sequence[str]) -> ImportSession:
+    """Read the topics that ``topics/`` declares for ``stack`` (None: the only stack of the project).
+
+    Raise Refusal if ``stack`` is None and the project has several stacks.
+    """
+    stacks = selected_stacks(project, stack)
     if len(stacks) > 1:
-        raise Refusal(f"topics may differ by stack: say which with --stack, one of {', '.join(stacks)}")
+        raise Refusal(f"topics may differ by stack: select one with --stack, one of {', '.join(stacks)}")
     loaded = load(project.topics, project.root, project.stack_names())
     resolved = resolve(loaded, stacks[0])
-    declared = {held.topic.name: held for held in resolved.declarations}
+    declared = {declaration.topic.name: declaration for declaration in resolved.declarations}
     errors = tuple(problem for problem in resolved.problems if problem.level is Level.ERROR)
     return ImportSession(project, stacks[0], tuple(patterns), loaded, declared, errors)
 
 
-def say(line: str) -> None:
-    """Print a line to people, beside what is for programs; on a terminal, wrapped between words."""
+def echo(line: str) -> None:
+    """Print a line to standard error, which is for people; wrap it between words on a terminal."""
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns
         line = textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     print(line, file=sys.stderr, flush=True)
 
 
-def _unwritten(file: NewFile) -> SpecFile:
+def _as_spec_file(file: NewFile) -> SpecFile:
     *folder, name = file.path.split("/")
     return SpecFile(f"topics/{file.path}", tuple(folder), name.removesuffix(".yaml"), file.text.encode())
 
 
-def _fits(name: str, patterns: Iterable[str]) -> bool:
+def _matches_any(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _shown(value: object) -> str:
+def _display(value: object) -> str:
     return "not set" if value is None else f"{value}"
 
 
-def _listed(files: Sequence[NewFile]) -> str:
-    """A line a folder: how many topics it got, and whether defaults."""
-    held: dict[str, list[NewFile]] = {}
+def _file_list(files: Sequence[NewFile]) -> str:
+    """Return one line for each folder, with its number of new topics and whether it has new defaults."""
+    by_folder: dict[str, list[NewFile]] = {}
     for file in files:
-        held.setdefault(file.path.rpartition("/")[0], []).append(file)
+        by_folder.setdefault(file.path.rpartition("/")[0], []).append(file)
     lines = []
-    for folder, new in sorted(held.items()):
-        topics = sum(file.topic is not None for file in new)
-        parts = [*([many(topics, "topic")] if topics else []), *(["_defaults.yaml"] if topics < len(new) else [])]
+    for folder, new_files in sorted(by_folder.items()):
+        topics = sum(file.topic is not None for file in new_files)
+        parts = [*([many(topics, "topic")] if topics else []), *(["_defaults.yaml"] if topics < len(new_files) else [])]
         lines.append(f"topics/{folder}{'/' if folder else ''}: {' and '.join(parts)}\n")
     return "".join(lines)
 

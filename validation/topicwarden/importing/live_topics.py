@@ -1,4 +1,4 @@
-"""The topics of a cluster as YAML would declare them: what is set on each topic itself, and nothing of its brokers."""
+"""Live topics as YAML can declare them: with the settings of the topic itself, without those of its brokers."""
 
 from __future__ import annotations
 
@@ -12,49 +12,55 @@ from topicwarden.model.topic import Topic
 
 @dataclass(frozen=True)
 class DeclarableTopic:
-    """The topics that YAML can declare, why others cannot be declared as they are, and how many are internal."""
+    """The topics that YAML can declare, the reasons why others cannot be declared, and the count of internal topics."""
 
     topics: Mapping[str, Topic]
     refused: Mapping[str, str]
     internal: int
 
 
-def declarable(snapshot: Snapshot) -> DeclarableTopic:
-    """Sorts the topics of a snapshot; of each, ``config`` holds Kafka's ``DYNAMIC_TOPIC_CONFIG`` alone."""
+def declarable_topics(snapshot: Snapshot) -> DeclarableTopic:
+    """Classify the topics of a snapshot. The topics' ``config`` has only Kafka's ``DYNAMIC_TOPIC_CONFIG`` entries."""
     topics: dict[str, Topic] = {}
     refused: dict[str, str] = {}
     internal = 0
     for name, live in snapshot.topics.items():
-        # Whatever begins with two underscores is made by a part of the platform for itself.
+        # Components of the platform create topics that begin with two underscores for their own use.
         if live.topic.internal or name.startswith("__"):
             internal += 1
-        elif why := _refused(live):
-            refused[name] = why
+        elif reason := _refusal(live):
+            refused[name] = reason
         else:
-            topics[name] = own(live)
+            topics[name] = with_own_config(live)
     return DeclarableTopic(topics, refused, internal)
 
 
-def own(live: LiveTopic) -> Topic:
-    """The topic with what is set on itself."""
+def with_own_config(live: LiveTopic) -> Topic:
+    """Return the topic with only the settings of the topic itself."""
     return replace(live.topic, config=live.own_config)
 
 
-def untouched(before: Snapshot, after: Snapshot, names: tuple[str, ...]) -> list[str]:
-    """Those of ``names`` of which anything differs: a setting or where it comes from, a replica, the topic's id."""
-    return [name for name in names if _fixed(before.topics.get(name)) != _fixed(after.topics.get(name))]
+def changed_topics(before: Snapshot, after: Snapshot, names: tuple[str, ...]) -> list[str]:
+    """Return those of ``names`` that differ: in a setting or its source, a replica, or the topic's id."""
+    return [name for name in names if _state(before.topics.get(name)) != _state(after.topics.get(name))]
 
 
-def _fixed(live: LiveTopic | None) -> object:
-    return live and (live.id, live.topic, live.sources, [(one.partition, one.replicas) for one in live.replicas])
+def _state(live: LiveTopic | None) -> object:
+    if live is None:
+        return None
+    replicas = [(partition.partition, partition.replicas) for partition in live.replicas]
+    return live.id, live.topic, live.sources, replicas
 
 
-def _refused(live: LiveTopic) -> str | None:
-    counts = {len(one.replicas) for one in live.replicas}
+def _refusal(live: LiveTopic) -> str | None:
+    replica_counts = {len(partition.replicas) for partition in live.replicas}
     if not live.sources:
-        return "its settings may not be read; grant DescribeConfigs on it"
+        return "its settings cannot be read; grant DescribeConfigs on the topic"
     if any(setting in live.own_config for setting in REPLICAS):
-        return "a throttle of a replica move is set on it; when the move is over, remove it with kafka-configs"
-    if len(counts) > 1:
-        return f"its partitions have {min(counts)} to {max(counts)} replicas, and YAML has one number; even that out"
+        return "it has a replication throttle; remove the throttle with kafka-configs after the reassignment"
+    if len(replica_counts) > 1:
+        return (
+            f"its partitions have {min(replica_counts)} to {max(replica_counts)} replicas, but YAML has one number; "
+            "first give all partitions the same number of replicas"
+        )
     return None

@@ -1,4 +1,4 @@
-"""New files put into ``topics/``: all of them or none, and none over another."""
+"""Write new files into ``topics/``: either all or none, and never over an existing file."""
 
 from __future__ import annotations
 
@@ -14,59 +14,59 @@ from typing import Final
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.write import NewFile
 
-_STAGE: Final = ".importing"
-"""Below ``topics/``: where files are made; the loader passes over names that begin with a dot."""
+_STAGING_FOLDER: Final = ".importing"
+"""The folder below ``topics/`` for incomplete files. The loader skips names that begin with a dot."""
 _NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK, errno.EXDEV)
-"""Why ``link`` fails on file systems without hard links, and between two of them."""
+"""Errors of ``link`` on file systems without hard links, and across file systems."""
 
 
-def place(topics: Path, files: Sequence[NewFile]) -> None:
-    """Write ``files`` below ``topics``, in their order, never over another file; if one fails, none of them stays.
+def write_files(topics: Path, files: Sequence[NewFile]) -> None:
+    """Write ``files`` below ``topics`` in their order. Raise Refusal if one fails, and remove the others.
 
-    A process that is killed leaves some of them, of which the next import takes what it finds for declared.
+    A killed process can leave some of the files. The next import treats their topics as declared.
     """
-    stage = topics / _STAGE
-    placed: dict[Path, os.stat_result] = {}
-    made: list[Path] = []
-    with _alone(topics):
+    staging = topics / _STAGING_FOLDER
+    written_files: dict[Path, os.stat_result] = {}
+    created_folders: list[Path] = []
+    with _exclusive_lock(topics):
         try:
-            shutil.rmtree(stage, ignore_errors=True)
-            stage.mkdir()
-            for number, file in enumerate(files):
-                (stage / str(number)).write_text(file.text, encoding="utf-8")
-            for number, file in enumerate(files):
+            shutil.rmtree(staging, ignore_errors=True)
+            staging.mkdir()
+            for index, file in enumerate(files):
+                (staging / str(index)).write_text(file.text, encoding="utf-8")
+            for index, file in enumerate(files):
                 target = topics / file.path
                 for folder in reversed(target.parents):
                     if topics in folder.parents:
-                        _make(folder, made)
-                placed[target] = _appear(stage / str(number), target)
+                        _create_folder(folder, created_folders)
+                written_files[target] = _publish(staging / str(index), target)
         except OSError as error:
-            _undo(placed, made)
-            where = error.filename or topics
-            raise Refusal(f"nothing was imported, as {where} cannot be written: {error.strerror}") from error
+            _undo(written_files, created_folders)
+            unwritable = error.filename or topics
+            raise Refusal(f"nothing was imported, because {unwritable} cannot be written: {error.strerror}") from error
         finally:
-            shutil.rmtree(stage, ignore_errors=True)
+            shutil.rmtree(staging, ignore_errors=True)
 
 
-def _appear(staged: Path, target: Path) -> os.stat_result:
-    """Give a finished file the name ``target`` and return its identity; ``FileExistsError`` if the name is taken.
+def _publish(staged_file: Path, target: Path) -> os.stat_result:
+    """Link a complete file to ``target`` and return its identity. Raise FileExistsError if ``target`` exists.
 
-    The system decides in one step, so that a file which appears meanwhile is never overwritten (``link(2)``).
+    ``link(2)`` is atomic, so a file that another process creates at the same time is never overwritten.
     """
     try:
         try:
-            os.link(staged, target, follow_symlinks=False)
+            os.link(staged_file, target, follow_symlinks=False)
         except OSError as error:
             if error.errno not in _NO_LINKS:
                 raise
-            _write(target, staged.read_bytes())
+            _write_new(target, staged_file.read_bytes())
     except FileExistsError as error:
-        message = "a file of this name appeared just now; import again"
+        message = "another process has just created this file; import again"
         raise FileExistsError(errno.EEXIST, message, str(target)) from error
     return target.lstat()
 
 
-def _write(target: Path, data: bytes) -> None:
+def _write_new(target: Path, data: bytes) -> None:
     with target.open("xb") as stream:
         try:
             stream.write(data)
@@ -76,36 +76,36 @@ def _write(target: Path, data: bytes) -> None:
             raise
 
 
-def _undo(placed: dict[Path, os.stat_result], made: Sequence[Path]) -> None:
-    """Remove what was written, but nothing that someone else has put in its place."""
-    for target, written in placed.items():
+def _undo(written_files: dict[Path, os.stat_result], created_folders: Sequence[Path]) -> None:
+    """Remove the written files, except those that another process has replaced, and the created folders."""
+    for target, identity in written_files.items():
         with suppress(OSError):
-            if os.path.samestat(target.lstat(), written):
+            if os.path.samestat(target.lstat(), identity):
                 target.unlink()
-    for folder in reversed(made):
+    for folder in reversed(created_folders):
         with suppress(OSError):
             folder.rmdir()
 
 
-def _make(folder: Path, made: list[Path]) -> None:
-    """Make a folder and add it to ``made``; do neither if there is one."""
+def _create_folder(folder: Path, created_folders: list[Path]) -> None:
+    """Create a folder and add it to ``created_folders``, unless it exists."""
     try:
         folder.mkdir()
     except FileExistsError:
         if not folder.is_dir():
             raise
     else:
-        made.append(folder)
+        created_folders.append(folder)
 
 
 @contextmanager
-def _alone(topics: Path) -> Iterator[None]:
-    """Lets one import at a time write; the system frees the lock of one that was killed."""
-    handle = os.open(topics, os.O_RDONLY)
+def _exclusive_lock(topics: Path) -> Iterator[None]:
+    """Hold a lock so that only one import writes. The operating system releases the lock of a killed process."""
+    descriptor = os.open(topics, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError as error:
-        raise Refusal(f"another import is writing to {topics}: wait for it, then try again") from error
+        raise Refusal(f"another import is writing to {topics}: wait until it ends, then try again") from error
     finally:
-        os.close(handle)
+        os.close(descriptor)

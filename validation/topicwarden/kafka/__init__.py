@@ -1,1 +1,1 @@
-"""The only room that talks to a Kafka cluster."""
+"""Everything that talks to a Kafka cluster: connection settings, admin requests, snapshots and consumer groups."""

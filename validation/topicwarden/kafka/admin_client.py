@@ -1,4 +1,4 @@
-"""The client of Kafka's Admin interface, opened as a stack's connection says."""
+"""Opens Kafka's Admin client with the connection settings of a stack."""
 
 from __future__ import annotations
 
@@ -19,22 +19,26 @@ _TIMEOUT_MS = 20_000
 
 @contextmanager
 def open_admin(connection: Connection) -> Iterator[KafkaAdminClient]:
-    """Connects, and closes again. Whatever Kafka refuses on the way becomes one ``Refusal``; so does the
-    ``RuntimeError`` with which the client's own event loop may end, but not one of the code that uses the client.
+    """Yield an open Admin client; every Kafka error becomes a ``Refusal``.
+
+    A ``RuntimeError`` of the client's own event loop becomes a ``Refusal``, too. A ``RuntimeError`` of the code that
+    uses the client is raised unchanged.
     """
     servers = ",".join(connection.bootstrap_servers)
     try:
         admin = KafkaAdminClient(**_client_settings(connection))
     except (KafkaError, OSError, ValueError) as error:
-        raise Refusal(f"no Kafka cluster answers at {servers}: {_said(error)}; is it running and reachable?") from error
+        raise Refusal(
+            f"no Kafka cluster answers at {servers}: {_reason(error)}; is it running and reachable?"
+        ) from error
     try:
         yield admin
     except (KafkaError, RuntimeError) as error:
-        if not isinstance(error, KafkaError) and not _of_client(error):
+        if not isinstance(error, KafkaError) and not _raised_by_client(error):
             raise
-        raise Refusal(f"the Kafka cluster at {servers} stopped answering, or refused: {_said(error)}") from error
+        raise Refusal(f"the Kafka cluster at {servers} stopped answering, or refused: {_reason(error)}") from error
     finally:
-        with suppress(KafkaError, OSError, RuntimeError):  # all that was asked for is there
+        with suppress(KafkaError, OSError, RuntimeError):  # the requests have succeeded already
             admin.close()
 
 
@@ -61,11 +65,11 @@ def _client_settings(connection: Connection) -> dict[str, Any]:
     return settings
 
 
-def _of_client(error: BaseException) -> bool:
+def _raised_by_client(error: BaseException) -> bool:
     """Return whether the client itself raised ``error``."""
     frames = list(traceback.walk_tb(error.__traceback__))
     return bool(frames) and str(frames[-1][0].f_globals.get("__name__", "")).partition(".")[0] in ("kafka", "asyncio")
 
 
-def _said(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,4 +1,4 @@
-"""The one place that speaks to Kafka's Admin interface. It reads; nothing here changes a cluster."""
+"""Reads a cluster through Kafka's Admin interface: snapshots, offsets, batches, consumer groups. It changes nothing."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 from topicwarden.kafka.admin_client import open_admin
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.consumer_groups import ConsumerGroup, read_groups
-from topicwarden.kafka.newest_records import NewestRecords, read_tails
-from topicwarden.kafka.record_batches import batch_starts, batch_timestamps, largest_batches, refused
-from topicwarden.kafka.retry import patiently
+from topicwarden.kafka.newest_records import NewestRecords, read_newest_records
+from topicwarden.kafka.record_batches import batch_starts, batch_timestamps, denied_partitions, largest_batches
+from topicwarden.kafka.retry import retry_transient
 from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
 from topicwarden.model.topic import Topic
 
@@ -25,25 +25,25 @@ _NO_LEADER = -1
 
 
 class Cluster:
-    """An open connection for reading; see ``open_cluster``."""
+    """An open, read-only connection to a cluster; see ``open_cluster``."""
 
     def __init__(self, admin: KafkaAdminClient, connection: Connection) -> None:
         self._admin = admin
         self.connection = connection
 
     def snapshot(self, topics: Collection[str] | None = None, expected: Collection[str] = ()) -> Snapshot:
-        """Everything about ``topics`` (default: all) at this moment; unknown names are left out.
+        """Return the current state of ``topics`` (default: all); unknown names are left out.
 
-        Of ``expected`` names, ``hidden`` has those that this user may not describe.
+        ``hidden`` of the snapshot has the names in ``expected`` that this user may not describe.
 
-        Requests: one for metadata, one for configurations, and six a broker for its
-        settings, offsets and sizes, whatever the number of topics.
+        Sends one request for metadata, one for configurations, and six per broker for its settings, offsets and sizes,
+        for any number of topics.
         """
-        return patiently(lambda: self._snapshot(topics, expected))
+        return retry_transient(lambda: self._snapshot(topics, expected))
 
     def _snapshot(self, topics: Collection[str] | None, expected: Collection[str]) -> Snapshot:
         cluster = self._admin.describe_cluster()
-        # A broker that is lost stays registered, fenced (KIP-1073).
+        # A lost broker stays registered, and is fenced (KIP-1073).
         alive = [broker for broker in cluster["brokers"] if not broker.get("is_fenced")]
         racks = {broker["broker_id"]: broker["rack"] for broker in alive}
         described = [
@@ -61,7 +61,7 @@ class Cluster:
             broker_configs=self._broker_settings(racks),
             topics={
                 topic["name"]: LiveTopic(
-                    topic=_live(topic["name"], replicas[topic["name"]], settings.get(topic["name"], {})),
+                    topic=_live_topic(topic["name"], replicas[topic["name"]], settings.get(topic["name"], {})),
                     id=str(topic.get("topic_id")),
                     sources={name: entry["config_source"] for name, entry in settings.get(topic["name"], {}).items()},
                     replicas=replicas[topic["name"]],
@@ -73,77 +73,85 @@ class Cluster:
         )
 
     def _hidden(self, names: Collection[str]) -> frozenset[str]:
-        """Those of ``names`` of which Kafka does not say that they do not exist.
+        """Return the ``names`` for which Kafka does not report that the topic is missing.
 
-        It answers TOPIC_AUTHORIZATION_FAILED alike for a topic that is hidden and for one that does not exist.
+        Kafka returns TOPIC_AUTHORIZATION_FAILED both for a hidden topic and for a topic that does not exist.
         """
         described = self._admin.describe_topics(sorted(names)) if names else []
         missing = UnknownTopicOrPartitionError.errno
         return frozenset(str(topic["name"]) for topic in described if topic["error_code"] != missing)
 
     def reassigned(self) -> dict[tuple[str, int], tuple[frozenset[int], frozenset[int]]]:
-        """Return, by topic and partition that a reassignment moves, its replicas before and after (KIP-455).
+        """Return the replicas before and after, by (topic, partition), of each reassignment in progress (KIP-455).
 
-        Meanwhile the metadata has both. Empty where Describe on the Cluster resource is not granted.
+        Until a reassignment ends, the metadata has both. Empty if Describe on the Cluster resource is denied.
         """
         try:
-            listed = patiently(self._admin.list_partition_reassignments)
+            listed = retry_transient(self._admin.list_partition_reassignments)
         except (ClusterAuthorizationFailedError, UnsupportedVersionError, RuntimeError):
             return {}
         return {
-            (place.topic, place.partition): (
+            (partition.topic, partition.partition): (
                 frozenset(state["replicas"]) - frozenset(state["adding_replicas"]),
                 frozenset(state["replicas"]) - frozenset(state["removing_replicas"]),
             )
-            for place, state in listed.items()
+            for partition, state in listed.items()
         }
 
-    def log_starts(self, places: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        """For each (topic, partition): the first offset that can be read at this moment."""
-        answers = patiently(lambda: self._offsets({TopicPartition(*place): OffsetSpec.EARLIEST for place in places}))
-        return {place: answer.offset for place, answer in answers.items()}
+    def log_starts(self, partitions: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """Return, for each (topic, partition), the log start offset: the first offset that can be read now."""
+        found = retry_transient(
+            lambda: self._offsets({TopicPartition(*partition): OffsetSpec.EARLIEST for partition in partitions})
+        )
+        return {partition: result.offset for partition, result in found.items()}
 
-    def log_ends(self, places: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        """For each (topic, partition): the offset that the next record gets, at this moment."""
-        answers = patiently(lambda: self._offsets({TopicPartition(*place): OffsetSpec.LATEST for place in places}))
-        return {place: answer.offset for place, answer in answers.items()}
+    def log_ends(self, partitions: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """Return, for each (topic, partition), the log end offset: the offset that the next record gets."""
+        found = retry_transient(
+            lambda: self._offsets({TopicPartition(*partition): OffsetSpec.LATEST for partition in partitions})
+        )
+        return {partition: result.offset for partition, result in found.items()}
 
-    def local_starts(self, places: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
+    def local_starts(self, partitions: Collection[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """Return, for each (topic, partition), the first offset on the leader's own disk (KIP-405).
 
         Empty if the brokers are older than Kafka 3.4.
         """
         try:
-            specs = {TopicPartition(*place): OffsetSpec.EARLIEST_LOCAL for place in places}
-            answers = patiently(lambda: self._offsets(specs))
+            specs = {TopicPartition(*partition): OffsetSpec.EARLIEST_LOCAL for partition in partitions}
+            found = retry_transient(lambda: self._offsets(specs))
         except UnsupportedVersionError:
             return {}
-        return {place: answer.offset for place, answer in answers.items() if answer.offset >= 0}
+        return {partition: result.offset for partition, result in found.items() if result.offset >= 0}
 
     def first_offsets_at(self, times: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], tuple[int, int]]:
-        """For each (topic, partition): offset and timestamp of the first record stamped at or after the time (ms).
+        """Return, for each (topic, partition), the first record with a timestamp at or after the time (ms).
 
-        Partitions without such a record are left out. The broker scans batches of any kind, so that a
-        record is never passed over (``LogSegment.findOffsetByTimestamp``).
+        A record is its offset and its timestamp (ms). Partitions without such a record are left out. The broker scans
+        all kinds of batches, so no record is skipped (``LogSegment.findOffsetByTimestamp``).
         """
-        specs = {TopicPartition(*place): max(0, time) for place, time in times.items()}
-        answers = patiently(lambda: self._offsets(specs))
-        return {place: (at.offset, at.timestamp) for place, at in answers.items() if at.offset >= 0}
+        specs = {TopicPartition(*partition): max(0, time) for partition, time in times.items()}
+        found = retry_transient(lambda: self._offsets(specs))
+        return {partition: (first.offset, first.timestamp) for partition, first in found.items() if first.offset >= 0}
 
     def batch_starts(self, snapshot: Snapshot, offsets: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
-        """For each (topic, partition): the base offset of the batch that holds the offset; see ``batches``."""
+        """Return, for each (topic, partition), the base offset of the batch with the offset; see ``record_batches``."""
         leaders = snapshot.leaders
-        return batch_starts(self._admin, {place: at for place, at in offsets.items() if place in leaders}, leaders)
+        return batch_starts(
+            self._admin, {partition: offset for partition, offset in offsets.items() if partition in leaders}, leaders
+        )
 
     def batch_timestamps(
         self, snapshot: Snapshot, offsets: Mapping[tuple[str, int], int]
     ) -> dict[tuple[str, int], int]:
-        """Return the largest timestamp (ms) in the batch that holds each offset; see ``batches``."""
+        """Return the largest timestamp (ms) in the batch that contains each offset; see ``record_batches``."""
         leaders = snapshot.leaders
-        return batch_timestamps(self._admin, {place: at for place, at in offsets.items() if place in leaders}, leaders)
+        return batch_timestamps(
+            self._admin, {partition: offset for partition, offset in offsets.items() if partition in leaders}, leaders
+        )
 
     def unreadable(self, snapshot: Snapshot, topics: Collection[str]) -> frozenset[str]:
-        """Return those of ``topics`` that this user may not read (Read on the topic): one small fetch a leader."""
+        """Return the ``topics`` that this user may not read (Read on the topic), with one small fetch per leader."""
         first = {
             name: (state.partition, state.leader, log.start)
             for name in topics
@@ -152,29 +160,29 @@ class Cluster:
         }
         offsets = {(name, partition): start for name, (partition, _, start) in first.items()}
         leaders = {(name, partition): leader for name, (partition, leader, _) in first.items()}
-        return frozenset(name for name, _ in refused(self._admin, offsets, leaders))
+        return frozenset(name for name, _ in denied_partitions(self._admin, offsets, leaders))
 
     def largest_batches(self, snapshot: Snapshot, topics: Collection[str]) -> dict[tuple[str, int], int]:
-        """Bytes of the largest among the newest batches of each (topic, partition) that holds any; see ``batches``."""
-        places = {
+        """Return bytes of the largest recent batch of each (topic, partition) with records; see ``record_batches``."""
+        partitions = {
             (name, state.partition): (snapshot.topics[name].extents[state.partition], state.leader)
             for name in topics
             for state in snapshot.topics[name].replicas
             if state.leader is not None and state.partition in snapshot.topics[name].extents
         }
-        logs = {place: (extent.start, extent.end) for place, (extent, _) in places.items()}
-        return largest_batches(self._admin, logs, {place: leader for place, (_, leader) in places.items()})
+        logs = {partition: (extent.start, extent.end) for partition, (extent, _) in partitions.items()}
+        return largest_batches(self._admin, logs, {partition: leader for partition, (_, leader) in partitions.items()})
 
     def groups(self, topics: Collection[str]) -> tuple[ConsumerGroup, ...]:
-        """The consumer groups that have committed offsets in ``topics``, or read them now; see ``groups``."""
+        """Return the groups with committed offsets in ``topics``, or that read them now; see ``consumer_groups``."""
         return read_groups(self._admin, self.connection, topics)
 
-    def tails(self, topics: Mapping[str, LiveTopic]) -> dict[str, NewestRecords]:
-        """The newest records of each topic; see ``tail``."""
-        return read_tails(self.connection, topics)
+    def newest_records(self, topics: Mapping[str, LiveTopic]) -> dict[str, NewestRecords]:
+        """Return the newest records of each of ``topics``; see the module ``newest_records``."""
+        return read_newest_records(self.connection, topics)
 
-    def _settings(self, names: list[str]) -> dict[str, dict[str, Any]]:
-        resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+    def _settings(self, topic_names: list[str]) -> dict[str, dict[str, Any]]:
+        resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in topic_names]
         described = self._admin.describe_configs(resources, config_filter="all") if resources else {}
         return dict(described.get("topic", {}))
 
@@ -190,49 +198,49 @@ class Cluster:
     def _offsets(
         self, specs: Mapping[TopicPartition, Any], isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
     ) -> dict[tuple[str, int], Any]:
-        answers = self._admin.list_partition_offsets(specs, isolation_level=isolation) if specs else {}
-        return {(place.topic, place.partition): answer for place, answer in answers.items()}
+        found = self._admin.list_partition_offsets(specs, isolation_level=isolation) if specs else {}
+        return {(partition.topic, partition.partition): result for partition, result in found.items()}
 
     def _extents(
         self, replicas: Mapping[str, tuple[PartitionReplicas, ...]], brokers: list[int]
     ) -> dict[str, dict[int, PartitionExtent]]:
-        led = {
+        leaders = {
             TopicPartition(name, state.partition): state.leader
             for name, states in replicas.items()
             for state in states
             if state.leader is not None
         }
-        start = self._offsets(dict.fromkeys(led, OffsetSpec.EARLIEST))
-        stable = self._offsets(dict.fromkeys(led, OffsetSpec.LATEST), IsolationLevel.READ_COMMITTED)
-        latest = self._latest(led)
-        end = self._offsets(dict.fromkeys(led, OffsetSpec.LATEST))
+        start = self._offsets(dict.fromkeys(leaders, OffsetSpec.EARLIEST))
+        stable = self._offsets(dict.fromkeys(leaders, OffsetSpec.LATEST), IsolationLevel.READ_COMMITTED)
+        latest = self._latest(leaders)
+        end = self._offsets(dict.fromkeys(leaders, OffsetSpec.LATEST))
         sizes = self._log_bytes(brokers)
         extents: dict[str, dict[int, PartitionExtent]] = {}
-        for (name, partition), leader in led.items():
+        for (name, partition), leader in leaders.items():
             newest = latest.get((name, partition))
-            dated = newest is not None and newest.offset >= 0
+            has_timestamp = newest is not None and newest.offset >= 0
             extents.setdefault(name, {})[partition] = PartitionExtent(
                 start=start[name, partition].offset,
                 end=end[name, partition].offset,
                 last_stable=stable[name, partition].offset,
-                latest_timestamp=newest.timestamp if newest is not None and dated else None,
-                latest_offset=newest.offset if newest is not None and dated else None,
+                latest_timestamp=newest.timestamp if newest is not None and has_timestamp else None,
+                latest_offset=newest.offset if newest is not None and has_timestamp else None,
                 log_bytes=sizes.get((name, partition, leader)),
             )
         return extents
 
-    def _latest(self, led: Collection[TopicPartition]) -> dict[tuple[str, int], Any]:
+    def _latest(self, partitions: Collection[TopicPartition]) -> dict[tuple[str, int], Any]:
         try:
-            return self._offsets(dict.fromkeys(led, OffsetSpec.MAX_TIMESTAMP))
-        except UnsupportedVersionError:  # before KIP-734; what rests on it is then undecidable
+            return self._offsets(dict.fromkeys(partitions, OffsetSpec.MAX_TIMESTAMP))
+        except UnsupportedVersionError:  # brokers before KIP-734: checks that need the timestamp are undecidable
             return {}
 
     def _log_bytes(self, brokers: list[int]) -> dict[tuple[str, int, int], int]:
-        """Bytes on disk by topic, partition and broker; empty where Describe on the cluster was not granted."""
+        """Return bytes on disk by topic, partition and broker; empty if Describe on the Cluster resource is denied."""
         return {
-            (topic["name"], partition["partition_index"], answer["broker"]): partition["partition_size"]
-            for answer in self._admin.describe_log_dirs(brokers=brokers)
-            for directory in answer["log_dirs"]
+            (topic["name"], partition["partition_index"], response["broker"]): partition["partition_size"]
+            for response in self._admin.describe_log_dirs(brokers=brokers)
+            for directory in response["log_dirs"]
             for topic in directory["topics"]
             for partition in topic["partitions"]
         }
@@ -240,7 +248,7 @@ class Cluster:
 
 @contextmanager
 def open_cluster(connection: Connection) -> Iterator[Cluster]:
-    """Connects, and closes again. Whatever Kafka refuses on the way becomes one ``Refusal``."""
+    """Yield an open cluster connection; every Kafka error becomes a ``Refusal``."""
     with open_admin(connection) as admin:
         yield Cluster(admin, connection)
 
@@ -259,11 +267,11 @@ def _replicas(topic: Mapping[str, Any]) -> tuple[PartitionReplicas, ...]:
     )
 
 
-def _live(name: str, states: tuple[PartitionReplicas, ...], settings: Mapping[str, Any]) -> Topic:
-    """Its replication factor is that of its least replicated partition."""
+def _live_topic(name: str, replicas: tuple[PartitionReplicas, ...], settings: Mapping[str, Any]) -> Topic:
+    """Return the topic with its settings in force; its replication factor is that of the least replicated partition."""
     return Topic(
         name=name,
-        partitions=len(states),
-        replication_factor=min(len(state.replicas) for state in states),
+        partitions=len(replicas),
+        replication_factor=min(len(state.replicas) for state in replicas),
         config={key: entry["value"] for key, entry in settings.items() if entry["value"] is not None},
     )

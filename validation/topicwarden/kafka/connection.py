@@ -1,7 +1,7 @@
-"""How a stack's cluster is reached: the ``kafka:`` settings of ``Pulumi.<stack>.yaml``, for every client.
+"""Connection settings of a stack's cluster: ``kafka:`` in ``Pulumi.<stack>.yaml``, translated for every client.
 
-The names are those of the ``pulumi-kafka`` provider, so that deploy, plan and audit cannot mean
-different clusters. ``topicwarden:cluster: sandbox`` stands for the sandbox of this project.
+The names are those of the ``pulumi-kafka`` provider, so deploy, plan and audit always use the same cluster.
+``topicwarden:cluster: sandbox`` selects the sandbox of this project.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from topicwarden.model.project import Project
 from topicwarden.specs.broker_settings import MOVED_TO
 
 ADDRESS_FILE = "bootstrap-servers"
-"""In the sandbox's folder: where its brokers listen."""
+"""File in the sandbox's folder with the addresses of its brokers."""
 
 SETTINGS = (
     *("topicwarden:cluster", MOVED_TO),
     *("kafka:bootstrapServers", "kafka:tlsEnabled", "kafka:skipTlsVerify", "kafka:caCert", "kafka:caCertFile"),
     *("kafka:saslMechanism", "kafka:saslUsername", "kafka:saslPassword"),
 )
-"""What is read of ``Pulumi.<stack>.yaml``."""
+"""Settings that are read from ``Pulumi.<stack>.yaml``."""
 
 NO_PULUMI = (
     "pulumi is not on the PATH: `topicwarden sandbox install` installs it, and "
     '`eval "$(topicwarden sandbox env)"` puts it there'
 )
 SANDBOX_PASSPHRASE = "sandbox"
-"""What encrypts the secrets of the sandbox's stacks. Everybody knows it, so no other stack may be encrypted with it."""
+"""Passphrase of the sandbox's stacks. It is public, so no other stack may be encrypted with it."""
 
 _MECHANISMS = {"plain": "PLAIN", "scram-sha256": "SCRAM-SHA-256", "scram-sha512": "SCRAM-SHA-512"}
 
 
 @dataclass(frozen=True)
 class Connection:
-    """Where a cluster is and how it is entered. The password is kept out of ``repr``.
+    """Address and credentials of a cluster. ``repr`` does not show the password.
 
-    ``sandbox`` tells that it is the cluster of this machine, whose data is throw-away; ``moved_to`` is Kafka's id of
-    the cluster that the stack says it moved to.
+    ``sandbox`` is true for the local sandbox, whose data is disposable. ``moved_to`` is Kafka's id of the cluster that
+    the stack moved to, according to its settings.
     """
 
     bootstrap_servers: tuple[str, ...]
@@ -64,7 +64,7 @@ class Connection:
 
     @property
     def source(self) -> str:
-        """The setting of ``Pulumi.<stack>.yaml`` that leads to the cluster."""
+        """The setting of ``Pulumi.<stack>.yaml`` that selects the cluster."""
         return "topicwarden:cluster: sandbox" if self.sandbox else "kafka:bootstrapServers"
 
     @property
@@ -73,7 +73,7 @@ class Connection:
         return ("SASL_" if self.sasl_mechanism else "") + ("SSL" if self.tls else "PLAINTEXT")
 
     def for_java(self) -> dict[str, str]:
-        """The settings of Kafka's Java clients (and so of Spark's source, behind ``kafka.``)."""
+        """Return the settings for Kafka's Java clients. Spark's source takes them with the prefix ``kafka.``."""
         settings = {"bootstrap.servers": ",".join(self.bootstrap_servers), "security.protocol": self.security_protocol}
         if self.ca_cert:
             settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": self.ca_cert}
@@ -89,7 +89,7 @@ class Connection:
         return settings
 
     def for_librdkafka(self) -> dict[str, str]:
-        """The settings of librdkafka's clients."""
+        """Return the settings for librdkafka's clients."""
         settings = {"bootstrap.servers": ",".join(self.bootstrap_servers), "security.protocol": self.security_protocol}
         if self.ca_cert:
             settings["ssl.ca.pem"] = self.ca_cert
@@ -105,12 +105,12 @@ class Connection:
 
 
 def connect_to(project: Project, stack: str) -> Connection:
-    """The connection of ``stack``; refuses an unknown stack and settings that lead nowhere."""
+    """Return the connection of ``stack``; refuse an unknown stack and settings without a usable address."""
     return connection_from(project, stack, stack_settings(project, stack))
 
 
 def connection_from(project: Project, stack: str, settings: Mapping[str, Any]) -> Connection:
-    """The connection that ``settings`` (names as in ``Pulumi.<stack>.yaml``, secrets in plain) describe."""
+    """Return the connection in ``settings`` (named as in ``Pulumi.<stack>.yaml``, secrets decrypted)."""
     moved_to = settings.get(MOVED_TO)
     if settings.get("topicwarden:cluster") == "sandbox":
         return Connection(sandbox_servers(project), tls=False, sandbox=True, moved_to=moved_to)
@@ -137,7 +137,7 @@ def connection_from(project: Project, stack: str, settings: Mapping[str, Any]) -
 
 
 def _credentials(stack: str, settings: Mapping[str, Any]) -> tuple[str, str]:
-    """Username and password; YAML's 0123 is the number 83, so a number is refused rather than guessed."""
+    """Return username and password. A number is refused, because YAML turns 0123 into 83."""
     found = []
     for name in ("kafka:saslUsername", "kafka:saslPassword"):
         value = settings.get(name)
@@ -150,13 +150,13 @@ def _credentials(stack: str, settings: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _jaas(text: str | None) -> str:
-    """``text`` as JAAS quotes it: Java's ``StreamTokenizer`` ends a quoted text at a line break, and knows no \\u."""
+    """Quote ``text`` for JAAS: Java's ``StreamTokenizer`` ends a quoted text at a line break and has no \\u escapes."""
     escaped = (text or "").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
     return f'"{escaped}"'
 
 
 def _addresses(stack: str, value: object) -> tuple[str, ...]:
-    """A list of addresses, or, as Pulumi hands it to programs, that list as JSON; one address may stand alone."""
+    """Return the addresses in ``value``: a list, the same list as JSON (Pulumi's form for programs), or one address."""
     try:
         listed = json.loads(value) if isinstance(value, str) and value.startswith("[") else value
     except json.JSONDecodeError:
@@ -173,7 +173,7 @@ def _addresses(stack: str, value: object) -> tuple[str, ...]:
 
 
 def on_sandbox(project: Project, stack: str) -> bool:
-    """Whether the cluster of ``stack`` is the sandbox. Decrypts nothing; False for settings that cannot be read."""
+    """Return whether ``stack`` uses the sandbox. Decrypts nothing; False if the settings cannot be read."""
     try:
         return _written(project, stack).get("topicwarden:cluster") == "sandbox"
     except Refusal:
@@ -181,17 +181,17 @@ def on_sandbox(project: Project, stack: str) -> bool:
 
 
 def refuse_sandbox_passphrase(project: Project, stack: str) -> None:
-    """Refuses a stack on another cluster in a shell that has the sandbox's passphrase."""
+    """Refuse a stack on another cluster if the shell has the sandbox's public passphrase."""
     if os.environ.get("PULUMI_CONFIG_PASSPHRASE") == SANDBOX_PASSPHRASE and not on_sandbox(project, stack):
         raise Refusal(
-            f"PULUMI_CONFIG_PASSPHRASE is that of the sandbox, which everybody knows, and stack {stack} is not on the "
-            f"sandbox: set one of your own; `pulumi stack change-secrets-provider passphrase --stack {stack}` encrypts "
-            "what is encrypted already"
+            f"PULUMI_CONFIG_PASSPHRASE is the public passphrase of the sandbox, and stack {stack} is not on the "
+            "sandbox: set a passphrase of your own; "
+            f"`pulumi stack change-secrets-provider passphrase --stack {stack}` encrypts existing secrets again"
         )
 
 
 def sandbox_servers(project: Project) -> tuple[str, ...]:
-    """Where the sandbox of ``project`` listens; refuses where none was started."""
+    """Return the addresses of the sandbox of ``project``; refuse if the sandbox does not run."""
     address = project.cache / "sandbox" / ADDRESS_FILE
     if not address.is_file():
         raise Refusal("the sandbox is not running: start it with `topicwarden sandbox up`")
@@ -199,7 +199,7 @@ def sandbox_servers(project: Project) -> tuple[str, ...]:
 
 
 def stack_settings(project: Project, stack: str) -> Mapping[str, Any]:
-    """What ``Pulumi.<stack>.yaml`` configures; values that Pulumi encrypted are asked of ``pulumi``."""
+    """Return the settings in ``Pulumi.<stack>.yaml``; encrypted values are decrypted by ``pulumi``."""
     items = _written(project, stack)
     return {**items, **_decrypted(project, stack)} if any(map(_encrypted, items.values())) else items
 
@@ -218,7 +218,7 @@ def _written(project: Project, stack: str) -> Mapping[str, Any]:
 
 
 def _encrypted(value: object) -> bool:
-    """Whether Pulumi encrypted it, or something in it."""
+    """Return whether ``value`` is encrypted by Pulumi, or contains an encrypted value."""
     return isinstance(value, dict) and ("secure" in value or any(map(_encrypted, value.values())))
 
 

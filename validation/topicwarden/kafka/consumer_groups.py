@@ -1,4 +1,4 @@
-"""Who reads which topics, and how far: consumer groups and their committed offsets."""
+"""Consumer groups, share groups and their committed offsets: who reads which topics, and how far."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from kafka import KafkaAdminClient
 from kafka.errors import GroupAuthorizationFailedError
 
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.retry import patiently
+from topicwarden.kafka.retry import retry_transient
 from topicwarden.kafka.share_groups import start_offsets
 
 _TIMEOUT_S = 20.0
 _WITHOUT_MEMBERS = ("Empty", "Dead")
 
 _CONSUMERS = ("consumer", "streams", "")
-"""Protocol types of groups that commit how far they read topics; Connect's workers and share groups do not."""
+"""Protocol types of groups that commit offsets of topics; Kafka Connect's workers and share groups do not."""
 
 _SHARE = "share"
-"""Protocol type and type of share groups (KIP-932)."""
+"""Protocol type and group type of share groups (KIP-932)."""
 
 _STREAMS = "stream"
-"""``StreamsPartitionAssignor.PROTOCOL_NAME``; from KIP-1071 on Streams has a protocol type of its own."""
+"""``StreamsPartitionAssignor.PROTOCOL_NAME``; since KIP-1071 Streams has its own protocol type."""
 
 _STREAMS_METADATA = {1: 9, 2: 9}
-"""Versions of what Streams commits beside an offset, and the least length (``TopicPartitionMetadata``)."""
+"""Minimum length by version of the metadata that Streams commits with an offset (``TopicPartitionMetadata``)."""
 
 
 @dataclass(frozen=True)
 class ConsumerGroup:
-    """A consumer group: its state, its members at the moment, and the next offset to read by topic and partition.
+    """A consumer group: its state, its current members, and the next offset to read by topic and partition.
 
-    ``assigned`` are the partitions that its members read at the moment. ``streams`` tells that it is an application
-    of Kafka Streams, and its name the application's id. ``hidden`` tells that only its name is known: this user may not
-    see more (Describe on the group), or the coordinator does not tell what an active group reads. ``members`` is None
-    if the group was not described.
+    ``assigned`` are the partitions that its members read now. ``streams`` is true for a Kafka Streams application; the
+    group name is then the application id. ``hidden`` is true if only the name is known: this user lacks Describe on the
+    group, or the coordinator does not report what an active group reads. ``members`` is None if the group was not
+    described.
     """
 
     name: str
@@ -53,27 +53,27 @@ class ConsumerGroup:
     streams: bool = False
     hidden: bool = False
     share: bool = False
-    """Whether it is a share group (KIP-932): its offsets are where the records begin that are not settled yet."""
+    """True for a share group (KIP-932). Its offsets are start offsets: records from there on are not all settled."""
 
     @property
     def topics(self) -> frozenset[str]:
-        """Return the topics that it has committed offsets for, or reads at the moment."""
+        """The topics for which the group has committed offsets, or which it reads now."""
         return frozenset(topic for topic, _ in (*self.offsets, *self.assigned))
 
 
 def read_groups(admin: KafkaAdminClient, connection: Connection, topics: Collection[str]) -> tuple[ConsumerGroup, ...]:
     """Return the groups that have committed an offset in any of ``topics``, or read one now, with all their offsets.
 
-    They are sorted by name; share groups come after them, also those of which nobody tells what they read, and hidden
-    groups last. One request a broker to list them, then three a coordinator. Without Describe on the cluster, Kafka
-    itself leaves groups out without an error.
+    Groups are sorted by name. Share groups come after them, including those whose topics are unknown. Hidden groups
+    come last. Sends one list request per broker, then three requests per coordinator. Without Describe on the Cluster
+    resource, Kafka leaves groups out without an error.
     """
-    listed = {str(group["group_id"]): group for group in patiently(admin.list_groups)}
+    listed = {str(group["group_id"]): group for group in retry_transient(admin.list_groups)}
     names = sorted(
-        name for name, group in listed.items() if group["protocol_type"] in _CONSUMERS and not _shares(group)
+        name for name, group in listed.items() if group["protocol_type"] in _CONSUMERS and not _is_share_group(group)
     )
     committed = _committed(admin, names) if names else {}
-    readers = {name for name, held in committed.items() if any(topic in topics for topic, _ in held)}
+    readers = {name for name, offsets in committed.items() if any(topic in topics for topic, _ in offsets)}
     active = {name for name in committed if str(listed[name].get("group_state") or "") not in _WITHOUT_MEMBERS}
     described = _described(connection, readers | active)
     groups = (
@@ -89,14 +89,14 @@ def read_groups(admin: KafkaAdminClient, connection: Connection, topics: Collect
 
 
 def _share_groups(admin: KafkaAdminClient, listed: Mapping[str, Mapping[str, Any]]) -> Iterator[ConsumerGroup]:
-    names = sorted(name for name, group in listed.items() if _shares(group))
+    names = sorted(name for name, group in listed.items() if _is_share_group(group))
     offsets = start_offsets(admin, names)
     for name in names:
         state = str(listed[name].get("group_state") or "")
         yield ConsumerGroup(name, state, None, offsets=offsets.get(name, {}), share=True)
 
 
-def _shares(group: Mapping[str, Any]) -> bool:
+def _is_share_group(group: Mapping[str, Any]) -> bool:
     return _SHARE in (group["protocol_type"], str(group.get("group_type") or "").lower())
 
 
@@ -111,61 +111,61 @@ def _group(
         name,
         state=_state(described) if described else "",
         members=len(members) if described else None,
-        offsets={place: offset for place, (offset, _) in committed.items()},
+        offsets={partition: offset for partition, (offset, _) in committed.items()},
         assigned=frozenset(
-            (place.topic, place.partition)
+            (partition.topic, partition.partition)
             for member in members
             if member.assignment
-            for place in member.assignment.topic_partitions
+            for partition in member.assignment.topic_partitions
         ),
         streams=protocol == "streams"
         or (described is not None and described.partition_assignor == _STREAMS)
-        or any(_of_streams(metadata) for _, metadata in committed.values()),
+        or any(_is_streams_metadata(metadata) for _, metadata in committed.values()),
     )
 
 
 def _state(described: ConsumerGroupDescription) -> str:
-    """Return Kafka's own name of a state, such as ``PreparingRebalance``."""
+    """Return Kafka's own name of the state, such as ``PreparingRebalance``."""
     return "".join(word.capitalize() for word in described.state.name.split("_"))
 
 
 def _committed(admin: KafkaAdminClient, names: list[str]) -> dict[str, dict[tuple[str, int], tuple[int, str]]]:
-    """Offset and metadata of each commit; asked again for one group after the other where one may not be seen."""
+    """Return offset and metadata of each commit. If a group is denied, ask again for each group on its own."""
     try:
-        answers = patiently(lambda: admin.list_group_offsets(names))
+        responses = retry_transient(lambda: admin.list_group_offsets(names))
     except GroupAuthorizationFailedError:
         if len(names) == 1:
             return {}
-        return {name: held for one in names for name, held in _committed(admin, [one]).items()}
+        return {name: offsets for group in names for name, offsets in _committed(admin, [group]).items()}
     return {
         name: {
-            (place.topic, place.partition): (at.offset, str(at.metadata or ""))
-            for place, at in held.items()
-            if at.offset >= 0
+            (partition.topic, partition.partition): (commit.offset, str(commit.metadata or ""))
+            for partition, commit in offsets.items()
+            if commit.offset >= 0
         }
-        for name, held in answers.items()
+        for name, offsets in responses.items()
     }
 
 
 def _described(connection: Connection, names: Collection[str]) -> dict[str, ConsumerGroupDescription]:
-    """Return members and state of groups of the classic protocol and of KIP-848's; hidden ones are left out."""
+    """Return the described classic and KIP-848 consumer groups by name; hidden groups are left out."""
     if not names:
         return {}
-    admin = AdminClient({**connection.for_librdkafka()})  # it polls as long as it is referred to
+    admin = AdminClient({**connection.for_librdkafka()})  # polls until it is deleted
     futures = admin.describe_consumer_groups(sorted(names), request_timeout=_TIMEOUT_S)
     found: dict[str, ConsumerGroupDescription] = {}
     for name, future in futures.items():
-        # Not visible to this user, of another kind, such as KIP-1071's, or of a coordinator that does not answer.
+        # Denied, of another kind (such as KIP-1071), or the coordinator does not answer.
         with suppress(KafkaException, TimeoutError):
             found[name] = future.result(_TIMEOUT_S + 1)
     del admin
     return found
 
 
-def _of_streams(metadata: str) -> bool:
-    """Whether this is what Kafka Streams commits beside an offset: a version, and a time of eight bytes."""
+def _is_streams_metadata(metadata: str) -> bool:
+    """Return whether ``metadata`` is what Kafka Streams commits with an offset: a version byte and an 8-byte time."""
     try:
-        told = base64.b64decode(metadata, validate=True)
+        decoded = base64.b64decode(metadata, validate=True)
     except (binascii.Error, ValueError):
         return False
-    return bool(told) and len(told) >= _STREAMS_METADATA.get(told[0], len(told) + 1)
+    return bool(decoded) and len(decoded) >= _STREAMS_METADATA.get(decoded[0], len(decoded) + 1)

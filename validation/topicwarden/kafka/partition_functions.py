@@ -1,4 +1,4 @@
-"""Where producers put a key: the keyed rules of the clients that there are."""
+"""Functions with which the known Kafka clients assign a key to a partition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _crc32(key: bytes, partitions: int) -> int:
 
 
 def _fnv1a(key: bytes, partitions: int) -> int:
-    """FNV-1a as a signed number, without its sign: Sarama's default, and librdkafka's ``fnv1a``."""
+    """Return FNV-1a as a signed number, made positive: Sarama's default, and librdkafka's ``fnv1a``."""
     state = _FNV_OFFSET
     for byte in key:
         state = ((state ^ byte) * _FNV_PRIME) & _UNSIGNED
@@ -32,4 +32,4 @@ PARTITIONERS: Mapping[str, Callable[[bytes, int], int]] = {
     "fnv1a": _fnv1a,
     "sarama": _fnv1a,
 }
-"""By the name that ``contents.key.partitioner`` takes: a key and a number of partitions to the partition."""
+"""Partition functions by the name in ``contents.key.partitioner``: (key, number of partitions) to partition."""

@@ -1,4 +1,4 @@
-"""Whether a cluster answers, and which of its brokers take part."""
+"""Probe of a cluster: the brokers that answer and take part."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from kafka.errors import KafkaError
 
 
 def brokers(bootstrap_servers: Sequence[str], timeout_s: float) -> set[int]:
-    """The ids of the brokers that the cluster's metadata lists and that are not fenced.
+    """Return the ids of the brokers that the cluster's metadata lists and that are not fenced.
 
-    Takes plaintext addresses (``host:port``). Empty where nothing answers within ``timeout_s`` seconds.
-    A broker that died is listed until its session times out (``broker.session.timeout.ms``).
+    ``bootstrap_servers`` are plaintext addresses (``host:port``). Empty if none answers within ``timeout_s`` seconds.
+    A broker that died stays listed until its session times out (``broker.session.timeout.ms``).
     """
     timeout_ms = int(timeout_s * 1000)
     try:

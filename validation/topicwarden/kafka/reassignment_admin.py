@@ -1,4 +1,4 @@
-"""The only place, with ``throttle``, that changes a cluster: replicas are moved, and taken back (KIP-455)."""
+"""Partition reassignments (KIP-455). Only this module and ``throttle_admin`` change a cluster."""
 
 from __future__ import annotations
 
@@ -12,124 +12,136 @@ from kafka.errors import KafkaError, NotControllerError
 from kafka.protocol.admin import ElectionType
 
 from topicwarden.kafka.admin_client import open_admin
+from topicwarden.kafka.client_internals import forget_controller
 from topicwarden.kafka.cluster import Cluster
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.throttle_admin import Answer, ThrottleAdmin, answered
+from topicwarden.kafka.throttle_admin import Response, ThrottleAdmin, request_or_refuse
 
-Place: TypeAlias = tuple[str, int]
-"""A topic and a partition."""
+PartitionId: TypeAlias = tuple[str, int]
+"""A topic name and a partition number."""
 
 
 @dataclass(frozen=True)
 class OngoingReassignment:
-    """A reassignment under way: every broker that holds or gets the partition, and who comes and goes."""
+    """A reassignment in progress: all brokers with a replica, and the brokers that gain or lose a replica."""
 
     replicas: tuple[int, ...]
     adding: tuple[int, ...]
     removing: tuple[int, ...]
 
     @property
+    @property
     def target(self) -> tuple[int, ...]:
+        """The replicas after the reassignment."""
         return tuple(broker for broker in self.replicas if broker not in self.removing)
 
     @property
     def before(self) -> tuple[int, ...]:
+        """The replicas before the reassignment."""
         return tuple(broker for broker in self.replicas if broker not in self.adding)
 
 
 class ReassignmentAdmin:
-    """Starts, watches and cancels the reassignments of a cluster; see ``open_for_moving``.
+    """Starts, lists and cancels the reassignments of a cluster; see ``open_reassignment_session``.
 
-    What Kafka does not allow, and a cluster that stays silent, becomes a ``Refusal``.
+    Denied requests, and a cluster that does not answer, become a ``Refusal``.
     """
 
     def __init__(self, admin: KafkaAdminClient) -> None:
         self._admin = admin
 
     def brokers(self) -> dict[int, bool]:
-        """Every registered broker, and whether it takes part; one that was lost stays registered for a while."""
-        described = answered(self._admin.describe_cluster)
+        """Return whether each registered broker is alive; a lost broker stays registered for a while."""
+        described = request_or_refuse(self._admin.describe_cluster)
         return {broker["broker_id"]: not broker.get("is_fenced", False) for broker in described["brokers"]}
 
-    def ongoing(self) -> dict[Place, OngoingReassignment]:
-        """All reassignments under way, of any topic."""
-        listed = self._controlled(self._admin.list_partition_reassignments)
+    def ongoing(self) -> dict[PartitionId, OngoingReassignment]:
+        """Return all reassignments in progress, of any topic."""
+        listed = self._from_controller(self._admin.list_partition_reassignments)
         return {
-            (place.topic, place.partition): OngoingReassignment(
+            (partition_id.topic, partition_id.partition): OngoingReassignment(
                 tuple(state["replicas"]), tuple(state["adding_replicas"]), tuple(state["removing_replicas"])
             )
-            for place, state in listed.items()
+            for partition_id, state in listed.items()
         }
 
-    def in_sync(self, topics: Collection[str]) -> dict[Place, tuple[int, ...]]:
-        """Return the brokers whose replicas are in sync, by partition of ``topics``; one request."""
-        described = answered(lambda: self._admin.describe_topics(sorted(topics)))
+    def in_sync(self, topics: Collection[str]) -> dict[PartitionId, tuple[int, ...]]:
+        """Return the brokers whose replicas are in sync, by partition of ``topics``, with one request."""
+        described = request_or_refuse(lambda: self._admin.describe_topics(sorted(topics)))
         return {
             (topic["name"], partition["partition_index"]): tuple(partition["isr_nodes"])
             for topic in described
             for partition in topic["partitions"]
         }
 
-    def start(self, targets: Mapping[Place, tuple[int, ...] | None]) -> dict[Place, str]:
-        """Needs for new replicas by partition, the first being the preferred leader; None takes one under way back.
+    def start(self, targets: Mapping[PartitionId, tuple[int, ...] | None]) -> dict[PartitionId, str]:
+        """Start reassignments: ``targets`` has the new replicas by partition, the preferred leader first.
 
-        Gives what was refused, and why; what is not in progress any more cannot be taken back, and is no error.
+        A target of None cancels the reassignment of the partition. Returns the reason for each refused partition. A
+        reassignment that already ended cannot be cancelled; this is not an error.
         """
-        asked = {TopicPartition(*place): target for place, target in targets.items()}
-        answers = self._controlled(lambda: self._admin.alter_partition_reassignments(asked)) if asked else {}
+        requested = {TopicPartition(*partition_id): target for partition_id, target in targets.items()}
+        responses = (
+            self._from_controller(lambda: self._admin.alter_partition_reassignments(requested)) if requested else {}
+        )
         return {
-            (place.topic, place.partition): _said(error)
-            for place, error in answers.items()
+            (partition_id.topic, partition_id.partition): _reason(error)
+            for partition_id, error in responses.items()
             if error is not None and error.__name__ != "NoReassignmentInProgressError"
         }
 
-    def held(self, places: Collection[Place], brokers: Collection[int]) -> dict[tuple[str, int, int], int]:
-        """Bytes on disk by topic, partition and broker; whoever cannot be asked, or may not be, is left out."""
+    def replica_bytes(
+        self, partitions: Collection[PartitionId], brokers: Collection[int]
+    ) -> dict[tuple[str, int, int], int]:
+        """Return bytes on disk by topic, partition and broker; brokers that do not answer or deny it are left out."""
         topics: dict[str, list[int]] = {}
-        for topic, partition in places:
+        for topic, partition in partitions:
             topics.setdefault(topic, []).append(partition)
         found: dict[tuple[str, int, int], int] = {}
         for broker in brokers:
             try:
-                answers = self._admin.describe_log_dirs(topics, brokers=[broker])
-            except KafkaError:  # it is only for show: a broker that was just lost is waited for elsewhere
+                responses = self._admin.describe_log_dirs(topics, brokers=[broker])
+            except KafkaError:  # only progress needs the sizes; lost brokers are handled elsewhere
                 continue
             found |= {
                 (topic["name"], partition["partition_index"], broker): partition["partition_size"]
-                for answer in answers
-                for directory in answer["log_dirs"]
+                for response in responses
+                for directory in response["log_dirs"]
                 for topic in directory["topics"]
                 for partition in topic["partitions"]
             }
         return found
 
-    def elect_preferred(self, places: Collection[Place]) -> None:
-        """Lets the first replica lead where it can; where it cannot, Kafka tries again by itself."""
+    def elect_preferred(self, partitions: Collection[PartitionId]) -> None:
+        """Elect the preferred leaders; Kafka itself retries an election that is not possible now."""
         topics: dict[str, list[int]] = {}
-        for topic, partition in places:
+        for topic, partition in partitions:
             topics.setdefault(topic, []).append(partition)
         if topics:
-            self._controlled(lambda: self._admin.elect_leaders(ElectionType.PREFERRED, topics, raise_errors=False))
+            self._from_controller(lambda: self._admin.elect_leaders(ElectionType.PREFERRED, topics, raise_errors=False))
 
-    def _controlled(self, ask: Callable[[], Answer]) -> Answer:
-        """Asked of the controller, which may have moved since: the client keeps to the one that it knew."""
+    def _from_controller(self, request: Callable[[], Response]) -> Response:
+        """Return the result of ``request``, and look for the controller again after an error.
 
-        def ask_anew() -> Answer:
+        The client keeps using the controller that it knew, even after the controller has moved.
+        """
+
+        def request_once() -> Response:
             try:
-                return ask()
+                return request()
             except RuntimeError as error:
-                self._admin._controller_id = None
+                forget_controller(self._admin)
                 raise NotControllerError(str(error)) from error
             except KafkaError:
-                self._admin._controller_id = None
+                forget_controller(self._admin)
                 raise
 
-        return answered(ask_anew)
+        return request_or_refuse(request_once)
 
 
 @dataclass(frozen=True)
 class ReassignmentSession:
-    """One connection, for reading, for moving and for braking."""
+    """One connection that reads a cluster, moves its replicas, and throttles the replication."""
 
     cluster: Cluster
     reassignment: ReassignmentAdmin
@@ -137,11 +149,11 @@ class ReassignmentSession:
 
 
 @contextmanager
-def open_for_moving(connection: Connection) -> Iterator[ReassignmentSession]:
-    """Connects, and closes again, as ``open_cluster``."""
+def open_reassignment_session(connection: Connection) -> Iterator[ReassignmentSession]:
+    """Yield an open session; every Kafka error becomes a ``Refusal``."""
     with open_admin(connection) as admin:
         yield ReassignmentSession(Cluster(admin, connection), ReassignmentAdmin(admin), ThrottleAdmin(admin))
 
 
-def _said(error: type[KafkaError]) -> str:
+def _reason(error: type[KafkaError]) -> str:
     return f"{error.__name__.removesuffix('Error')} ({error.description})"

@@ -1,7 +1,7 @@
-"""Where batches begin, and how large they are: what Kafka's Admin interface does not tell, and one fetch a broker does.
+"""Start offsets, timestamps and sizes of record batches, read with one raw fetch per broker.
 
-A batch is appended, rolled away, compacted and deleted as one, so that what is proven of its first
-record holds for all of it, and what is proven only of a later one does not.
+Kafka's Admin interface does not report them. A batch is appended, rolled, compacted and deleted as a whole: what is
+proven for its first record holds for all its records, but not the other way round.
 """
 
 from __future__ import annotations
@@ -13,110 +13,128 @@ from kafka import KafkaAdminClient
 from kafka.errors import TopicAuthorizationFailedError
 from kafka.protocol.consumer import FetchRequest
 
-from topicwarden.kafka.retry import patiently
+from topicwarden.kafka.client_internals import send_to_broker
+from topicwarden.kafka.retry import retry_transient
 
 _MAGIC = 16
-"""Where in a batch its format stands; its base offset are the first eight bytes."""
+"""Position of the format version in a batch; its base offset is in the first eight bytes."""
 
 _MAX_TIMESTAMP = slice(35, 43)
-"""Where in a batch the largest timestamp of its records stands (``DefaultRecordBatch``)."""
+"""Position of the largest record timestamp in a batch (``DefaultRecordBatch``)."""
 
 _LOG_OVERHEAD = 12
-"""Bytes of a batch before its length counts: its base offset and the length itself."""
+"""Bytes of a batch that its length field does not count: the base offset and the length itself."""
 
 NEWEST = 1_000
-"""Offsets of a partition that are looked at for large batches."""
+"""Offsets at the end of a partition that are searched for large batches."""
 
 _LIMITS = (16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 32 << 20)
-"""Bytes asked of a partition: brokers give whole batches or none, so that a larger one is asked for again."""
+"""Bytes to fetch from a partition. Brokers return whole batches or none, so larger limits follow for large batches."""
 
 _MOST_BYTES = 64 << 20
-"""Of one answer."""
+"""Largest number of bytes in one response."""
 
 _LAST_VERSION_BY_NAME = 12
-"""From 13 on a fetch names topics by id (KIP-516)."""
+"""Last version of the fetch request that names topics; later versions use topic ids (KIP-516)."""
 
-Places = Mapping[tuple[str, int], int]
-"""A number for each topic and partition."""
+PartitionNumbers = Mapping[tuple[str, int], int]
+"""A number for each (topic, partition)."""
 
 
-def batch_starts(admin: KafkaAdminClient, offsets: Places, leaders: Places) -> dict[tuple[str, int], int]:
-    """For each (topic, partition): the base offset of the batch that holds the offset, or the next one behind it.
+def batch_starts(
+    admin: KafkaAdminClient, offsets: PartitionNumbers, leaders: PartitionNumbers
+) -> dict[tuple[str, int], int]:
+    """Return, for each (topic, partition), the base offset of the batch that contains the offset, or of the next batch.
 
-    A leader answers for thousands of partitions at once. Left out are partitions that answer nothing,
-    batches of more than 32 MiB, and those from before Kafka 0.11, whose first number is no base offset.
+    One request asks a leader for thousands of partitions. Left out are partitions without a response, batches of more
+    than 32 MiB, and batches from before Kafka 0.11, which do not begin with a base offset.
     """
     return {
-        place: int.from_bytes(records[:8], "big")
-        for place, records in _first_batches(admin, offsets, leaders).items()
+        topic_partition: int.from_bytes(records[:8], "big")
+        for topic_partition, records in _first_batches(admin, offsets, leaders).items()
         if records[_MAGIC] >= 2
     }
 
 
-def batch_timestamps(admin: KafkaAdminClient, offsets: Places, leaders: Places) -> dict[tuple[str, int], int]:
-    """Return, for each (topic, partition), the largest timestamp (ms) in the batch that holds the offset.
+def batch_timestamps(
+    admin: KafkaAdminClient, offsets: PartitionNumbers, leaders: PartitionNumbers
+) -> dict[tuple[str, int], int]:
+    """Return, for each (topic, partition), the largest timestamp (ms) in the batch that contains the offset.
 
     Partitions that ``batch_starts`` leaves out are left out.
     """
     return {
-        place: int.from_bytes(records[_MAX_TIMESTAMP], "big", signed=True)
-        for place, records in _first_batches(admin, offsets, leaders).items()
+        topic_partition: int.from_bytes(records[_MAX_TIMESTAMP], "big", signed=True)
+        for topic_partition, records in _first_batches(admin, offsets, leaders).items()
         if records[_MAGIC] >= 2
     }
 
 
-def refused(admin: KafkaAdminClient, offsets: Places, leaders: Places) -> frozenset[tuple[str, int]]:
-    """Return each (topic, partition) that this user may not read: its leader answers TOPIC_AUTHORIZATION_FAILED."""
+def denied_partitions(
+    admin: KafkaAdminClient, offsets: PartitionNumbers, leaders: PartitionNumbers
+) -> frozenset[tuple[str, int]]:
+    """Return each (topic, partition) that this user may not read: its leader returns TOPIC_AUTHORIZATION_FAILED."""
     return frozenset(
         (topic.topic, partition.partition_index)
-        for leader in sorted({leaders[place] for place in offsets})
-        for topic in _fetched(admin, leader, {p: at for p, at in offsets.items() if leaders[p] == leader}, _LIMITS[0])
+        for leader in sorted({leaders[topic_partition] for topic_partition in offsets})
+        for topic in _fetched(
+            admin,
+            leader,
+            {topic_partition: at for topic_partition, at in offsets.items() if leaders[topic_partition] == leader},
+            _LIMITS[0],
+        )
         for partition in topic.partitions
         if partition.error_code == TopicAuthorizationFailedError.errno
     )
 
 
 def largest_batches(
-    admin: KafkaAdminClient, logs: Mapping[tuple[str, int], tuple[int, int]], leaders: Places
+    admin: KafkaAdminClient, logs: Mapping[tuple[str, int], tuple[int, int]], leaders: PartitionNumbers
 ) -> dict[tuple[str, int], int]:
-    """Bytes of the largest batch among the newest of each (topic, partition), as ``max.message.bytes`` counts them.
+    """Return bytes of the largest recent batch of each (topic, partition), as ``max.message.bytes`` counts them.
 
-    ``logs`` has the first offset and the next one to come. Looked at are the last ``NEWEST`` offsets, as far
-    as one answer goes.
+    ``logs`` has the start offset and the end offset. Only the last ``NEWEST`` offsets are searched, as far as they fit
+    into one response.
     """
-    offsets = {place: max(start, end - NEWEST) for place, (start, end) in logs.items() if start < end}
+    offsets = {
+        topic_partition: max(start, end - NEWEST) for topic_partition, (start, end) in logs.items() if start < end
+    }
     found = _first_batches(admin, offsets, leaders, limits=(1 << 20, 4 << 20, 32 << 20))
-    return {place: max(_sizes(records)) for place, records in found.items()}
+    return {topic_partition: max(_sizes(records)) for topic_partition, records in found.items()}
 
 
 def _sizes(records: bytes) -> Iterator[int]:
-    """The size of each batch, the last one of which may have been cut off (``DefaultRecordBatch``)."""
-    at = 0
-    while at + _LOG_OVERHEAD <= len(records):
-        size = _LOG_OVERHEAD + int.from_bytes(records[at + 8 : at + _LOG_OVERHEAD], "big")
+    """Yield the size of each batch; the last batch may be cut off (``DefaultRecordBatch``)."""
+    position = 0
+    while position + _LOG_OVERHEAD <= len(records):
+        size = _LOG_OVERHEAD + int.from_bytes(records[position + 8 : position + _LOG_OVERHEAD], "big")
         yield size
-        at += size
+        position += size
 
 
 def _first_batches(
-    admin: KafkaAdminClient, offsets: Places, leaders: Places, limits: Iterable[int] = _LIMITS
+    admin: KafkaAdminClient, offsets: PartitionNumbers, leaders: PartitionNumbers, limits: Iterable[int] = _LIMITS
 ) -> dict[tuple[str, int], bytes]:
-    """For each (topic, partition): what lies from the offset on, at least the header of one batch."""
+    """Return the bytes from each offset on, with at least the header of one batch."""
     found: dict[tuple[str, int], bytes] = {}
     for limit in limits:
         waiting: dict[int, list[tuple[str, int]]] = {}
-        for place in offsets:
-            if place not in found:
-                waiting.setdefault(leaders[place], []).append(place)
-        for leader, places in waiting.items():
+        for topic_partition in offsets:
+            if topic_partition not in found:
+                waiting.setdefault(leaders[topic_partition], []).append(topic_partition)
+        for leader, partitions in waiting.items():
             at_once = max(1, _MOST_BYTES // limit)
-            for first in range(0, len(places), at_once):
-                asked = {place: offsets[place] for place in places[first : first + at_once]}
-                found |= _asked(admin, leader, asked, limit)
+            for first in range(0, len(partitions), at_once):
+                batch = {
+                    topic_partition: offsets[topic_partition] for topic_partition in partitions[first : first + at_once]
+                }
+                found |= _records(admin, leader, batch, limit)
     return found
 
 
-def _asked(admin: KafkaAdminClient, leader: int, offsets: Places, limit: int) -> dict[tuple[str, int], bytes]:
+def _records(
+    admin: KafkaAdminClient, leader: int, offsets: PartitionNumbers, limit: int
+) -> dict[tuple[str, int], bytes]:
     return {
         (topic.topic, partition.partition_index): records
         for topic in _fetched(admin, leader, offsets, limit)
@@ -126,18 +144,18 @@ def _asked(admin: KafkaAdminClient, leader: int, offsets: Places, limit: int) ->
     }
 
 
-def _fetched(admin: KafkaAdminClient, leader: int, offsets: Places, limit: int) -> list[Any]:
-    """Return what a leader answers to a fetch from these offsets, by topic."""
+def _fetched(admin: KafkaAdminClient, leader: int, offsets: PartitionNumbers, limit: int) -> list[Any]:
+    """Return the leader's response to a fetch from ``offsets``, by topic."""
     topics: dict[str, list[Any]] = {}
     for (topic, partition), offset in offsets.items():
-        asked = FetchRequest.FetchTopic.FetchPartition(
+        requested = FetchRequest.FetchTopic.FetchPartition(
             partition=partition,
             current_leader_epoch=-1,
             fetch_offset=offset,
             last_fetched_epoch=-1,
             partition_max_bytes=limit,
         )
-        topics.setdefault(topic, []).append(asked)
+        topics.setdefault(topic, []).append(requested)
     request = FetchRequest(
         max_wait_ms=0,
         min_bytes=0,
@@ -145,14 +163,9 @@ def _fetched(admin: KafkaAdminClient, leader: int, offsets: Places, limit: int) 
         isolation_level=0,
         session_id=0,
         session_epoch=-1,  # a full fetch outside any session (KIP-227)
-        topics=[FetchRequest.FetchTopic(topic=topic, partitions=held) for topic, held in topics.items()],
+        topics=[FetchRequest.FetchTopic(topic=topic, partitions=requests) for topic, requests in topics.items()],
         forgotten_topics_data=[],
         rack_id="",
         max_version=_LAST_VERSION_BY_NAME,
     )
-    manager = admin._manager  # the client has no public way to fetch a batch as it is
-
-    async def send() -> Any:
-        return await manager.send(request, node_id=leader)
-
-    return list(patiently(lambda: manager.run(send)).responses)
+    return list(retry_transient(lambda: send_to_broker(admin, request, leader)).responses)

@@ -1,8 +1,7 @@
-"""What a cluster asks of its clients: to come again when leaders have moved, or when the quota allows it."""
+"""Retries of requests that fail for a short time, such as while leaders move or while a quota mutes the client."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -14,11 +13,12 @@ from kafka.errors import (
     TopicAuthorizationFailedError,
     UnsupportedVersionError,
 )
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_fixed
 
-Answer = TypeVar("Answer")
+Response = TypeVar("Response")
 
-_PATIENCE_S, _PAUSE_S = 30.0, 0.5
-_FINAL = (
+_TIMEOUT_S, _PAUSE_S = 30.0, 0.5
+_PERMANENT = (
     ClusterAuthorizationFailedError,
     GroupAuthorizationFailedError,
     TopicAuthorizationFailedError,
@@ -27,16 +27,16 @@ _FINAL = (
 )
 
 
-def patiently(ask: Callable[[], Answer]) -> Answer:
-    """What ``ask`` gives, asked again for half a minute; raises the last ``KafkaError``, a final one at once.
+def retry_transient(request: Callable[[], Response]) -> Response:
+    """Return the result of ``request``, which is called again for up to 30 seconds while it raises a ``KafkaError``.
 
-    A client over its quota is muted for seconds (KIP-219), which this client reports as a node that is not ready.
+    Raises the last ``KafkaError``. Denied access, failed authentication and an unsupported version are raised at once.
+    A client over its quota is muted for seconds (KIP-219), which kafka-python reports as a node that is not ready.
     """
-    deadline = time.monotonic() + _PATIENCE_S
-    while True:
-        try:
-            return ask()
-        except KafkaError as error:
-            if isinstance(error, _FINAL) or time.monotonic() > deadline:
-                raise
-            time.sleep(_PAUSE_S)
+    retrying = Retrying(
+        retry=retry_if_exception(lambda error: isinstance(error, KafkaError) and not isinstance(error, _PERMANENT)),
+        stop=stop_after_delay(_TIMEOUT_S),
+        wait=wait_fixed(_PAUSE_S),
+        reraise=True,
+    )
+    return retrying(request)

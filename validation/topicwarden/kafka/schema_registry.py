@@ -1,7 +1,7 @@
 """The Schema Registry of a stack: ``topicwarden:schemaRegistry`` in ``Pulumi.<stack>.yaml``.
 
-A URL, or a mapping of ``url`` and, where it is protected, ``username`` and ``password`` (HTTP's basic
-authentication), the password encrypted by Pulumi::
+The value is a URL, or a mapping of ``url`` and, for HTTP basic authentication, ``username`` and ``password``. Pulumi
+encrypts the password::
 
     pulumi config set --path --secret 'topicwarden:schemaRegistry.password'
 """
@@ -23,7 +23,7 @@ _KEYS = ("url", "username", "password")
 
 @dataclass(frozen=True)
 class SchemaRegistry:
-    """Where a registry is, by Confluent's REST interface. The password is kept out of ``repr``."""
+    """Address and credentials of a registry with Confluent's REST interface. ``repr`` does not show the password."""
 
     url: str
     username: str | None = None
@@ -33,34 +33,34 @@ class SchemaRegistry:
         return f"SchemaRegistry({self.url})"
 
     def for_java(self) -> dict[str, str]:
-        """What the reader is told."""
-        told = {"url": self.url, "username": self.username, "password": self.password}
-        return {name: value for name, value in told.items() if value is not None}
+        """Return the settings for the Java reader."""
+        settings = {"url": self.url, "username": self.username, "password": self.password}
+        return {name: value for name, value in settings.items() if value is not None}
 
 
 def registry_of(project: Project, stack: str) -> SchemaRegistry | None:
-    """The registry of ``stack``; None where it names none. Refuses a setting that is none."""
+    """Return the registry of ``stack``; None if no registry is set. Refuse an invalid setting."""
     return registry_from(stack, stack_settings(project, stack))
 
 
 def registry_from(stack: str, settings: Mapping[str, Any]) -> SchemaRegistry | None:
-    """The registry that ``settings`` (names as in ``Pulumi.<stack>.yaml``, secrets in plain) describe."""
-    written = settings.get(SCHEMA_REGISTRY)
-    if written is None:
+    """Return the registry in ``settings`` (named as in ``Pulumi.<stack>.yaml``, secrets decrypted)."""
+    value = settings.get(SCHEMA_REGISTRY)
+    if value is None:
         return None
     try:
-        held = json.loads(written) if isinstance(written, str) and written.startswith("{") else written
+        parsed = json.loads(value) if isinstance(value, str) and value.startswith("{") else value
     except json.JSONDecodeError:
-        held = None
-    told = {"url": held} if isinstance(held, str) else held
+        parsed = None
+    registry = {"url": parsed} if isinstance(parsed, str) else parsed
     if (
-        not isinstance(told, dict)
-        or not set(told) <= {*_KEYS}
-        or not all(isinstance(value, str) for value in told.values())
-        or not told.get("url", "").startswith(("http://", "https://"))
+        not isinstance(registry, dict)
+        or not set(registry) <= {*_KEYS}
+        or not all(isinstance(setting, str) for setting in registry.values())
+        or not registry.get("url", "").startswith(("http://", "https://"))
     ):
         raise Refusal(
             f"stacks/Pulumi.{stack}.yaml: {SCHEMA_REGISTRY}: expected a URL such as http://localhost:8081, "
             f"or a mapping of {', '.join(_KEYS)}"
         )
-    return SchemaRegistry(**told)
+    return SchemaRegistry(**registry)

@@ -1,4 +1,4 @@
-"""How far share groups have read (KIP-932), by a request that kafka-python has no class for."""
+"""Start offsets of share groups (KIP-932), by a request that kafka-python has no class for."""
 
 from __future__ import annotations
 
@@ -10,29 +10,30 @@ from kafka.errors import UnsupportedVersionError
 from kafka.protocol.api_message import ApiMessage
 
 from topicwarden.kafka import messages
-from topicwarden.kafka.retry import patiently
+from topicwarden.kafka.client_internals import find_coordinators, send_to_broker
+from topicwarden.kafka.retry import retry_transient
 
 
 class DescribeShareGroupOffsetsRequest(ApiMessage, load_json=messages):  # type: ignore[call-arg, misc]
-    """Kafka 4.1 and later; ``Topics`` null asks for every topic of the group."""
+    """Request of Kafka 4.1 and later; ``Topics`` null requests every topic of the group."""
 
 
 class DescribeShareGroupOffsetsResponse(ApiMessage, load_json=messages):  # type: ignore[call-arg, misc]
-    """The share-partition start offset of each partition: every record below it is settled."""
+    """Response with the start offset of each share-partition: every record before that offset is settled."""
 
 
 def start_offsets(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, dict[tuple[str, int], int]]:
-    """Return the start offset of each (topic, partition) by share group: everything below has been processed.
+    """Return the start offset of each (topic, partition) by share group: all records before it are processed.
 
-    Records from there on may have been acknowledged one by one, so that what is unread is at most the rest. Groups
-    are left out that this user may not describe, and all of them if the brokers are older than Kafka 4.1.
+    Records from the start offset on may have been acknowledged one by one, so they are an upper bound of the unread
+    records. Groups that this user may not describe are left out. Empty if the brokers are older than Kafka 4.1.
 
     Source: ``DescribeShareGroupOffsetsRequest``, KIP-932.
     """
     if not names:
         return {}
     try:
-        answers = patiently(lambda: _asked(admin, sorted(names)))
+        answers = retry_transient(lambda: _describe(admin, sorted(names)))
     except UnsupportedVersionError:
         return {}
     return {
@@ -48,21 +49,17 @@ def start_offsets(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, 
     }
 
 
-def _asked(admin: KafkaAdminClient, names: list[str]) -> list[Any]:
-    """Return the answer of each coordinator."""
-    manager = admin._manager  # the client has no public way to send a request of one's own
+def _describe(admin: KafkaAdminClient, names: list[str]) -> list[Any]:
+    """Return the response of each coordinator."""
     group = DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup
-
-    async def send() -> list[Any]:
-        coordinators: dict[int, list[str]] = {}
-        for name, node in (await admin._find_coordinator_ids(names)).items():
-            coordinators.setdefault(node, []).append(name)
-        return [
-            await manager.send(
-                DescribeShareGroupOffsetsRequest(groups=[group(group_id=name, topics=None) for name in held]),
-                node_id=node,
-            )
-            for node, held in coordinators.items()
-        ]
-
-    return list(manager.run(send))
+    coordinators: dict[int, list[str]] = {}
+    for name, broker in find_coordinators(admin, names).items():
+        coordinators.setdefault(broker, []).append(name)
+    return [
+        send_to_broker(
+            admin,
+            DescribeShareGroupOffsetsRequest(groups=[group(group_id=name, topics=None) for name in group_ids]),
+            broker,
+        )
+        for broker, group_ids in coordinators.items()
+    ]

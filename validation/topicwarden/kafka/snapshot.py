@@ -1,4 +1,4 @@
-"""The cluster at one moment: everything that Kafka's Admin interface says of it, in a bounded number of requests."""
+"""The state of a cluster at one time, as Kafka's Admin interface reports it in a bounded number of requests."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from topicwarden.model.topic import Topic
 
 @dataclass(frozen=True)
 class PartitionReplicas:
-    """One partition's metadata: broker ids, the first replica being the preferred leader."""
+    """One partition's metadata, by broker id; the first replica is the preferred leader."""
 
     partition: int
     leader: int | None
     replicas: tuple[int, ...]
     in_sync: tuple[int, ...]
     leader_epoch: int | None = None
-    """Counts elections: the same one at two moments means the same leader all the time between."""
+    """Counts elections. If two snapshots have the same epoch, the leader did not change between them."""
 
 
 @dataclass(frozen=True)
 class PartitionExtent:
-    """One partition's log: offsets as Kafka counts them, timestamps in milliseconds.
+    """One partition's log: offsets, timestamps in milliseconds, and size in bytes.
 
-    ``latest`` is the largest timestamp and its offset (KIP-734, brokers from 3.0); None for an
-    empty partition and where the broker does not say.
+    ``latest_timestamp`` and ``latest_offset`` are the largest timestamp and its offset (KIP-734, brokers from 3.0).
+    They are None for an empty partition, and if the broker does not report them.
     """
 
     start: int
@@ -38,15 +38,15 @@ class PartitionExtent:
 
 
 SET_ON_TOPIC = "DYNAMIC_TOPIC_CONFIG"
-"""Kafka's ``ConfigSource`` of what was set on the topic itself."""
+"""Kafka's ``ConfigSource`` of a setting that is set on the topic itself."""
 
 
 @dataclass(frozen=True)
 class LiveTopic:
-    """A topic of the cluster: its settings in force, where each comes from, and its partitions.
+    """A topic of the cluster: its effective settings, the source of each setting, and its partitions.
 
-    ``sources`` names Kafka's ``ConfigSource`` by setting, such as ``DYNAMIC_TOPIC_CONFIG``; it is
-    empty where DescribeConfigs was not granted. ``extents`` lacks partitions without a leader.
+    ``sources`` has Kafka's ``ConfigSource`` by setting, such as ``DYNAMIC_TOPIC_CONFIG``. It is empty if
+    DescribeConfigs is denied. ``extents`` lacks partitions without a leader.
     """
 
     topic: Topic
@@ -57,7 +57,7 @@ class LiveTopic:
 
     @property
     def own_config(self) -> dict[str, str]:
-        """What is set on the topic itself, and not taken from its brokers."""
+        """The settings that are set on the topic itself, not inherited from its brokers."""
         return {name: value for name, value in self.topic.config.items() if self.sources.get(name) == SET_ON_TOPIC}
 
     def in_sync(self, partition: int) -> tuple[int, ...]:
@@ -67,10 +67,10 @@ class LiveTopic:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What the brokers said; ``taken_at`` is this machine's clock, in milliseconds.
+    """The state of a cluster as the brokers reported it; ``taken_at`` is this machine's clock, in milliseconds.
 
-    ``broker_configs`` has the settings in force by broker; it lacks brokers that are lost, and is empty where
-    DescribeConfigs on the Cluster resource is not granted.
+    ``broker_configs`` has the effective settings by broker. It lacks lost brokers, and is empty if DescribeConfigs on
+    the Cluster resource is denied.
     """
 
     cluster_id: str | None
@@ -79,21 +79,21 @@ class Snapshot:
     broker_configs: Mapping[int, Mapping[str, str]]
     topics: Mapping[str, LiveTopic]
     hidden: frozenset[str] = frozenset()
-    """Of the names that were asked for: those of which the brokers do not tell whether they exist."""
+    """Requested topics for which the brokers do not report whether they exist."""
 
     @property
     def day(self) -> date:
-        """Return the day (UTC) on which it was taken: by it permits run out."""
+        """The day (UTC) of the snapshot, which decides whether an allowance has expired."""
         return datetime.fromtimestamp(self.taken_at / 1000, UTC).date()
 
     @property
     def broker_config(self) -> Mapping[str, str]:
-        """Return the settings of the broker with the lowest id; empty where no broker's may be seen."""
+        """The settings of the broker with the lowest id; empty if access to the brokers' settings is denied."""
         return self.broker_configs[min(self.broker_configs)] if self.broker_configs else {}
 
     @property
     def leaders(self) -> dict[tuple[str, int], int]:
-        """Return the broker that leads each (topic, partition) that has a leader."""
+        """The leader of each (topic, partition) that has a leader."""
         return {
             (name, state.partition): state.leader
             for name, live in self.topics.items()
@@ -103,34 +103,36 @@ class Snapshot:
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """What this user may not see, and the right that is missing."""
-        mute = [name for name, live in self.topics.items() if not live.sources]
-        held = [extent for live in self.topics.values() for extent in live.extents.values()]
-        said = []
-        if mute:
+        """The parts of the cluster that this user may not see, each with the missing right."""
+        denied = [name for name, live in self.topics.items() if not live.sources]
+        extents = [extent for live in self.topics.values() for extent in live.extents.values()]
+        parts = []
+        if denied:
             topics = (
-                "1 topic (DescribeConfigs on it)" if len(mute) == 1 else f"{len(mute)} topics (DescribeConfigs on them)"
+                "1 topic (DescribeConfigs on it)"
+                if len(denied) == 1
+                else f"{len(denied)} topics (DescribeConfigs on them)"
             )
-            said.append(f"the configuration of {topics}: {', '.join(mute[:5])}")
+            parts.append(f"the configuration of {topics}: {', '.join(denied[:5])}")
         if not self.broker_configs:
-            said.append("the brokers' own settings (DescribeConfigs on the Cluster resource)")
-        if held and all(extent.log_bytes is None for extent in held):
-            said.append("the sizes of the logs (Describe on the Cluster resource)")
-        return tuple(said)
+            parts.append("the brokers' own settings (DescribeConfigs on the Cluster resource)")
+        if extents and all(extent.log_bytes is None for extent in extents):
+            parts.append("the sizes of the logs (Describe on the Cluster resource)")
+        return tuple(parts)
 
     @property
     def cluster_described(self) -> bool:
-        """Return whether this user may describe the cluster, as the brokers tell sizes of logs to no one else.
+        """True if this user may describe the cluster: brokers report log sizes to no other user.
 
-        Who may not is told only of the consumer groups that are granted one by one (``KafkaApis``, ListGroups).
+        Other users see only the consumer groups that are granted one by one (``KafkaApis``, ListGroups).
         """
         sizes = [extent.log_bytes for live in self.topics.values() for extent in live.extents.values()]
         return not sizes or any(size is not None for size in sizes)
 
     def broker_number(self, setting: str, default: int) -> int | None:
-        """Return a broker's setting as a whole number, and Kafka's default if the broker has no such setting.
+        """Return a broker's setting as a whole number; ``default`` (Kafka's own) if the broker does not have it.
 
-        None if no broker's settings may be seen: what is in force is then not known, and may be any value.
+        None if access to the brokers' settings is denied: the effective value is then unknown.
         """
         if not self.broker_configs:
             return None

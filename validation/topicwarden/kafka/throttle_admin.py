@@ -1,8 +1,8 @@
-"""Kafka's replication throttle (KIP-73): which replicas of a topic are slowed down, and how much a broker lets through.
+"""Kafka's replication throttle (KIP-73): throttled replicas per topic, and a replication rate per broker.
 
-A topic's list of throttled replicas is written before any broker's rate and removed after the rate. So if a killed
-run left a rate behind, a list still names the broker. Every list of ours ends with ``MARK``, so that a later run, also
-on another machine, knows which lists are ours. Lists without the mark are never changed or removed.
+The topic lists are written before the broker rates, and removed after them. So if a killed run leaves a rate behind, a
+list still names the broker. Every list that topicwarden writes ends with ``MARK``, so a later run, also on another
+machine, recognizes these lists. Lists without the mark are never changed or removed.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from kafka import KafkaAdminClient
 from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 from kafka.errors import ClusterAuthorizationFailedError, KafkaError
 
-from topicwarden.kafka.retry import patiently
+from topicwarden.kafka.retry import retry_transient
 from topicwarden.model.problem import Refusal
 
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
-"""Of a broker, in bytes a second: what it serves as leader, and what it fetches as follower, of throttled replicas."""
+"""Settings of a broker, in bytes per second for throttled replicas: rate as leader, and rate as follower."""
 
 REPLICAS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
-"""Of a topic: ``partition:broker,…``, or ``*``."""
+"""Settings of a topic: ``partition:broker,…``, or ``*``."""
 
 
 MARK = "999999999:999999999"
 """The last entry of each list that topicwarden writes: a partition and a broker that do not exist.
 
-Brokers accept any two numbers that fit 32 bits (``ThrottledReplicaListValidator``), and each of them only takes the
+Brokers accept any two numbers that fit 32 bits (``ThrottledReplicaListValidator``), and each broker uses only the
 entries that name itself (``TopicConfigHandler.parseThrottledPartitions``).
 """
 
-Answer = TypeVar("Answer")
+Response = TypeVar("Response")
 
 
 @dataclass(frozen=True)
 class ReplicaCopy:
-    """A partition's copy to be slowed down: who may lead it, and who fetches it."""
+    """A partition to throttle: ``sources`` are brokers that may lead it, ``targets`` are brokers that fetch it."""
 
     partition: int
     sources: tuple[int, ...]
@@ -46,44 +46,46 @@ class ReplicaCopy:
 
 @dataclass(frozen=True)
 class ThrottleLists:
-    """The two lists of a topic's throttled replicas, as one.
+    """The two throttle lists of a topic, combined.
 
-    ``brokers`` are the brokers that a list names, None for all (``*``). ``marked``: topicwarden wrote them.
+    ``brokers`` are the brokers that a list names, None for all (``*``). ``marked``: topicwarden wrote both lists.
     """
 
     brokers: frozenset[int] | None
     marked: bool = False
 
     def names(self, broker: int) -> bool:
+        """Return whether a list names ``broker``."""
         return self.brokers is None or broker in self.brokers
 
 
 class ThrottleAdmin:
-    """Sets and removes throttles by incremental changes (KIP-339), which leave all other settings alone."""
+    """Sets and removes throttles by incremental configuration changes (KIP-339), which keep all other settings."""
 
     def __init__(self, admin: KafkaAdminClient) -> None:
         self._admin = admin
 
     def lists(self, topics: Collection[str] | None = None) -> tuple[dict[str, ThrottleLists], frozenset[str]]:
-        """Return the lists by topic, of ``topics`` or of all that this user may describe, and the topics not seen.
+        """Return the lists by topic, and the topics whose lists are unknown.
 
-        Topics without a list are left out. A topic is not seen if DescribeConfigs on it is not granted.
+        ``topics`` defaults to all topics that this user may describe. Topics without a list are left out. The lists of
+        a topic are unknown if DescribeConfigs on the topic is denied.
         """
-        names = sorted(answered(self._admin.list_topics) if topics is None else topics)
+        names = sorted(request_or_refuse(self._admin.list_topics) if topics is None else topics)
         described = self._described(ConfigResourceType.TOPIC, names, REPLICAS)
         found = {}
         for topic, entries in described.items():
             values = [str(entry["value"]) for entry in entries.values() if entry["value"]]
             if values:
                 found[topic] = _lists(values)
-        mute = {topic for topic in names if not described.get(topic)}
-        # A topic that was deleted in the meantime has no settings either.
-        return found, frozenset(mute & {*answered(self._admin.list_topics)} if mute else ())
+        unknown = {topic for topic in names if not described.get(topic)}
+        # A topic that was deleted since the first request has no settings either.
+        return found, frozenset(unknown & {*request_or_refuse(self._admin.list_topics)} if unknown else ())
 
     def rates(self, brokers: Collection[int]) -> dict[int, dict[str, str]]:
-        """Return the rates that are set on each of ``brokers`` itself, by setting; brokers without one are left out.
+        """Return the rates that are set on each of ``brokers`` itself, by setting; brokers without a rate are left out.
 
-        The default of all brokers is not the broker's own, and stays in force when the broker's own is removed.
+        The cluster-wide default is not a broker's own rate, and stays in force when the broker's own rate is removed.
         """
         described = self._described(ConfigResourceType.BROKER, map(str, sorted(brokers)), RATES)
         found = {
@@ -96,20 +98,20 @@ class ThrottleAdmin:
         }
         return {broker: rates for broker, rates in found.items() if rates}
 
-    def hold(self, copies: Mapping[str, Collection[ReplicaCopy]], brokers: Collection[int], rate: int) -> None:
-        """Slows ``copies`` (by topic) down to ``rate`` bytes a second, into each of ``brokers`` and out of each."""
+    def apply(self, copies: Mapping[str, Collection[ReplicaCopy]], brokers: Collection[int], rate: int) -> None:
+        """Throttle ``copies`` (by topic) to ``rate`` bytes per second, into each of ``brokers`` and out of each."""
         lists = []
-        for topic, held in copies.items():
-            leading = _list((copy.partition, copy.sources) for copy in held)
-            following = _list((copy.partition, copy.targets) for copy in held)
+        for topic, topic_copies in copies.items():
+            leading = _list((copy.partition, copy.sources) for copy in topic_copies)
+            following = _list((copy.partition, copy.targets) for copy in topic_copies)
             lists.append(
                 ConfigResource(ConfigResourceType.TOPIC, topic, dict(zip(REPLICAS, (leading, following), strict=True)))
             )
         self._alter(lists)
         self._alter(_brokers(brokers, {name: str(rate) for name in RATES}))
 
-    def release(self, topics: Collection[str], brokers: Collection[int]) -> None:
-        """Removes the rates of ``brokers``, then the lists of ``topics``."""
+    def remove(self, topics: Collection[str], brokers: Collection[int]) -> None:
+        """Remove the rates of ``brokers``, then the lists of ``topics``."""
         self._alter(_brokers(brokers, dict.fromkeys(RATES, (AlterConfigOp.DELETE, None))))
         removed = dict.fromkeys(REPLICAS, (AlterConfigOp.DELETE, None))
         self._alter([ConfigResource(ConfigResourceType.TOPIC, topic, removed) for topic in topics])
@@ -117,11 +119,11 @@ class ThrottleAdmin:
     def _described(
         self, kind: ConfigResourceType, names: Iterable[str], settings: Collection[str]
     ) -> dict[str, dict[str, dict[str, Any]]]:
-        """Return Kafka's entries for ``settings`` by resource; empty ones where DescribeConfigs is not granted."""
+        """Return Kafka's entries for ``settings`` by resource; empty entries if DescribeConfigs is denied."""
         resources = [ConfigResource(kind, name, list(settings)) for name in names]
         if not resources:
             return {}
-        described = answered(lambda: self._admin.describe_configs(resources, config_filter="all"))
+        described = request_or_refuse(lambda: self._admin.describe_configs(resources, config_filter="all"))
         found: dict[str, dict[str, dict[str, Any]]] = described.get(kind.name.lower(), {})
         return found
 
@@ -130,36 +132,36 @@ class ThrottleAdmin:
             return
 
         def alter() -> None:
-            answers = self._admin.alter_configs(resources, raise_on_unknown=False, incremental=True)
-            for kind, results in answers.items():
+            responses = self._admin.alter_configs(resources, raise_on_unknown=False, incremental=True)
+            for kind, results in responses.items():
                 for name, result in results.items():
                     _require(f"{kind} {name}", str(result))
 
-        answered(alter)
+        request_or_refuse(alter)
 
 
-def answered(ask: Callable[[], Answer]) -> Answer:
-    """What ``ask`` gives, patiently; refuses where the cluster goes on to answer nothing, or does not allow it."""
+def request_or_refuse(request: Callable[[], Response]) -> Response:
+    """Return the result of ``request``, retried; refuse if the cluster denies it or does not answer."""
     try:
-        return patiently(ask)
+        return retry_transient(request)
     except ClusterAuthorizationFailedError as error:
         raise Refusal(
-            "the cluster does not let this user move replicas: that takes Alter and Describe, and for the throttle "
+            "the cluster does not let this user move replicas: grant Alter and Describe, and for the throttle "
             "AlterConfigs and DescribeConfigs, on the Cluster resource"
         ) from error
     except KafkaError as error:
-        said = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise Refusal(f"the Kafka cluster stopped answering, or refused: {said}") from error
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise Refusal(f"the Kafka cluster stopped answering, or refused: {reason}") from error
 
 
 def _require(resource: str, result: str) -> None:
-    # A topic that was deleted meanwhile has no setting left.
+    # A topic that was deleted since has no setting left.
     if result == "OK" or "UnknownTopicOrPartition" in result:
         return
     if "AuthorizationFailed" in result:
         raise Refusal(
             f"the cluster does not let this user change the replication throttle of {resource}: "
-            "that takes AlterConfigs on the Cluster resource and on the topic"
+            "grant AlterConfigs on the Cluster resource and on the topic"
         )
     raise KafkaError(f"the replication throttle of {resource}: {result}")
 
@@ -169,8 +171,8 @@ def _brokers(brokers: Collection[int], settings: Mapping[str, Any]) -> list[Conf
 
 
 def _list(copies: Iterable[tuple[int, tuple[int, ...]]]) -> str:
-    held = [f"{partition}:{broker}" for partition, brokers in copies for broker in dict.fromkeys(brokers)]
-    return ",".join([*held, MARK])
+    replicas = [f"{partition}:{broker}" for partition, brokers in copies for broker in dict.fromkeys(brokers)]
+    return ",".join([*replicas, MARK])
 
 
 def _lists(values: Collection[str]) -> ThrottleLists:

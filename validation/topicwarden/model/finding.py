@@ -1,7 +1,7 @@
-"""What an audit hands on: findings, and the facts that they were drawn from.
+"""The report of an audit: findings, and the facts about topics and partitions that they are based on.
 
 These models are the published schema of ``report.json`` (``topicwarden schema report``). Times are
-milliseconds since the epoch, sizes are bytes, offsets are Kafka's.
+milliseconds since the epoch, sizes are bytes, offsets are Kafka offsets.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class _Model(BaseModel):
 
 
 class FindingLocation(_Model):
-    """The line of YAML that declares what a finding is about."""
+    """The line of YAML that declares the subject of a finding."""
 
     file: str
     line: int
@@ -30,71 +30,90 @@ class FindingLocation(_Model):
 
 
 class Finding(_Model):
-    """One check's verdict on one topic, or on some partitions of it."""
+    """One check's verdict on one topic, or on some of its partitions."""
 
     check: str = Field(description="The check's id, as `topicwarden rules` lists it.")
     verdict: Verdict
     topic: str
-    partitions: list[int] = Field(default=[], description="The partitions it speaks of; empty for the whole topic.")
-    message: str = Field(default="", description="What was seen against what was declared; empty for a plain pass.")
-    because: list[str] = Field(default=[], description="Why it is so, or why it is lawful: one reason a line.")
+    partitions: list[int] = Field(default=[], description="The affected partitions; empty for the whole topic.")
+    message: str = Field(
+        default="", description="The observed state compared with the declared one; empty for a plain pass."
+    )
+    because: list[str] = Field(
+        default=[], description="Reasons for the observed state, or reasons why it is allowed; one per entry."
+    )
     remedy: str = Field(default="", description="What to do about it.")
-    evidence: dict[str, int | float | str | None] = Field(default={}, description="The numbers it rests on.")
-    place: FindingLocation | None = Field(default=None, description="Where the YAML declares it.")
+    evidence: dict[str, int | float | str | None] = Field(
+        default={}, description="The numbers that the verdict is based on."
+    )
+    place: FindingLocation | None = Field(default=None, description="The line of YAML that declares the expectation.")
 
 
 class PartitionFacts(_Model):
-    """One partition, as the snapshot and the scan saw it. Counts are of records that were read,
-    committed or not; null if none was read."""
+    """One partition, as the snapshot and the scan saw it.
+
+    Counts include all records that were read, committed or not. A count is null if no record was read.
+    """
 
     partition: int
     leader: int | None
     replicas: list[int]
     in_sync: list[int]
-    log_start: int | None = Field(description="First offset that may be read, when the snapshot was taken.")
-    log_end: int | None = Field(description="The offset that the next record will get (high watermark).")
+    log_start: int | None = Field(description="The first readable offset when the snapshot was taken.")
+    log_end: int | None = Field(description="The offset of the next record (high watermark).")
     last_stable: int | None
-    log_bytes: int | None = Field(description="Bytes on the leader's disk, compressed; null where not to be had.")
+    log_bytes: int | None = Field(description="Bytes on the leader's disk, compressed; null if not available.")
     records: int | None = 0
     payload_bytes: int | None = Field(default=0, description="Keys and values, uncompressed.")
-    largest_record: int | None = Field(default=0, description="Bytes of the largest key and value together.")
+    largest_record: int | None = Field(
+        default=0, description="Size of the largest record in bytes: key plus value, uncompressed."
+    )
     null_keys: int | None = 0
     tombstones: int | None = 0
     empty_values: int | None = 0
-    keys: int | None = Field(default=None, description="Distinct keys; null where not compacted.")
-    superseded: int | None = Field(default=None, description="Records whose key has a later one here.")
+    keys: int | None = Field(default=None, description="Distinct keys; null if the topic is not compacted.")
+    superseded: int | None = Field(
+        default=None, description="Records that have a later record with the same key in this partition."
+    )
     first_timestamp: int | None = None
     last_timestamp: int | None = None
-    read_from: int | None = Field(default=None, description="First offset that was asked for; null where none was.")
+    read_from: int | None = Field(default=None, description="The first requested offset; null if nothing was read.")
     lost_to_retention: int = Field(
-        default=0, description="Offsets that retention took away between the snapshot and the read."
+        default=0, description="Offsets that retention deleted between the snapshot and the read."
     )
-    gaps: int = Field(
-        default=0, description="Other offsets without a record: compacted away, or a transaction's marker."
-    )
+    gaps: int = Field(default=0, description="Other offsets without a record: compacted, or a transaction marker.")
     rolled: int | None = Field(
-        default=None, description="Records below this offset have left the active segment for certain; null: unknown."
+        default=None,
+        description="All records below this offset are proven to have left the active segment; null if unknown.",
     )
     cleanable: int | None = Field(
-        default=None, description="Records below may be cleaned for certain; null where not compacted, or unknown."
+        default=None,
+        description="All records below this offset are proven to be cleanable; null if the topic is not compacted, or "
+        "if unknown.",
     )
-    held_by: str | None = Field(default=None, description="What keeps the cleaner from all that has rolled.")
+    held_by: str | None = Field(
+        default=None, description="The reason why the log cleaner cannot clean all rolled segments."
+    )
     overdue: int | None = Field(
-        default=None, description="Records below should have been deleted by time; null where nothing expires."
+        default=None,
+        description="Retention by time should have deleted all records below this offset; null if nothing expires.",
     )
-    future_offset: int | None = Field(default=None, description="The first record stamped ahead of the clock.")
-    future_timestamp: int | None = Field(default=None, description="That record's timestamp.")
+    future_offset: int | None = Field(
+        default=None, description="The first record whose timestamp is ahead of the clock."
+    )
+    future_timestamp: int | None = Field(default=None, description="The timestamp of that record.")
     hottest: int | None = Field(
-        default=None, description="Records of the key that has most; null where keys were not counted."
+        default=None, description="Number of records of the most frequent key; null if keys were not counted."
     )
-    hottest_offset: int | None = Field(default=None, description="The first record of that key.")
+    hottest_offset: int | None = Field(default=None, description="The offset of the first record of that key.")
 
 
 class AgeBand(_Model):
-    """How many records of a topic are at least ``from_ms`` and less than ``to_ms`` old.
+    """The number of records of a topic with an age of at least ``from_ms`` and less than ``to_ms``.
 
-    Every record that stands counts, committed or not. Negative ages lie in the future. Records that an earlier audit
-    read (``--since last``) count by the youngest of those that were next to them and in one band then.
+    All records in the log count, committed or not. A negative age means a timestamp in the future. Records that an
+    earlier audit read (``--since last``) were grouped with adjacent records of the same age band. Each group counts
+    with the age of its youngest record.
     """
 
     from_ms: int | None
@@ -103,17 +122,21 @@ class AgeBand(_Model):
 
 
 class PartitionerFacts(_Model):
-    """Which partitioner put the keys where they lie, as far as their places tell."""
+    """The partitioner that the producers used, as far as the partitions of the keys show it."""
 
     conclusion: str
-    algorithms: list[str] = Field(default=[], description="Those that explain the keys, alone or together.")
-    counts: list[int] = Field(default=[], description="The numbers of partitions in force so far, ascending.")
-    keys: int = Field(default=0, description="Distinct keys that were looked at, by partition.")
-    scores: dict[str, float] = Field(default={}, description="The share of keys that each algorithm explains today.")
+    algorithms: list[str] = Field(
+        default=[], description="The algorithms that explain the partitions of the keys, alone or together."
+    )
+    counts: list[int] = Field(default=[], description="The partition counts that the topic has had, ascending.")
+    keys: int = Field(default=0, description="Number of distinct pairs of key and partition that were examined.")
+    scores: dict[str, float] = Field(
+        default={}, description="The share of keys that each algorithm explains with today's partition count."
+    )
 
 
 class TopicFacts(_Model):
-    """One topic of the cluster, or one that is declared and not there (without partitions)."""
+    """One topic of the cluster, or a declared topic that does not exist there (without partitions)."""
 
     name: str
     domain: str
@@ -122,57 +145,57 @@ class TopicFacts(_Model):
     cleanup_policy: str | None = None
     partitions: list[PartitionFacts] = []
     ages: list[AgeBand] = []
-    owner: str | None = Field(default=None, description="As declared; null where the YAML names none.")
-    partitioner: PartitionerFacts | None = Field(default=None, description="Null where keys were not looked at.")
+    owner: str | None = Field(default=None, description="The declared owner; null if the YAML declares none.")
+    partitioner: PartitionerFacts | None = Field(default=None, description="Null if keys were not examined.")
 
     @property
     def records(self) -> int | None:
-        """Records that were read; None if no partition could be read."""
-        return _counted(partition.records for partition in self.partitions)
+        """The number of records that were read; None if no partition could be read."""
+        return _sum_known(partition.records for partition in self.partitions)
 
     @property
     def payload_bytes(self) -> int | None:
-        """Bytes of the keys and values that were read; None if no partition could be read."""
-        return _counted(partition.payload_bytes for partition in self.partitions)
+        """The size in bytes of the keys and values that were read; None if no partition could be read."""
+        return _sum_known(partition.payload_bytes for partition in self.partitions)
 
     @property
     def log_bytes(self) -> int | None:
-        """Bytes of the leaders' logs; None unless every partition's is known."""
+        """The size in bytes of the leaders' logs; None if the size of any partition is unknown."""
         sizes = [partition.log_bytes for partition in self.partitions]
         known = [size for size in sizes if size is not None]
         return sum(known) if known and len(known) == len(sizes) else None
 
     @property
     def skew(self) -> float | None:
-        """Records of the fullest partition over the mean; None for an empty topic."""
+        """The records of the fullest partition divided by the mean per partition; None for an empty topic."""
         fullest = max((partition.records or 0 for partition in self.partitions), default=0)
         return fullest * len(self.partitions) / self.records if self.records else None
 
 
-def _counted(numbers: Iterable[int | None]) -> int | None:
-    """Return the sum of the known ``numbers``; None if there are some and none is known."""
-    found = list(numbers)
-    known = [number for number in found if number is not None]
-    return sum(known) if known or not found else None
+def _sum_known(numbers: Iterable[int | None]) -> int | None:
+    """Return the sum of the ``numbers`` that are not None; None if there are numbers and all of them are None."""
+    every = list(numbers)
+    known = [number for number in every if number is not None]
+    return sum(known) if known or not every else None
 
 
 class SettledFinding(_Model):
-    """What became of something that the last audit could not settle."""
+    """The outcome of a finding that the previous audit left open."""
 
     check: str
     topic: str
-    partitions: list[int] = Field(description="The partitions it speaks of; empty for the whole topic.")
+    partitions: list[int] = Field(description="The affected partitions; empty for the whole topic.")
     was: Verdict
     now: Verdict
-    since: int = Field(description="When it was first seen.")
+    since: int = Field(description="The time at which an audit first saw it.")
     why: str
 
 
 class PastAudit(_Model):
-    """How an earlier audit of the same topics ended."""
+    """The result of an earlier audit of the same topics."""
 
     started: int
-    topics: dict[Verdict, int] = Field(description="How many topics had which verdict as their weightiest.")
+    topics: dict[Verdict, int] = Field(description="Number of topics by their worst verdict.")
 
 
 class AuditReport(_Model):
@@ -188,24 +211,30 @@ class AuditReport(_Model):
     scan_seconds: float
     topics: list[TopicFacts]
     findings: list[Finding]
-    settled: list[SettledFinding] = Field(default=[], description="What became of the last audit's suspects.")
+    settled: list[SettledFinding] = Field(
+        default=[], description="The outcomes of findings that the previous audit left open."
+    )
     read: ReadScope = ReadScope.ALL
     coverage: float = Field(
-        default=1.0, description="The share of the offsets that was read or known; less with --sample or --max-records."
+        default=1.0,
+        description="The share of offsets that this audit read or an earlier audit remembered; below 1 with --sample "
+        "or --max-records.",
     )
     remembered_records: int = Field(
-        default=0, description="Records that the last audit read, and that this one did not read again."
+        default=0, description="Records that the previous audit read and that this audit did not read again."
     )
-    notes: list[str] = Field(default=[], description="What limits this audit, such as a history that is not to be had.")
+    notes: list[str] = Field(default=[], description="Limits of this audit, such as an unavailable history.")
     trend: list[PastAudit] = Field(default=[], description="Earlier audits of the same topics, the oldest first.")
 
     def counts(self) -> Counter[Verdict]:
+        """Return the number of findings by verdict."""
         return Counter(finding.verdict for finding in self.findings)
 
     def of_topic(self, name: str) -> list[Finding]:
+        """Return the findings of the topic ``name``."""
         return [finding for finding in self.findings if finding.topic == name]
 
     def worst(self, name: str) -> Verdict:
-        """The weightiest verdict on a topic; ``pass`` where nothing speaks against it."""
+        """Return the worst verdict on the topic ``name``; ``pass`` if it has no findings."""
         verdicts = {finding.verdict for finding in self.of_topic(name)}
         return next((verdict for verdict in BY_WEIGHT if verdict in verdicts), Verdict.PASS)

@@ -1,7 +1,7 @@
-"""What a plan hands on: the topics that `pulumi up` would change, and what follows for the data in them.
+"""The report of a plan: the topics that `pulumi up` would change, and the consequences for their data.
 
 These models are the published schema of ``topicwarden plan --format json`` (``topicwarden schema plan``).
-Times are milliseconds since the epoch, sizes are bytes, offsets are Kafka's.
+Times are milliseconds since the epoch, sizes are bytes, offsets are Kafka offsets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from topicwarden.model.topic import Allowance
 
 
 class Severity(StrEnum):
-    """How much a consequence weighs; a refused one may not be done as the YAML stands."""
+    """The severity of a consequence. The current YAML does not allow a refused change."""
 
     REFUSED = "refused"
     DANGER = "danger"
@@ -28,7 +28,7 @@ BY_WEIGHT = (Severity.REFUSED, Severity.DANGER, Severity.NOTE)
 
 
 class Action(StrEnum):
-    """What `pulumi up` would do with a topic."""
+    """The operation that `pulumi up` would perform on a topic."""
 
     CREATE = "create"
     ADOPT = "adopt"
@@ -36,9 +36,9 @@ class Action(StrEnum):
     RECREATE = "recreate"
     DELETE = "delete"
     MOVE = "move"
-    """Nothing by Pulumi: replicas that `topicwarden rebalance` moves."""
+    """Pulumi changes nothing; `topicwarden rebalance` moves replicas."""
     DRIFT = "drift"
-    """Nothing: what was changed by hand stays until a refresh, or until the topic is updated."""
+    """Pulumi changes nothing; a manual change remains until a refresh, or until an update of the topic."""
 
 
 class _Model(BaseModel):
@@ -46,18 +46,18 @@ class _Model(BaseModel):
 
 
 class Setting(_Model):
-    """One setting of a topic that is to change, or that was changed by hand. Values as Kafka spells them."""
+    """One setting of a topic that will change, or that was changed manually. Values have Kafka's own spelling."""
 
     name: str = Field(description="`partitions`, `replication_factor`, or Kafka's name of a configuration.")
-    declared: str | None = Field(description="In the YAML; null where it says nothing.")
-    deployed: str | None = Field(description="In Pulumi's state, as last deployed; null where that has nothing.")
-    live: str | None = Field(description="In force on the cluster; null where the topic is not there.")
-    source: str | None = Field(default=None, description="Where the live value comes from (Kafka's ConfigSource).")
+    declared: str | None = Field(description="The value in the YAML; null if the YAML does not declare it.")
+    deployed: str | None = Field(description="The value in Pulumi's state, as last deployed; null if it has none.")
+    live: str | None = Field(description="The value in force on the cluster; null if the topic does not exist.")
+    source: str | None = Field(default=None, description="The source of the live value (Kafka's ConfigSource).")
     place: FindingLocation | None = None
 
 
 class PartitionEffect(_Model):
-    """What a change does to one partition; counts are exact unless the consequence says otherwise."""
+    """The effect of a change on one partition. Counts are exact unless the consequence says otherwise."""
 
     partition: int
     records: int | None = None
@@ -71,54 +71,55 @@ class PartitionEffect(_Model):
 
 
 class GroupEffect(_Model):
-    """What a change does to a consumer group, in one partition."""
+    """The effect of a change on one consumer group, in one partition."""
 
     group: str
     partition: int
     records: int = Field(
-        description="Records that it has not read yet, and will not be able to; for a share group at most."
+        description="Records that the group has not read yet and can no longer read after the change; an upper bound "
+        "for a share group."
     )
-    members: int | None = Field(default=None, description="Members at the moment; null where not to be had.")
+    members: int | None = Field(default=None, description="Current number of members; null if not available.")
 
 
 class Consequence(_Model):
-    """One thing that follows from a change, with its numbers and how they were had."""
+    """One consequence of a change, with its numbers and how they were measured."""
 
     kind: str
     weight: Severity
     message: str
-    because: list[str] = Field(default=[], description="How it comes about: one reason a line.")
-    measured: str = Field(default="", description="How the numbers were had, and how exact they are.")
+    because: list[str] = Field(default=[], description="The reasons, one per entry.")
+    measured: str = Field(default="", description="How the numbers were measured, and how exact they are.")
     remedy: str = ""
     evidence: dict[str, int | float | str | None] = {}
     partitions: list[PartitionEffect] = []
     groups: list[GroupEffect] = []
-    place: FindingLocation | None = Field(default=None, description="The line of YAML that asks for it.")
+    place: FindingLocation | None = Field(default=None, description="The line of YAML that causes it.")
 
 
 class TopicPlan(_Model):
-    """One topic that is to change."""
+    """One topic that will change."""
 
     topic: str
     domain: str = ""
     action: Action
     settings: list[Setting] = []
-    consequences: list[Consequence] = Field(default=[], description="The weightiest first.")
+    consequences: list[Consequence] = Field(default=[], description="The most severe first.")
     held: bool = Field(
         default=False,
-        description="The deploy leaves what was changed by hand, as putting it back would lose data that the YAML does "
-        "not allow to lose.",
+        description="The deploy keeps a manual change, because reverting it would lose data and the YAML does not "
+        "allow this loss.",
     )
     needs: list[Allowance] = Field(
-        default=[], description="Allowed changes without which the topic's change would be refused."
+        default=[], description="Entries of `allow` that this change needs; without them it would be refused."
     )
     place: FindingLocation | None = None
 
     @property
     def weight(self) -> Severity | None:
-        """The weightiest consequence's; None where nothing follows that is worth saying."""
-        found = {consequence.weight for consequence in self.consequences}
-        return next((weight for weight in BY_WEIGHT if weight in found), None)
+        """The severity of the most severe consequence; None if there are no consequences."""
+        weights = {consequence.weight for consequence in self.consequences}
+        return next((weight for weight in BY_WEIGHT if weight in weights), None)
 
 
 class StandingAllowance(_Model):
@@ -126,31 +127,35 @@ class StandingAllowance(_Model):
 
     topic: str
     change: Allowance
-    until: date | None = Field(description="The last day (UTC) on which it is allowed; null for no end.")
-    needed: bool = Field(description="Whether this plan needs it; else it has done its work, or waits for it.")
+    until: date | None = Field(description="The last day (UTC) on which the change is allowed; null for no end.")
+    needed: bool = Field(
+        description="True if this plan needs it; false if the change is already done, or not declared yet."
+    )
     place: FindingLocation | None = None
 
 
 class PreviewResult(_Model):
-    """What the `pulumi preview` under the plan said."""
+    """The result of the `pulumi preview` that the plan ran."""
 
-    ran: bool = Field(description="Whether it came to its end without an error.")
-    steps: dict[str, int] = Field(default={}, description="Pulumi's operations on topics, counted.")
-    errors: list[str] = Field(default=[], description="Pulumi's own errors, a line each.")
+    ran: bool = Field(description="True if the preview ended without an error.")
+    steps: dict[str, int] = Field(default={}, description="Number of Pulumi operations on topics, by operation.")
+    errors: list[str] = Field(default=[], description="Pulumi's own errors, one per entry.")
 
 
 class PlanReport(_Model):
-    """What deploying a stack would change, and what would follow, at one moment."""
+    """The changes that a deploy of one stack would make, and their consequences, at one point in time."""
 
     schema_version: int = 1
     topicwarden: str = Field(description="The version that made the plan.")
     stack: str
     cluster_id: str | None
-    taken_at: int = Field(description="When the cluster was looked at.")
-    topics: list[TopicPlan] = Field(description="What changes, sorted by name.")
-    unchanged: int = Field(description="Topics that are as declared.")
-    unseen: list[str] = Field(default=[], description="What could not be looked at, and which right is missing.")
-    remarks: list[str] = Field(default=[], description="What else to know before a deploy, such as a moved cluster.")
+    taken_at: int = Field(description="The time of the cluster snapshot.")
+    topics: list[TopicPlan] = Field(description="The topics that change, sorted by name.")
+    unchanged: int = Field(description="Number of topics that are as declared.")
+    unseen: list[str] = Field(
+        default=[], description="Parts of the cluster that could not be read, and the ACL that is missing."
+    )
+    remarks: list[str] = Field(default=[], description="Other warnings before a deploy, such as a moved cluster.")
     allowances: list[StandingAllowance] = Field(
         default=[], description="Destructive changes that the YAML allows today, sorted by topic."
     )
@@ -158,12 +163,14 @@ class PlanReport(_Model):
 
     @property
     def refused(self) -> bool:
+        """True if the YAML does not allow at least one of the changes."""
         return any(topic.weight is Severity.REFUSED for topic in self.topics)
 
     @property
     def pending(self) -> bool:
-        """Whether a deploy, or a rebalance, would change anything."""
+        """True if a deploy or a rebalance would change anything."""
         return any(topic.action is not Action.DRIFT for topic in self.topics)
 
     def counts(self) -> Counter[Action]:
+        """Return the number of changed topics by action."""
         return Counter(topic.action for topic in self.topics)

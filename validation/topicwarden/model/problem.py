@@ -1,4 +1,4 @@
-"""What everything that judges YAML hands on: a message, and the place where the value was written."""
+"""Problems in the project's YAML, each with a message and the location of the value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How much a problem weighs: an error ends in exit code 1, a warning does not."""
+    """The level of a problem. An error leads to exit code 1, a warning does not."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -15,7 +15,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Location:
-    """A place in a file: its path as it is to be printed, line and column counted from 1."""
+    """A position in a file: the path as printed, and line and column, both counted from 1."""
 
     file: str
     line: int = 1
@@ -27,7 +27,7 @@ class Location:
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """Something written that cannot be, or may not be, with the rule that says so."""
+    """An invalid or forbidden value in a file, with the id of the rule that reports it."""
 
     location: Location
     message: str
@@ -35,20 +35,20 @@ class Problem:
     level: Level = Level.ERROR
 
     def __str__(self) -> str:
-        weight = "warning: " if self.level is Level.WARNING else ""
-        return f"{self.location}: {weight}{self.line} [{self.rule}]"
+        prefix = "warning: " if self.level is Level.WARNING else ""
+        return f"{self.location}: {prefix}{self.line} [{self.rule}]"
 
     @property
     def line(self) -> str:
-        """The message on one line. A policy's own message may have several."""
+        """The message on one line. Messages from policy files may have several lines."""
         return " ".join(part.strip() for part in self.message.splitlines())
 
 
 class Refusal(Exception):
-    """The outside world, or the user, is not as it must be; the message says what to do.
+    """A command cannot run because of its environment or its arguments; the message says what to do.
 
-    The command line prints the message and ends with exit code 2; nothing else catches it. ``details`` are further
-    lines, such as the output of a program: the command line writes them to a log file and names the file.
+    The command line prints the message and ends with exit code 2. No other code catches this error. ``details`` are
+    further lines, such as the output of a program. The command line writes them to a log file and names the file.
     """
 
     def __init__(self, message: str, details: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Where things lie: the project that a command runs in, and its git-ignored cache."""
+"""The folders of the project that a command runs in, and its git-ignored cache."""
 
 from __future__ import annotations
 
@@ -29,24 +29,30 @@ class Project:
 
     @property
     def cache(self) -> Path:
-        """Everything that can be made again: jars, Pulumi, the sandbox and its state."""
+        """The folder of everything that can be recreated: jars, Pulumi, the sandbox and its state.
+
+        The environment variable ``TOPICWARDEN_CACHE`` overrides it.
+        """
         override = os.environ.get("TOPICWARDEN_CACHE")
         return Path(override).resolve() if override else self.root / ".cache"
 
     @property
     def spark_conf(self) -> Path:
-        """What ``SPARK_CONF_DIR`` names: our sessions and those of spark-submit are configured alike."""
+        """The folder for ``SPARK_CONF_DIR``. Our Spark sessions and spark-submit share this configuration."""
         return self.cache / "spark" / "conf"
 
     def stack_names(self) -> list[str]:
-        """The stacks that have a settings file, sorted."""
+        """Return the names of the stacks that have a settings file, sorted."""
         return sorted(path.name[len("Pulumi.") : -len(".yaml")] for path in self.stacks.glob("Pulumi.*.yaml"))
 
 
 def find_project(start: Path | None = None) -> Project:
-    """The project that ``start`` (default: the working directory) lies in; refuses where there is none."""
-    here = Path(os.path.realpath(start or Path.cwd()))
-    for folder in (here, *here.parents):
+    """Return the project that contains ``start`` (default: the working directory).
+
+    Raises Refusal if neither ``start`` nor a folder above it is a project.
+    """
+    origin = Path(os.path.realpath(start or Path.cwd()))
+    for folder in (origin, *origin.parents):
         if (folder / "Pulumi.yaml").is_file() and (folder / "topics").is_dir():
             return Project(folder)
-    raise Refusal(f"no project at {here} or above it: expected a folder with Pulumi.yaml and topics/; cd into it")
+    raise Refusal(f"no project at {origin} or above it: expected a folder with Pulumi.yaml and topics/; cd into it")

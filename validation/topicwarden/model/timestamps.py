@@ -1,4 +1,4 @@
-"""Kafka's timestamps, for people, and the day it is."""
+"""Kafka timestamps as text, and today's date in UTC."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from datetime import UTC, date, datetime
 
 
 def utc(timestamp: int) -> str:
-    """Milliseconds since the epoch as ``2026-01-31T12:00:00Z``; as they are where no calendar reaches."""
+    """Return milliseconds since the epoch as ``2026-01-31T12:00:00Z``; as ``… ms`` if no date can express them."""
     try:
-        moment = datetime.fromtimestamp(timestamp / 1000, UTC)
-    except (OverflowError, ValueError, OSError):  # a producer's wrong unit lies beyond the year 9999
+        time = datetime.fromtimestamp(timestamp / 1000, UTC)
+    except (OverflowError, ValueError, OSError):  # microseconds from a producer give a year after 9999
         return f"{timestamp} ms"
-    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+    return time.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def today() -> date:
-    """The day it is in UTC, the same for everyone who looks at one pull request."""
+    """Return today's date in UTC, so that everyone who checks one pull request gets the same result."""
     return datetime.now(UTC).date()

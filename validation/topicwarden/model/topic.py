@@ -1,4 +1,4 @@
-"""The topic: declared and live are the same type, so that every rule is written once."""
+"""The topic. Declared and live topics have the same type, so that each rule works for both."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Allowance(StrEnum):
-    """One destructive change that a topic's own YAML may allow by name; each word permits nothing else."""
+    """One destructive change that the YAML of a topic can allow by name. Each name permits only this one change."""
 
     DELETE = "delete"
     RECREATE = "recreate"
@@ -24,31 +24,31 @@ class Allowance(StrEnum):
 PERMITS = {
     Allowance.DELETE: "The topic is deleted when its YAML is removed.",
     Allowance.RECREATE: "The topic is deleted and created again, with fewer partitions.",
-    Allowance.SHRINK_RETENTION: "Records are kept for less time, or fewer bytes of them.",
-    Allowance.COMPACT: "The log cleaner removes records that it would not remove, or not yet.",
+    Allowance.SHRINK_RETENTION: "Records are kept for a shorter time, or fewer bytes are kept.",
+    Allowance.COMPACT: "The log cleaner removes records that it would otherwise keep, or removes them earlier.",
     Allowance.REDUCE_REPLICAS: "Partitions lose replicas.",
-    Allowance.LOWER_MIN_INSYNC: "A write is acknowledged by fewer replicas.",
+    Allowance.LOWER_MIN_INSYNC: "Fewer replicas must acknowledge a write.",
     Allowance.UNCLEAN_ELECTION: "A replica that lacks acknowledged records may become leader.",
-    Allowance.RELAX_FLUSH: "Records are forced to disk less often.",
+    Allowance.RELAX_FLUSH: "Records are flushed to disk less often.",
 }
-"""What each word permits."""
+"""The change that each name permits."""
 
 
 @dataclass(frozen=True, order=True)
 class Permission:
-    """An allowed change; ``until`` is the last day (UTC) on which it is allowed, None for no end."""
+    """An allowed change. ``until`` is the last day (UTC) on which it is allowed, None for no end."""
 
     change: Allowance
     until: date | None = None
 
-    def holds(self, today: date) -> bool:
-        """Return whether the change is allowed on ``today``."""
+    def valid_on(self, today: date) -> bool:
+        """Return True if the change is allowed on ``today`` (UTC)."""
         return self.until is None or today <= self.until
 
 
 @dataclass(frozen=True)
 class RecordRequirement:
-    """What must be true of every record: CEL over ``key``, ``value``, ``headers`` and ``timestamp``."""
+    """A condition that every record must meet: CEL over ``key``, ``value``, ``headers`` and ``timestamp``."""
 
     id: str
     require: str
@@ -57,10 +57,10 @@ class RecordRequirement:
 
 @dataclass(frozen=True)
 class Contents:
-    """What the records of a topic must look like; None where nothing is declared.
+    """The declared requirements for the records of a topic; None for each requirement that is not declared.
 
-    Times are milliseconds, sizes bytes (of the uncompressed key and value). Schemas are the files as written,
-    relative to the YAML that names them.
+    Times are milliseconds, sizes are bytes (of the uncompressed key and value). Schema paths are as written,
+    relative to the YAML file that names them.
     """
 
     key_required: bool = False
@@ -89,7 +89,7 @@ class Contents:
 
     @property
     def places_keys(self) -> bool:
-        """Whether it is declared where keys belong."""
+        """True if the YAML declares how keys map to partitions."""
         return bool(self.partitioner or self.partition_expression or self.partition_function)
 
 
@@ -98,8 +98,8 @@ class Topic:
     """A topic as declared for one stack, or as it is on the cluster.
 
     ``config`` holds Kafka's names and Kafka's own spelling of the values (``retention.ms`` in
-    milliseconds, ``cleanup.policy`` comma-separated): declared, only what was declared; live,
-    everything in force.
+    milliseconds, ``cleanup.policy`` comma-separated). A declared topic has only the declared
+    settings. A live topic has all settings in force.
     """
 
     name: str
@@ -114,31 +114,33 @@ class Topic:
 
     @property
     def cleanup_policies(self) -> frozenset[str] | None:
-        """``{"delete"}``, ``{"compact"}``, both or (lawfully) none; None where it is not known."""
+        """``{"delete"}``, ``{"compact"}``, both or none (which Kafka accepts); None if not declared or not known."""
         value = self.config.get("cleanup.policy")
         return None if value is None else frozenset(part.strip() for part in value.split(",") if part.strip())
 
     def allowed(self, today: date) -> frozenset[Allowance]:
         """Return the destructive changes that the YAML allows on ``today`` (UTC)."""
-        return frozenset(permit.change for permit in self.allow if permit.holds(today))
+        return frozenset(permit.change for permit in self.allow if permit.valid_on(today))
 
     @property
     def compacted(self) -> bool:
+        """True if the cleanup policy contains ``compact``."""
         return "compact" in (self.cleanup_policies or ())
 
     @property
     def retention_time(self) -> int | None:
-        """``retention.ms`` where the topic deletes by time; None where nothing ever expires."""
-        kept = self.number("retention.ms")
-        return kept if "delete" in (self.cleanup_policies or ()) and kept is not None and kept >= 0 else None
+        """``retention.ms`` in milliseconds if the topic deletes by time; None if records never expire."""
+        retention = self.number("retention.ms")
+        deletes = "delete" in (self.cleanup_policies or ())
+        return retention if deletes and retention is not None and retention >= 0 else None
 
     @property
     def internal(self) -> bool:
-        """Kafka's own topics, which no YAML declares (``org.apache.kafka.common.internals.Topic``)."""
+        """True for Kafka's internal topics, which no YAML declares (``org.apache.kafka.common.internals.Topic``)."""
         return self.name in INTERNAL_TOPICS
 
     def number(self, setting: str) -> int | None:
-        """The whole number that ``setting`` holds; None where it is not set."""
+        """Return the value of ``setting`` as an integer; None if it is not set."""
         value = self.config.get(setting)
         return None if value is None else int(value)
 

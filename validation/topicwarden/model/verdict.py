@@ -1,4 +1,7 @@
-"""What may be said, and from where on it counts: apart from the findings, as the command line needs no more."""
+"""Verdicts, and the verdict from which on an audit fails.
+
+This module is separate from the findings, because the command line needs only these types.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """``fail`` is proof; what cannot be proven is ``suspect`` or ``undecidable``, and says why."""
+    """The verdict of a check. ``fail`` is proven; ``suspect`` and ``undecidable`` come with the reason."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -15,7 +18,7 @@ class Verdict(StrEnum):
 
 
 class ReadScope(StrEnum):
-    """What an audit reads: everything that stands, or only what was written since the last one."""
+    """The records that an audit reads: all records, or only those written since the last audit."""
 
     ALL = "all"
     LAST = "last"
@@ -25,7 +28,7 @@ BY_WEIGHT = (Verdict.FAIL, Verdict.SUSPECT, Verdict.UNDECIDABLE, Verdict.PASS)
 
 
 class FailOn(StrEnum):
-    """The mildest verdict that makes an audit end in exit code 1."""
+    """The mildest verdict that makes an audit end with exit code 1."""
 
     FAIL = "fail"
     SUSPECT = "suspect"
@@ -34,5 +37,5 @@ class FailOn(StrEnum):
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Those verdicts, the weightiest first."""
+        """The verdicts that lead to exit code 1, the worst first."""
         return () if self is FailOn.NEVER else BY_WEIGHT[: BY_WEIGHT.index(Verdict(self.value)) + 1]

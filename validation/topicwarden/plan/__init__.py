@@ -1,1 +1,1 @@
-"""The consequences of a change for live data, before it is deployed."""
+"""Predicts the consequences of a change for live data, before the change is deployed."""

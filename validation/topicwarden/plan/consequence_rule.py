@@ -1,4 +1,4 @@
-"""What a module of this package is: one thing that may follow from a change."""
+"""The protocol of a consequence: one effect that a change may have on live data."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from topicwarden.plan.topic_change import TopicChange
 
 
 class ConsequenceRule(Protocol):
-    """A module with these two functions; its docstring says what it foretells, from what, and how exactly.
+    """A module with these two functions; its docstring describes the effect, its inputs, and how exact it is.
 
-    ``AVOIDABLE`` is true if its consequences do not happen when the deploy leaves the live settings and partitions as
+    ``AVOIDABLE`` is true if its consequences do not occur when the deploy leaves the live settings and partitions as
     they are. The kind of these consequences is the module's name in the table.
     """
 
     AVOIDABLE: bool
 
     def needs(self, change: TopicChange, now: int) -> RequiredEvidence | None:
-        """What it needs to see (``now`` in milliseconds); None where the change is none of its business."""
+        """Return the evidence that ``evaluate`` needs; None if the rule does not apply to ``change``.
+
+        ``now`` is in milliseconds since the epoch.
+        """
 
     def evaluate(self, change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
-        """What follows; called only where ``needs`` gave something."""
+        """Return the consequences of ``change``. It is only called if ``needs`` did not return None."""

@@ -1,4 +1,4 @@
-"""What Pulumi's state says was last deployed."""
+"""The topics of a stack as they were last deployed, according to Pulumi's state."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from topicwarden.model.topic import Topic
 class DeployedTopic:
     """A topic in Pulumi's state.
 
-    ``partitions``, ``replication_factor`` and ``config`` are the resource's, which a refresh overwrites with live
-    values. ``declared`` is the topic as the YAML declared it at the last deploy, with what that YAML allowed, and
-    ``file`` that YAML file; None in states that do not record it.
+    ``partitions``, ``replication_factor`` and ``config`` are values of the resource; a refresh overwrites them with
+    live values. ``declared`` is the topic as declared by the YAML at the last deploy, with its allowances, and ``file``
+    is that YAML file. Both are None in states that do not record them.
     """
 
     name: str
@@ -27,7 +27,7 @@ class DeployedTopic:
 
 @dataclass(frozen=True)
 class DuplicateResource:
-    """A topic resource that the program does not register under its URN, or that the engine is still to delete."""
+    """A topic resource that the program does not register under its URN, or whose deletion is pending in the engine."""
 
     urn: str
     pending_deletion: bool = False
@@ -35,10 +35,10 @@ class DuplicateResource:
 
 @dataclass(frozen=True)
 class DeployedStack:
-    """A stack's topics by name, the id of the cluster they were deployed to, and duplicates.
+    """A stack's topics by name, the id of the cluster they were deployed to, and duplicate resources.
 
-    ``duplicates`` has further resources by topic name, such as one made by `pulumi import`: the engine deletes the
-    topic of each.
+    ``duplicates`` has further resources by topic name, such as those that `pulumi import` creates. The engine would
+    delete the topic of each duplicate.
     """
 
     topics: Mapping[str, DeployedTopic] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a setting comes to where a topic does not set it."""
+"""The effective default of a setting for topics that do not set it."""
 
 from __future__ import annotations
 
@@ -8,40 +8,41 @@ from topicwarden.kafka.snapshot import Snapshot
 from topicwarden.specs.configs import definition
 
 _HOUR_MS, _MINUTE_MS = 3_600_000, 60_000
-_COARSER = {
+_COARSER_UNITS = {
     "retention.ms": (("log.retention.minutes", _MINUTE_MS), ("log.retention.hours", _HOUR_MS)),
     "segment.ms": (("log.roll.hours", _HOUR_MS),),
     "segment.jitter.ms": (("log.roll.jitter.hours", _HOUR_MS),),
 }
-"""The broker's properties that hold where its own in milliseconds is not set, and their units."""
+"""Broker properties that apply if the property in milliseconds is not set, with their units in milliseconds."""
 
 
-def defaults_in_force(snapshot: Snapshot, setting: str) -> frozenset[str]:
-    """Return the values of ``setting`` on a topic that does not set it: brokers may differ, and each applies its own.
+def effective_defaults(snapshot: Snapshot, setting: str) -> frozenset[str]:
+    """Return the values of ``setting`` for a topic that does not set it.
 
-    Empty where no broker's settings may be seen, or where neither the brokers nor Kafka have a value.
+    Brokers may have different defaults, and each broker applies its own. Empty if access to the brokers' settings is
+    denied, or if neither the brokers nor Kafka have a default.
     """
-    found = (_of_broker(config, setting) for config in snapshot.broker_configs.values())
-    return frozenset(value for value in found if value is not None)
+    values = (_broker_default(config, setting) for config in snapshot.broker_configs.values())
+    return frozenset(value for value in values if value is not None)
 
 
 def differing_defaults(snapshot: Snapshot, setting: str) -> dict[str, list[int]]:
-    """Return the brokers by their default for ``setting``, if they do not all have the same; else nothing."""
+    """Return the brokers by their default for ``setting``; empty if all brokers have the same default."""
     brokers: dict[str, list[int]] = {}
     for broker, config in sorted(snapshot.broker_configs.items()):
-        value = _of_broker(config, setting)
+        value = _broker_default(config, setting)
         if value is not None:
             brokers.setdefault(value, []).append(broker)
     return brokers if len(brokers) > 1 else {}
 
 
-def _of_broker(config: Mapping[str, str], setting: str) -> str | None:
+def _broker_default(config: Mapping[str, str], setting: str) -> str | None:
     known = definition(setting)
     if known is None:
         return None
     if known.server_default is not None and known.server_default in config:
         return config[known.server_default]
-    for name, unit in _COARSER.get(setting, ()):
+    for name, unit in _COARSER_UNITS.get(setting, ()):
         if name in config:
             return str(max(-1, int(config[name]) * unit))
     return known.default

@@ -1,4 +1,4 @@
-"""The engine's own steps held against the plan: a step on a topic that the plan does not predict is refused."""
+"""Compares the engine's own steps with the plan, and refuses steps on topics that the plan does not predict."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def with_unpredicted(
 ) -> tuple[TopicPlan, ...]:
     """Return ``plans`` with a refusal for each step that they do not predict, sorted by topic.
 
-    ``live`` are the topics on the cluster: creating one that is not there takes nothing away. A topic that is refused
-    already gets no second refusal.
+    ``live`` are the topics on the cluster: creating a missing topic removes nothing. A topic that is already refused
+    gets no second refusal.
     """
     by_topic = {plan.topic: plan for plan in plans}
     for step in steps:
@@ -47,9 +47,9 @@ def _refusal(step: TopicStep) -> Consequence:
         kind="unpredicted-step",
         weight=Severity.REFUSED,
         message=f"the engine would {step.op} the topic ({step.urn}), and nothing in the YAML, in Pulumi's state or on "
-        "the cluster tells why: what that does to its records is not known",
+        "the cluster explains why: the effect on its records is not known",
         measured="the steps of `pulumi preview --json`",
-        remedy="look at `pulumi preview --diff`, and do not deploy before the step is understood",
+        remedy="look at `pulumi preview --diff`, and do not deploy before you understand the step",
         evidence={"step": step.op, "urn": step.urn},
     )
 

@@ -1,4 +1,4 @@
-"""``docs/guards.md``: what a change can take away, which consequence reports it, and which word allows it."""
+"""The page ``docs/guards.md``: possible losses by change, the consequence that reports them, and how to allow them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from topicwarden.plan.setting_effects import EFFECTS, DataLoss, SettingEffect, S
 
 
 def page() -> str:
-    """Return the page as Markdown, drawn from the table that the guards themselves use."""
+    """Return the page as Markdown, generated from the table that the guards use."""
     settings = (_row(f"`{name}`", effect) for name, effect in EFFECTS.items())
     changes = (_row(change, effect) for change, effect in CHANGES.items())
     words = (f"| `{allowance.value}` | {meaning} |" for allowance, meaning in PERMITS.items())
@@ -22,7 +22,7 @@ def page() -> str:
                 _table("| word under `allow` | permits |", words),
                 _WORDS,
                 "## Settings",
-                "Every setting of a topic that Kafka knows. The other direction is a note, or says nothing.",
+                "All topic settings that Kafka knows. A change in the other direction is a note, or is not reported.",
                 _table(_HEADINGS, settings),
                 "## Other changes",
                 _table(_HEADINGS, changes),
@@ -46,14 +46,14 @@ CHANGES = {
         (DataLoss.RECORDS, DataLoss.AVAILABILITY),
         "destroyed",
         (Allowance.DELETE,),
-        "the topic and all its records are deleted; the word counts as the last deploy recorded it",
+        "the topic and all its records are deleted; the word must be in the YAML of the last deploy",
     ),
     "`partitions` is lowered": SettingEffect(
         SettingRisk.LOWER,
         (DataLoss.RECORDS, DataLoss.AVAILABILITY),
         "destroyed",
         (Allowance.RECREATE,),
-        "Kafka takes no partition away: the topic is deleted and created again",
+        "Kafka cannot remove a partition: the topic is deleted and created again",
     ),
     "`partitions` is raised": SettingEffect(
         SettingRisk.HIGHER,
@@ -67,7 +67,7 @@ CHANGES = {
         (DataLoss.DURABILITY,),
         "replication-factor",
         (Allowance.REDUCE_REPLICAS,),
-        "fewer brokers may be lost; `rebalance` does it, and asks for the same word",
+        "the topic survives the loss of fewer brokers; `rebalance` does it, and needs the same word",
     ),
     "`replication_factor` is raised": SettingEffect(SettingRisk.NONE, why="`rebalance` copies, throttled"),
     "the topic exists and this stack did not deploy it": SettingEffect(
@@ -77,7 +77,7 @@ CHANGES = {
         (),
         "refused unless it is exactly as declared; then it is adopted",
     ),
-    "a second resource holds the topic": SettingEffect(
+    "a second resource of the topic is in Pulumi's state": SettingEffect(
         SettingRisk.ANY, (DataLoss.RECORDS,), "duplicate", (), "the engine would delete the topic itself; refused"
     ),
     "a setting changes after somebody added partitions by hand": SettingEffect(
@@ -85,27 +85,27 @@ CHANGES = {
         (DataLoss.AVAILABILITY,),
         "stale-partitions",
         (),
-        "refused until `pulumi refresh`, as the provider would write the setting and then fail",
+        "refused until `pulumi refresh`, because the provider would write the setting and then fail",
     ),
     "somebody changed the topic by hand": SettingEffect(
         SettingRisk.ANY,
         (DataLoss.RECORDS, DataLoss.DURABILITY),
-        "drift, and that of the setting",
+        "drift, and the consequence of the setting",
         tuple(Allowance),
-        "put back only if that loses nothing or is allowed; else it is left as it is, and the plan says so",
+        "reverted only if that loses nothing or is allowed; else it stays as it is, and the plan reports it",
     ),
     "brokers have different defaults": SettingEffect(
         SettingRisk.ANY,
         (DataLoss.RECORDS,),
         "broker-defaults",
         (),
-        "what a topic leaves to them is judged by the worst",
+        "a setting that the topic does not set is judged by the most dangerous default",
     ),
     "the cluster is another one than before": SettingEffect(
         SettingRisk.ANY, (DataLoss.RECORDS,), "(the deploy is refused)", (), "unless the stack says that it moved"
     ),
 }
-"""Every change that is no setting, by its description."""
+"""All changes that are not a setting, by description."""
 
 
 def _row(change: str, effect: SettingEffect) -> str:
@@ -122,18 +122,18 @@ def _table(headings: str, rows: Iterable[str]) -> str:
 
 _INTRODUCTION = """\
 Nothing is deleted, shrunk or recreated, and nothing becomes less durable, unless the topic's own YAML allows it by
-name. `topicwarden plan`, `pulumi preview` and `pulumi up` refuse it alike, by the same code, before anything is
-registered with the engine. A number is exact, or it is an upper bound and says "at most"."""
+name. `topicwarden plan`, `pulumi preview` and `pulumi up` use the same code, and refuse such a change before anything
+is registered with the engine. A number is exact, or it is an upper bound and says "at most"."""
 
 _WORDS = """\
-Each word permits one thing, for the topic in whose own file it stands; a `_defaults.yaml` cannot allow anything. It may
-have an end: `allow: [{change: shrink-retention, until: 2027-01-31}]` holds through that day (UTC). `plan` lists the
-words that stand, and `check` warns about those that are over or have no end."""
+Each word permits one kind of change, for the topic whose own file contains the word. A `_defaults.yaml` cannot allow
+anything. A word may have an end: `allow: [{change: shrink-retention, until: 2027-01-31}]` is valid through that day
+(UTC). `plan` lists the words that are valid. `check` warns about words that have expired or have no end."""
 
 _UNSEEN = """\
-Unknown is never zero. A partition without a leader counts as a loss that could not be measured, and so does a log whose
-size, a topic whose configuration, or a topic whose very existence this user may not see: a change that could lose
-something there is refused, with the broker to start or the right that is missing."""
+Unknown never counts as zero. Some losses cannot be measured: in a partition without a leader, in a log whose size this
+user may not see, or in a topic whose configuration or existence this user may not see. A change that could cause such a
+loss is refused. The message names the broker to start or the right that is missing."""
 
 _COMMANDS = """\
 | command | what stops it |
@@ -142,25 +142,25 @@ _COMMANDS = """\
 program that the engine runs |
 | `pulumi destroy`, `pulumi up --replace URN` | Pulumi's protection, which every topic has unless its deployed YAML \
 allows `delete` |
-| `pulumi state unprotect`, `pulumi destroy` after it | nothing: these are deliberate |
+| `pulumi state unprotect`, and `pulumi destroy` after it | nothing: these are deliberate |
 | `pulumi state delete` | nothing is deleted on the cluster; the next `up` adopts the topic or is refused |
 | `pulumi import` of a topic that is declared | the next `plan`, `preview` and `up` are refused: see `duplicate` |"""
 
 _TESTED = """\
-`tests/engine/predictions/test_losses.py` makes each of these changes on a real cluster with records, first without
-and then with the word, and compares what is left with what was predicted. `python -m tests.system.guards` draws
-sequences of edits, hand-made changes, Pulumi commands, lost brokers and writers at random, and holds after each step,
-from the records on the brokers' disks, that whatever was lost was predicted by the plan just before, and allowed by
+The test `tests/engine/predictions/test_losses.py` makes each of these changes on a real cluster with records, first
+without and then with the word. It compares the remaining records with the prediction. `python -m tests.system.guards`
+draws random sequences of edits, manual changes, Pulumi commands, lost brokers and writers. After each step it reads
+the records on the brokers' disks, and checks that every loss was predicted by the plan just before, and allowed by
 name.
 
 | run | sequences | steps | losses predicted and allowed | destroyed or weakened as allowed | violations |
 |---|---|---|---|---|---|
 | `python -m tests.system.guards --sequences 312 --seed 14` | 300 | 158 | 32 | 70 | 0 |
 
-Of the 32 losses 19 happened within their step, 11 to the record and 8 within the bound. One project of twelve topics is
-not counted, as the provider lost its broker in the first deploy. An earlier run (seed 12, 348 sequences) found that
-partitions which somebody added by hand made deploys fail in the middle: see `stale-partitions`.
+Of the 32 losses, 19 happened within their step: 11 matched the prediction exactly, and 8 were within the bound. One
+project of twelve topics is not counted, because the provider lost its broker in the first deploy. An earlier run (seed
+12, 348 sequences) found that partitions added by hand made deploys fail halfway: see `stale-partitions`.
 
-A sequence is the history of one topic; twelve topics share a project and its commands. Not drawn: brokers with
-different defaults (tested in `test_losses.py`), share groups and tiered storage (tested in `test_newest.py`, on
-Kafka 4.3)."""
+A sequence is the history of one topic; twelve topics share a project and its commands. The sequences do not include
+brokers with different defaults (tested in `test_losses.py`), share groups and tiered storage (tested in
+`test_newest.py`, on Kafka 4.3)."""

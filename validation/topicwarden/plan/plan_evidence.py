@@ -1,4 +1,4 @@
-"""What consequences are computed from: asked for by each, and read from the cluster for all topics at once."""
+"""The evidence that consequences are computed from, read from the cluster for all topics at once."""
 
 from __future__ import annotations
 
@@ -12,22 +12,27 @@ from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, Snapshot
 from topicwarden.plan.placement.replica_placement import ReplicaPlacement
 from topicwarden.plan.topic_change import TopicChange
 
-MOST_TAILS = 50
+MAX_TOPICS_READ = 50
 """Topics whose newest records are read for one plan."""
 
 FIRST = 0
-"""Asked as a time, it yields a partition's first record."""
+"""A requested time (ms) at which the answer is the first record of a partition."""
 
 
 @dataclass(frozen=True)
 class RequiredEvidence:
-    """What one consequence needs to see of a change: the first records stamped at or after some times (ms since the
-    epoch), the consumer groups, the newest records, the newest batches, or where the log begins on its leader's disk.
+    """The evidence that one consequence needs for a change.
+
+    - ``times`` (ms since the epoch): the first record with a timestamp at or after each time, by partition.
+    - ``groups``: the consumer groups of the topic.
+    - ``newest_records``: the newest records.
+    - ``batches``: the sizes of the newest batches.
+    - ``local``: the first offset on the leader's own disk.
     """
 
     times: frozenset[int] = frozenset()
     groups: bool = False
-    tail: bool = False
+    newest_records: bool = False
     batches: bool = False
     local: bool = False
 
@@ -35,7 +40,7 @@ class RequiredEvidence:
         return RequiredEvidence(
             self.times | other.times,
             self.groups or other.groups,
-            self.tail or other.tail,
+            self.newest_records or other.newest_records,
             self.batches or other.batches,
             self.local or other.local,
         )
@@ -43,10 +48,10 @@ class RequiredEvidence:
 
 @dataclass(frozen=True)
 class PlanEvidence:
-    """What the cluster said of one change.
+    """The evidence for one change, as the cluster reported it.
 
-    ``first_at`` has, by time and partition, offset and timestamp of the first record stamped at or after the time.
-    ``tail`` is None where the newest records may not be read, or were not.
+    ``first_at`` has offset and timestamp of the first record with a timestamp at or after a time, by time and
+    partition. ``newest_records`` is None if the newest records were not read, or reading them is denied.
     """
 
     snapshot: Snapshot
@@ -56,20 +61,21 @@ class PlanEvidence:
     first_at: Mapping[int, Mapping[int, tuple[int, int]]] = field(default_factory=dict)
     groups: tuple[ConsumerGroup, ...] = ()
     share_groups: tuple[str, ...] = ()
-    """Share groups of the cluster of which no broker told what they read, by name."""
+    """Names of share groups whose topics no broker reports."""
     groups_complete: bool = True
     """Whether this user may see all consumer groups."""
-    tail: NewestRecords | None = None
+    newest_records: NewestRecords | None = None
     largest_batches: Mapping[int, int] = field(default_factory=dict)
     local_starts: Mapping[int, int] = field(default_factory=dict)
-    """By partition: the first offset on the leader's own disk, where the brokers tell."""
+    """The first offset on the leader's own disk, by partition; empty if the brokers do not report it."""
 
     @property
     def now(self) -> int:
+        """The time of the snapshot, in milliseconds since the epoch."""
         return self.snapshot.taken_at
 
     def below(self, live: LiveTopic, time: int) -> dict[int, int]:
-        """For each partition that holds anything: the offset before which every record is older than ``time``."""
+        """Return, for each partition with records, the offset before which all records are older than ``time`` (ms)."""
         found = self.first_at.get(time, {})
         return {
             partition: found[partition][0] if partition in found else extent.end
@@ -78,68 +84,73 @@ class PlanEvidence:
         }
 
 
-def gather(cluster: Cluster, snapshot: Snapshot, asked: Mapping[str, RequiredEvidence]) -> dict[str, PlanEvidence]:
-    """The evidence for each topic of ``asked``: a bounded number of requests, however many topics there are."""
-    live = {name: snapshot.topics[name] for name in asked if name in snapshot.topics}
-    first_at = _first_at(cluster, live, asked)
-    with_groups = [name for name in live if asked[name].groups]
+def gather(cluster: Cluster, snapshot: Snapshot, required: Mapping[str, RequiredEvidence]) -> dict[str, PlanEvidence]:
+    """Return the evidence for each topic in ``required``, with a bounded number of requests in total."""
+    live = {name: snapshot.topics[name] for name in required if name in snapshot.topics}
+    first_at = _first_at(cluster, live, required)
+    with_groups = [name for name in live if required[name].groups]
     groups = cluster.groups(with_groups) if with_groups else ()
-    unknown = tuple(group.name for group in groups if group.share and not group.offsets)
-    local = [name for name in live if asked[name].local]
-    tiers = cluster.local_starts([(name, partition) for name in local for partition in filled(live[name])])
+    unknown_share_groups = tuple(group.name for group in groups if group.share and not group.offsets)
+    local = [name for name in live if required[name].local]
+    local_starts = cluster.local_starts([(name, partition) for name in local for partition in filled(live[name])])
     complete = snapshot.cluster_described and not any(group.hidden for group in groups)
-    tails = cluster.tails({name: live[name] for name in [name for name in live if asked[name].tail][:MOST_TAILS]})
+    newest_records = cluster.newest_records(
+        {name: live[name] for name in [name for name in live if required[name].newest_records][:MAX_TOPICS_READ]}
+    )
     batches: dict[str, dict[int, int]] = {}
-    sizes = cluster.largest_batches(snapshot, [name for name in live if asked[name].batches])
+    sizes = cluster.largest_batches(snapshot, [name for name in live if required[name].batches])
     for (name, partition), size in sizes.items():
         batches.setdefault(name, {})[partition] = size
     return {
         name: PlanEvidence(
             snapshot,
             first_at=first_at.get(name, {}),
-            groups=tuple(group for group in groups if name in group.topics) if asked[name].groups else (),
-            share_groups=unknown if asked[name].groups else (),
+            groups=tuple(group for group in groups if name in group.topics) if required[name].groups else (),
+            share_groups=unknown_share_groups if required[name].groups else (),
             groups_complete=complete,
-            tail=tails.get(name),
+            newest_records=newest_records.get(name),
             largest_batches=batches.get(name, {}),
-            local_starts={partition: at for (topic, partition), at in tiers.items() if topic == name},
+            local_starts={partition: offset for (topic, partition), offset in local_starts.items() if topic == name},
         )
-        for name in asked
+        for name in required
     }
 
 
 def _first_at(
-    cluster: Cluster, live: Mapping[str, LiveTopic], asked: Mapping[str, RequiredEvidence]
+    cluster: Cluster, live: Mapping[str, LiveTopic], required: Mapping[str, RequiredEvidence]
 ) -> dict[str, dict[int, dict[int, tuple[int, int]]]]:
-    """By topic, time and partition. A request carries one time a partition, so that a round asks one of each topic."""
-    queues = {name: sorted(asked[name].times) for name in live}
+    """Return offset and timestamp of the first records, by topic, time and partition.
+
+    A request has one time per partition, so each round requests one time of each topic.
+    """
+    queues = {name: sorted(required[name].times) for name in live}
     found: dict[str, dict[int, dict[int, tuple[int, int]]]] = {}
-    for number in range(max(map(len, queues.values()), default=0)):
-        now = {name: times[number] for name, times in queues.items() if number < len(times)}
+    for round_number in range(max(map(len, queues.values()), default=0)):
+        requested = {name: times[round_number] for name, times in queues.items() if round_number < len(times)}
         answers = cluster.first_offsets_at(
-            {(name, partition): time for name, time in now.items() for partition in filled(live[name])}
+            {(name, partition): time for name, time in requested.items() for partition in filled(live[name])}
         )
-        for name, time in now.items():
+        for name, time in requested.items():
             found.setdefault(name, {})[time] = {}
-        for (name, partition), at in answers.items():
-            found[name][now[name]][partition] = at
+        for (name, partition), first in answers.items():
+            found[name][requested[name]][partition] = first
     return found
 
 
 def filled(live: LiveTopic) -> dict[int, PartitionExtent]:
-    """The partitions that hold anything."""
+    """Return the partitions that have records."""
     return {partition: extent for partition, extent in live.extents.items() if extent.start < extent.end}
 
 
 def merged(needs: Iterable[RequiredEvidence]) -> RequiredEvidence:
-    """Everything that any of ``needs`` needs."""
+    """Return the union of ``needs``."""
     total = RequiredEvidence()
-    for one in needs:
-        total |= one
+    for required in needs:
+        total |= required
     return total
 
 
 def changed(change: TopicChange, setting: str) -> bool:
-    """Whether a configuration will have another value in force."""
+    """Return whether ``change`` gives ``setting`` another effective value."""
     before, after = change.before, change.after
     return before is not None and after is not None and before.config.get(setting) != after.config.get(setting)

@@ -1,4 +1,4 @@
-"""What follows from every change, computed from the live cluster."""
+"""Predicts the consequences of all changes of a stack from the live cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequences import CONSEQUENCES
 from topicwarden.plan.deployed_stack import DeployedStack
-from topicwarden.plan.placement.replica_placement import place, settled
+from topicwarden.plan.placement.replica_placement import place_replicas, with_replicas
 from topicwarden.plan.plan_evidence import PlanEvidence, gather, merged
 from topicwarden.plan.topic_change import TopicChange, changes
 from topicwarden.specs.resolve import Declaration
@@ -24,9 +24,9 @@ def predict(
     declarations: Sequence[Declaration],
     deployed: DeployedStack,
 ) -> tuple[TopicPlan, ...]:
-    """Return every topic that is to change, with what follows, sorted by name.
+    """Return every topic that changes, with its consequences, sorted by name.
 
-    ``snapshot`` holds at least the topics declared and deployed; ``deployed`` is Pulumi's state.
+    ``snapshot`` has at least the declared and the deployed topics; ``deployed`` is Pulumi's state.
     """
     snapshot = _without_reassignments(cluster, snapshot, declarations)
     found = changes(declarations, deployed, snapshot)
@@ -39,7 +39,7 @@ def predict(
         for change in found
     }
     evidence = gather(cluster, snapshot, {name: merged(needs.values()) for name, needs in needed.items()})
-    placement = place((change.declaration for change in found if change.declaration), snapshot)
+    placement = place_replicas((change.declaration for change in found if change.declaration), snapshot)
     created = tuple(change.name for change in found if change.action is Action.CREATE)
     return tuple(
         _plan(change, needed[change.name], replace(evidence[change.name], placement=placement, created=created))
@@ -48,20 +48,20 @@ def predict(
 
 
 def _without_reassignments(cluster: Cluster, snapshot: Snapshot, declarations: Sequence[Declaration]) -> Snapshot:
-    """Return the snapshot with the replicas of each partition that moves before or after that, whichever are more.
+    """Return ``snapshot`` with the replicas of moving partitions as before or after the move, whichever are more.
 
-    While a partition moves, its metadata has both, which is not its replication factor.
+    While a partition moves, its metadata lists both sets of replicas, so it does not show the replication factor.
     """
-    factors = {held.topic.name: held.topic.replication_factor for held in declarations}
+    factors = {declaration.topic.name: declaration.topic.replication_factor for declaration in declarations}
     if not any(len(state.replicas) > factors[name] for name, state in _states(snapshot) if name in factors):
         return snapshot
-    places = {(name, state.partition): state.replicas for name, state in _states(snapshot) if name in factors}
-    kept = {
-        place: tuple(broker for broker in places[place] if broker in max(after, before, key=len))
-        for place, (before, after) in cluster.reassigned().items()
-        if place in places
+    current = {(name, state.partition): state.replicas for name, state in _states(snapshot) if name in factors}
+    replicas = {
+        partition: tuple(broker for broker in current[partition] if broker in max(after, before, key=len))
+        for partition, (before, after) in cluster.reassigned().items()
+        if partition in current
     }
-    return settled(snapshot, kept)
+    return with_replicas(snapshot, replicas)
 
 
 def _states(snapshot: Snapshot) -> Iterator[tuple[str, PartitionReplicas]]:
@@ -69,70 +69,72 @@ def _states(snapshot: Snapshot) -> Iterator[tuple[str, PartitionReplicas]]:
 
 
 def _plan(change: TopicChange, rules: Iterable[str], evidence: PlanEvidence) -> TopicPlan:
-    consequences = [one for name in rules for one in CONSEQUENCES[name].evaluate(change, evidence)]
-    held = _held(change, consequences)
+    consequences = [consequence for name in rules for consequence in CONSEQUENCES[name].evaluate(change, evidence)]
+    drift_left = _leaves_drift(change, consequences)
     return TopicPlan(
         topic=change.name,
         domain=change.declaration.topic.domain if change.declaration else "",
-        action=Action.DRIFT if held else change.action,
+        action=Action.DRIFT if drift_left else change.action,
         settings=list(change.settings),
         consequences=sorted(
-            [_as_held(one) for one in consequences] if held else consequences,
-            key=lambda one: BY_WEIGHT.index(one.weight),
+            [_as_left_drift(each) for each in consequences] if drift_left else consequences,
+            key=lambda each: BY_WEIGHT.index(each.weight),
         ),
-        held=held,
-        needs=[] if held else sorted(_needs(change, rules, evidence, consequences)),
+        held=drift_left,
+        needs=[] if drift_left else sorted(_needed_allowances(change, rules, evidence, consequences)),
         place=change.at(),
     )
 
 
-def _needs(
+def _needed_allowances(
     change: TopicChange, rules: Iterable[str], evidence: PlanEvidence, consequences: Sequence[Consequence]
 ) -> Iterable[Allowance]:
-    """Yield the permitted changes without which more would be refused."""
+    """Yield the allowances without which more consequences would be refused."""
     for allowance in change.permitted:
         without = replace(change, permitted=change.permitted - {allowance})
-        judged = [one for name in rules for one in CONSEQUENCES[name].evaluate(without, evidence)]
-        if _refused(judged) > _refused(consequences):
+        stricter = [each for name in rules for each in CONSEQUENCES[name].evaluate(without, evidence)]
+        if _refused(stricter) > _refused(consequences):
             yield allowance
 
 
 def _refused(consequences: Iterable[Consequence]) -> int:
-    return sum(one.weight is Severity.REFUSED for one in consequences)
+    """Return the number of refused consequences."""
+    return sum(consequence.weight is Severity.REFUSED for consequence in consequences)
 
 
-def _held(change: TopicChange, consequences: Iterable[Consequence]) -> bool:
-    """Return whether the deploy leaves what was changed by hand.
+def _leaves_drift(change: TopicChange, consequences: Iterable[Consequence]) -> bool:
+    """Return whether the deploy leaves manual changes as they are.
 
-    The YAML is as last deployed, so that all that would change is put back; and to put it back would lose something
-    that the YAML does not allow to lose.
+    This is so if the YAML has not changed since the last deploy, and reverting the manual changes would cause a loss
+    that the YAML does not allow.
     """
-    if change.edited or change.live is None or change.action not in _PUTS_BACK:
+    if change.edited or change.live is None or change.action not in _REVERTING:
         return False
-    return any(one.weight is Severity.REFUSED and one.kind in _BY_CONFIG for one in consequences)
+    return any(each.weight is Severity.REFUSED and each.kind in _BY_CONFIG for each in consequences)
 
 
-def _as_held(consequence: Consequence) -> Consequence:
+def _as_left_drift(consequence: Consequence) -> Consequence:
+    """Return a refused consequence as a danger of drift that the deploy leaves; others unchanged."""
     if consequence.weight is not Severity.REFUSED or consequence.kind not in _BY_CONFIG:
         return consequence
     return consequence.model_copy(
         update={
             "weight": Severity.DANGER,
-            "message": f"it was changed by hand and is left so, as putting back what is declared would lose data: "
-            f"{consequence.message}",
+            "message": "it was changed by hand and stays as it is, because reverting it to the declared value would "
+            f"lose data: {consequence.message}",
             "remedy": "declare it as it is now, or allow the loss by name: "
             + (consequence.remedy.rpartition("write ")[2] or "see the consequence"),
         }
     )
 
 
-_PUTS_BACK = frozenset({Action.UPDATE, Action.DRIFT, Action.RECREATE})
+_REVERTING = frozenset({Action.UPDATE, Action.DRIFT, Action.RECREATE})
 _BY_CONFIG = frozenset(kind for kind, rule in CONSEQUENCES.items() if rule.AVOIDABLE)
-"""Kinds of consequences that do not come about if the deploy leaves the live settings and partitions."""
+"""Kinds of consequences that do not occur if the deploy leaves the live settings and partitions as they are."""
 
 
 def refusals(plans: Iterable[TopicPlan]) -> list[Problem]:
-    """Return what may not be done, each at the line that asks for it: the guard of preview and deploy."""
+    """Return the refused consequences as problems, each at the YAML line that causes it; guards preview and deploy."""
     return [
         Problem(_location(plan, consequence), _message(plan.topic, consequence), rule=consequence.kind)
         for plan in plans

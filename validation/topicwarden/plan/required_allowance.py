@@ -1,4 +1,4 @@
-"""How consequences weigh: what the YAML does not allow by name is refused, and what cannot be seen counts as a loss."""
+"""Severity and remedy of losses: a loss that the YAML does not allow by name is refused, and so is an unseen loss."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import count, listed
 
 
-def weight_of(change: TopicChange, allowance: Allowance) -> Severity:
+def severity_of(change: TopicChange, allowance: Allowance) -> Severity:
     """Return ``REFUSED``, or ``DANGER`` if the topic's YAML allows the loss by name."""
     return Severity.DANGER if change.permits(allowance) else Severity.REFUSED
 
 
 def remedy_of(change: TopicChange, allowance: Allowance, instead: str) -> str:
-    """Return what to do about a refused loss: ``instead``, or the word that allows it; empty if it is allowed."""
+    """Return the remedy for a refused loss: do ``instead``, or allow the loss; empty if the loss is allowed."""
     if change.permits(allowance):
         return ""
     return f"{instead}; if the loss is intended, write `allow: [{allowance.value}]` into the topic's YAML"
 
 
 def unseen_partitions(live: LiveTopic) -> list[int]:
-    """Return the partitions without a leader: what they hold cannot be seen, and is never taken for nothing."""
+    """Return the partitions without a leader: their records cannot be seen, and never count as none."""
     return [state.partition for state in live.replicas if state.partition not in live.extents]
 
 
-def unseen(live: LiveTopic) -> Iterable[str]:
-    """Yield one reason if partitions could not be seen, with the brokers that have them."""
+def unseen_reasons(live: LiveTopic) -> Iterable[str]:
+    """Yield one reason if partitions could not be seen, with the brokers that have their replicas."""
     missing = unseen_partitions(live)
     if not missing:
         return

@@ -1,6 +1,6 @@
-"""What a change of each topic setting can do to data: the table behind the guards and ``docs/guards.md``.
+"""The effect of changing each topic setting on data: the table behind the guards and ``docs/guards.md``.
 
-Every setting of Kafka's catalogue has a row, also where a change can do no harm.
+Every topic setting that Kafka knows has a row, including settings whose changes are harmless.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from topicwarden.model.topic import Allowance
 
 
 class DataLoss(StrEnum):
-    """What a change can take away."""
+    """A property of a topic that a change can reduce."""
 
     RECORDS = "records"
     DURABILITY = "durability"
@@ -23,7 +23,7 @@ class DataLoss(StrEnum):
 
 
 class SettingRisk(StrEnum):
-    """In which direction a setting gets dangerous."""
+    """The direction in which changing a setting is dangerous."""
 
     LOWER = "lower"
     HIGHER = "higher"
@@ -35,9 +35,9 @@ class SettingRisk(StrEnum):
 
 @dataclass(frozen=True)
 class SettingEffect:
-    """One row: the dangerous direction, what is lost, the consequence that reports it, and the word that allows it.
+    """One row: the dangerous direction, the losses, the consequence that reports them, and the required allowance.
 
-    ``allow`` is None where the change needs none. ``why`` is the reason, in one sentence.
+    ``allow`` is empty if the change needs no allowance. ``why`` is the reason, in one sentence.
     """
 
     risk: SettingRisk
@@ -51,19 +51,19 @@ _SHRINK, _COMPACT = (Allowance.SHRINK_RETENTION,), (Allowance.COMPACT,)
 _HARMLESS = SettingEffect(SettingRisk.NONE)
 
 
-def _rolls(why: str, risk: SettingRisk = SettingRisk.LOWER) -> SettingEffect:
+def _earlier_roll(why: str, risk: SettingRisk = SettingRisk.LOWER) -> SettingEffect:
     return SettingEffect(risk, (DataLoss.RECORDS,), "earlier-roll, compaction", (*_SHRINK, *_COMPACT), why)
 
 
-def _cleans(why: str, consequence: str = "compaction") -> SettingEffect:
+def _earlier_cleaning(why: str, consequence: str = "compaction") -> SettingEffect:
     return SettingEffect(SettingRisk.LOWER, (DataLoss.RECORDS,), consequence, _COMPACT, why)
 
 
-def _keeps(why: str) -> SettingEffect:
+def _less_retention(why: str) -> SettingEffect:
     return SettingEffect(SettingRisk.LOWER, (DataLoss.RECORDS,), "retention-cut", _SHRINK, why)
 
 
-def _refuses(why: str, consequence: str, risk: SettingRisk = SettingRisk.LOWER) -> SettingEffect:
+def _refuses_writes(why: str, consequence: str, risk: SettingRisk = SettingRisk.LOWER) -> SettingEffect:
     return SettingEffect(risk, (DataLoss.AVAILABILITY,), consequence, (), why)
 
 
@@ -79,8 +79,10 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
     "compression.lz4.level": _HARMLESS,
     "compression.type": _HARMLESS,
     "compression.zstd.level": _HARMLESS,
-    "delete.retention.ms": _cleans("tombstones go sooner, and a consumer that lags misses deletions", "tombstones"),
-    "file.delete.delay.ms": SettingEffect(SettingRisk.NONE, why="only files of segments that are deleted already"),
+    "delete.retention.ms": _earlier_cleaning(
+        "tombstones are removed sooner, and a consumer that lags misses deletions", "tombstones"
+    ),
+    "file.delete.delay.ms": SettingEffect(SettingRisk.NONE, why="it only affects files of deleted segments"),
     "flush.messages": SettingEffect(
         SettingRisk.HIGHER,
         (DataLoss.DURABILITY,),
@@ -98,7 +100,7 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
     "follower.replication.throttled.replicas": SettingEffect(
         SettingRisk.NONE, why="slows replication; set by `rebalance`"
     ),
-    "index.interval.bytes": _rolls("a segment rolls when its index is full, which happens sooner"),
+    "index.interval.bytes": _earlier_roll("a segment rolls when its index is full, which happens sooner"),
     "leader.replication.throttled.replicas": SettingEffect(
         SettingRisk.NONE, why="slows replication; set by `rebalance`"
     ),
@@ -106,13 +108,13 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
         SettingRisk.NONE, why="tiered storage keeps a copy of what the broker drops"
     ),
     "local.retention.ms": SettingEffect(SettingRisk.NONE, why="tiered storage keeps a copy of what the broker drops"),
-    "max.compaction.lag.ms": _cleans("the cleaner must come sooner"),
-    "max.message.bytes": _refuses("larger batches are refused", "max-message"),
+    "max.compaction.lag.ms": _earlier_cleaning("the cleaner must run sooner"),
+    "max.message.bytes": _refuses_writes("larger batches are refused", "max-message"),
     "message.downconversion.enable": SettingEffect(SettingRisk.NONE, why="since Kafka 4.0 it does nothing"),
     "message.format.version": SettingEffect(SettingRisk.NONE, why="since Kafka 3.0 it does nothing"),
-    "message.timestamp.after.max.ms": _refuses("records from further ahead are refused", "timestamp-limit"),
-    "message.timestamp.before.max.ms": _refuses("older records are refused", "timestamp-limit"),
-    "message.timestamp.difference.max.ms": _refuses("records are refused", "timestamp-limit"),
+    "message.timestamp.after.max.ms": _refuses_writes("records from further ahead are refused", "timestamp-limit"),
+    "message.timestamp.before.max.ms": _refuses_writes("older records are refused", "timestamp-limit"),
+    "message.timestamp.difference.max.ms": _refuses_writes("records are refused", "timestamp-limit"),
     "message.timestamp.type": SettingEffect(
         SettingRisk.ANY,
         (DataLoss.RECORDS,),
@@ -120,8 +122,8 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
         (),
         "with CreateTime a record that the producer stamps in the past expires sooner than it would",
     ),
-    "min.cleanable.dirty.ratio": _cleans("the cleaner comes when less is dirty"),
-    "min.compaction.lag.ms": _cleans("records are safe from the cleaner for less time"),
+    "min.cleanable.dirty.ratio": _earlier_cleaning("the cleaner runs when less is dirty"),
+    "min.compaction.lag.ms": _earlier_cleaning("records are safe from the cleaner for less time"),
     "min.insync.replicas": SettingEffect(
         SettingRisk.LOWER,
         (DataLoss.DURABILITY, DataLoss.AVAILABILITY),
@@ -141,12 +143,12 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
         _SHRINK,
         "turned off, everything that is only in remote storage is deleted",
     ),
-    "retention.bytes": _keeps("the oldest segments are deleted above a smaller size"),
-    "retention.ms": _keeps("records expire sooner"),
-    "segment.bytes": _rolls("smaller segments let old records go that a large one held"),
-    "segment.index.bytes": _rolls("a segment rolls when its index is full, which happens sooner"),
-    "segment.jitter.ms": _rolls("segments roll up to that much sooner", SettingRisk.HIGHER),
-    "segment.ms": _rolls("younger segments let old records go that an older one held"),
+    "retention.bytes": _less_retention("the oldest segments are deleted above a smaller size"),
+    "retention.ms": _less_retention("records expire sooner"),
+    "segment.bytes": _earlier_roll("old records that a large segment still has are deleted sooner"),
+    "segment.index.bytes": _earlier_roll("a segment rolls when its index is full, which happens sooner"),
+    "segment.jitter.ms": _earlier_roll("segments roll up to that much sooner", SettingRisk.HIGHER),
+    "segment.ms": _earlier_roll("old records that an older segment still has are deleted sooner"),
     "unclean.leader.election.enable": SettingEffect(
         SettingRisk.TRUE,
         (DataLoss.RECORDS,),
@@ -157,27 +159,27 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
 }
 
 HARMFUL: Final = tuple(name for name, effect in EFFECTS.items() if effect.risk is not SettingRisk.NONE)
-"""The settings of which a change can take something away."""
+"""The settings whose change can cause a loss."""
 
-_ENDLESS: Final = frozenset({"retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes"})
+_UNLIMITED: Final = frozenset({"retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes"})
 """Settings in which a negative number means no limit."""
 
 
 def amount(setting: str, value: str) -> float:
-    """Return ``value`` as a number that can be compared: a flag is 0 or 1, no limit is infinite."""
+    """Return ``value`` as a comparable number: false is 0, true is 1, no limit is infinity."""
     if value in ("true", "false"):
         return float(value == "true")
     number = float(value)
-    return float("inf") if setting in _ENDLESS and number < 0 else number
+    return float("inf") if setting in _UNLIMITED and number < 0 else number
 
 
 def safest(setting: str, values: Collection[str]) -> str:
-    """Return that of ``values`` (at least one) which endangers records the least."""
+    """Return the value in ``values`` (at least one) that is the least dangerous for records."""
     return _extreme(setting, values, least=True)
 
 
 def riskiest(setting: str, values: Collection[str]) -> str:
-    """Return that of ``values`` (at least one) which endangers records the most."""
+    """Return the value in ``values`` (at least one) that is the most dangerous for records."""
     return _extreme(setting, values, least=False)
 
 
@@ -196,10 +198,10 @@ def _extreme(setting: str, values: Collection[str], *, least: bool) -> str:
 
 
 def lowered(setting: str, before: str | None, after: str | None) -> bool:
-    """Return whether a number or flag is smaller than before; False where one of the two is not known."""
+    """Return whether a number or flag is smaller than before; False if one of the two is unknown."""
     return before is not None and after is not None and amount(setting, after) < amount(setting, before)
 
 
 def raised(setting: str, before: str | None, after: str | None) -> bool:
-    """Return whether a number or flag is larger than before; False where one of the two is not known."""
+    """Return whether a number or flag is larger than before; False if one of the two is unknown."""
     return lowered(setting, after, before)

@@ -1,4 +1,4 @@
-"""The destructive changes that the YAML allows today, and which of them the plan needs."""
+"""Lists the destructive changes that the YAML allows today, and which of them the plan needs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from topicwarden.plan.topic_change import place_of
 from topicwarden.specs.resolve import Declaration
 
 
-def standing(
+def active_allowances(
     declarations: Iterable[Declaration], plans: Iterable[TopicPlan], today: date
 ) -> tuple[StandingAllowance, ...]:
-    """Return every allowance that holds on ``today`` (UTC), sorted by topic and change."""
+    """Return every allowance that is valid on ``today`` (UTC), sorted by topic and change."""
     needed = {(plan.topic, change) for plan in plans for change in plan.needs}
     found = (
         StandingAllowance(
@@ -25,6 +25,6 @@ def standing(
         )
         for declaration in declarations
         for permit in declaration.topic.allow
-        if permit.holds(today)
+        if permit.valid_on(today)
     )
     return tuple(sorted(found, key=lambda each: (each.topic, each.change)))

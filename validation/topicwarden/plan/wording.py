@@ -1,4 +1,4 @@
-"""How consequences speak: counts, times, and who reads what will be gone."""
+"""Texts that consequences share: counts, times, sizes, and the consumer groups that lose records."""
 
 from __future__ import annotations
 
@@ -17,41 +17,42 @@ UNSEEN_GROUPS = (
     "there may be consumer groups that this user may not see (Describe on the Cluster resource, or on each group)"
 )
 _MOST_NAMES = 5
-_ENDLESS = 2**63 - 1
-"""Kafka's default for some times: the largest number there is."""
+_UNLIMITED = 2**63 - 1
+"""Kafka's default for some times: the largest number of 64 bits."""
 
 
 def count(number: int, noun: str) -> str:
-    """``1 record``, ``2,000 records``."""
+    """Return such as ``1 record`` or ``2,000 records``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def survives(when: str, held: Durability) -> str:
-    """``now reading survives 2 lost brokers, writing 1 lost broker, on 3 racks``."""
-    racks = "" if held.racks is None else f", on {count(held.racks, 'rack')}"
+def survives(when: str, durability: Durability) -> str:
+    """Return such as ``now reading survives 2 lost brokers, writing 1 lost broker, on 3 racks``."""
+    racks = "" if durability.racks is None else f", on {count(durability.racks, 'rack')}"
     writing = (
-        count(held.losses_writing, "lost broker")
-        if held.losses_writing >= 0
-        else f"none: {-held.losses_writing} in-sync short of min.insync.replicas"
+        count(durability.losses_writing, "lost broker")
+        if durability.losses_writing >= 0
+        else f"none: {-durability.losses_writing} in-sync short of min.insync.replicas"
     )
-    return f"{when} reading survives {count(held.losses_reading, 'lost broker')}, writing {writing}{racks}"
+    return f"{when} reading survives {count(durability.losses_reading, 'lost broker')}, writing {writing}{racks}"
 
 
-def times(milliseconds: int | None) -> str:
-    if milliseconds is None or milliseconds < 0 or milliseconds == _ENDLESS:
-        return "for ever"
-    return DURATION.spelled(milliseconds)
+def duration(milliseconds: int | None) -> str:
+    """Return such as ``7d``; ``forever`` if there is no limit."""
+    if milliseconds is None or milliseconds < 0 or milliseconds == _UNLIMITED:
+        return "forever"
+    return DURATION.format(milliseconds)
 
 
 def spelled(setting: str, value: str | None) -> str:
-    """Return a setting's value as people write it: a time in its unit, no value as ``nothing``."""
+    """Return a setting's value for a message: a time with its unit, no value as ``nothing``."""
     if value is None:
         return "nothing"
-    return times(int(value)) if setting.endswith(".ms") else value
+    return duration(int(value)) if setting.endswith(".ms") else value
 
 
 def goes(names: Iterable[str], before: Topic, after: Topic) -> str:
-    """``segment.ms goes from 7d to 1h``, for each of ``names``."""
+    """Return such as ``segment.ms goes from 7d to 1h``, for each of ``names``."""
     return ", ".join(
         f"{name} goes from {spelled(name, before.config.get(name))} to {spelled(name, after.config.get(name))}"
         for name in names
@@ -59,39 +60,40 @@ def goes(names: Iterable[str], before: Topic, after: Topic) -> str:
 
 
 def size(number: int | None) -> str:
-    """``1MiB`` where that is exact, else all the bytes."""
-    return "without limit" if number is None or number < 0 else f"{number:,} bytes ({SIZE.spelled(number)})"
+    """Return such as ``1,048,576 bytes (1MiB)``; ``without limit`` for None or a negative number."""
+    return "without limit" if number is None or number < 0 else f"{number:,} bytes ({SIZE.format(number)})"
 
 
 def listed(names: Sequence[str]) -> str:
-    """``a, b and 3 more``."""
+    """Return such as ``a, b and 3 more``."""
     shown = ", ".join(names[:_MOST_NAMES])
     return shown if len(names) <= _MOST_NAMES else f"{shown} and {len(names) - _MOST_NAMES} more"
 
 
 def group_effects(
-    groups: Iterable[ConsumerGroup], topic: str, going: Mapping[int, tuple[int, int]]
+    groups: Iterable[ConsumerGroup], topic: str, removed: Mapping[int, tuple[int, int]]
 ) -> list[GroupEffect]:
-    """Who has not read the offsets that are ``going`` (by partition, first and behind the last), where they committed.
+    """Return the groups that have not read offsets that will be ``removed``, with the number of unread records.
 
-    A partition in which a group never committed says nothing of the group: it may start at the end.
+    ``removed`` has the first offset and the end offset by partition. Partitions without a committed offset are left
+    out: the group may start there at the end.
     """
     return [
-        GroupEffect(group=group.name, partition=partition, records=end - max(at, start), members=group.members)
+        GroupEffect(group=group.name, partition=partition, records=end - max(committed, start), members=group.members)
         for group in groups
-        for partition, (start, end) in sorted(going.items())
-        if (at := group.offsets.get((topic, partition))) is not None and at < end
+        for partition, (start, end) in sorted(removed.items())
+        if (committed := group.offsets.get((topic, partition))) is not None and committed < end
     ]
 
 
 def readers(evidence: PlanEvidence, unread: Sequence[GroupEffect]) -> Iterable[str]:
-    """Yield which consumer groups read the topic, and which of them have not read what goes."""
+    """Yield which consumer groups read the topic, and which of them have not read records that will be removed."""
     groups, share_groups = evidence.groups, evidence.share_groups
     if not evidence.groups_complete:
         yield UNSEEN_GROUPS
     if share_groups:
         yield (
-            f"the cluster has share groups ({listed(share_groups)}) of which no broker told which topics they read, "
+            f"the cluster has share groups ({listed(share_groups)}), but no broker reports which topics they read, "
             "and how far"
         )
     if not groups:
@@ -101,28 +103,28 @@ def readers(evidence: PlanEvidence, unread: Sequence[GroupEffect]) -> Iterable[s
     if not unread:
         yield f"{count(len(groups), 'visible consumer group')} of the topic ({names}) read all of it"
     else:
-        lacking: dict[str, int] = {}
+        unread_records: dict[str, int] = {}
         for effect in unread:
-            lacking[effect.group] = lacking.get(effect.group, 0) + effect.records
+            unread_records[effect.group] = unread_records.get(effect.group, 0) + effect.records
         share = {group.name for group in groups if group.share}
         shown = [
             f"{name} ({f'share group, at most {records:,} of them' if name in share else count(records, 'record')})"
-            for name, records in sorted(lacking.items())
+            for name, records in sorted(unread_records.items())
         ]
         yield f"not read yet by {listed(shown)}"
-    if silent := [group.name for group in groups if not group.offsets and group.members]:
-        yield f"with active members and without committed offsets: {listed(silent)}"
+    if uncommitted := [group.name for group in groups if not group.offsets and group.members]:
+        yield f"with active members and without committed offsets: {listed(uncommitted)}"
 
 
 def at_most(number: int, noun: str) -> str:
-    """``at most 2,000 records``; ``no record``."""
+    """Return such as ``at most 2,000 records``; ``no record`` for 0."""
     return f"at most {count(number, noun)}" if number else f"no {noun}"
 
 
 def loss(live: LiveTopic) -> str:
-    """All that a topic holds, as far as it can be seen.
+    """Return the records and bytes of a topic as text, as far as they can be seen.
 
-    Offsets count an upper bound of the records: compaction and transactions leave gaps.
+    Offsets give an upper bound of the records: compaction and transactions leave gaps.
     """
     extents = live.extents.values()
     hidden = len(live.replicas) - len(extents)
@@ -140,18 +142,18 @@ def loss(live: LiveTopic) -> str:
 
 
 def records_of(live: LiveTopic) -> int:
-    """At most so many records."""
+    """Return an upper bound of the number of records of ``live``, from its offsets."""
     return sum(extent.end - extent.start for extent in live.extents.values())
 
 
 def bytes_of(live: LiveTopic) -> int | None:
-    """Bytes of the leaders' logs; None unless every partition's is known."""
+    """Return the bytes of the leaders' logs; None if the size of a partition is unknown."""
     sizes = [extent.log_bytes for extent in live.extents.values()]
     return summed(sizes)
 
 
 def summed(sizes: Iterable[int | None]) -> int | None:
-    """Return the sum of ``sizes``; None if one of them is not known."""
-    found = list(sizes)
-    known = [one for one in found if one is not None]
-    return sum(known) if len(known) == len(found) else None
+    """Return the sum of ``sizes``; None if one of them is None."""
+    values = list(sizes)
+    known = [size for size in values if size is not None]
+    return sum(known) if len(known) == len(values) else None

@@ -1,9 +1,9 @@
-"""What every topic must obey: rules, one file each, and the policy files that tell them more.
+"""Rules that every topic must meet: one module for each rule, and the policy files that configure them.
 
-Every `policies/*.yaml` may have `rules`, `expressions` and `waivers`. A rule that is always on holds without being
-named; named in a policy file, it holds with the settings given there. A list of settings makes a rule differ by scope:
-the first whose scope fits a topic is the one that holds for it, and a rule that is always on holds as it comes for the
-topics that none fits.
+Each `policies/*.yaml` can have `rules`, `expressions` and `waivers`. A rule that is always on also applies if no policy
+file names it. If a policy file names it, the settings given there apply. A list of settings makes a rule differ by
+scope: the first entry whose scope matches a topic applies to it. A rule that is always on applies with its default
+settings to topics that no entry matches.
 
 ```yaml
 rules:

@@ -1,7 +1,7 @@
-"""Which partitioners of a topic's own the audit may run: they are code, in the process that holds the password.
+"""Checks of custom partitioners. They are code that runs in the audit process, which has the cluster's password.
 
-A Python function must be on the stack's list. An expression of Spark SQL may compute, and nothing else: Spark also has
-functions that call any Java method (``reflect``), subqueries that read files, and ``${env:NAME}``.
+A Python function must be on the stack's allow list. A Spark SQL expression may only compute. It must not use other
+features of Spark SQL: functions that call any Java method (``reflect``), subqueries that read files, ``${env:NAME}``.
 """
 
 from __future__ import annotations
@@ -25,28 +25,31 @@ _FORBIDDEN: Final = re.compile(
 
 
 def partitioner_problems(declarations: Iterable[Declaration], functions: frozenset[str]) -> Iterator[Problem]:
-    """The partitioners that the audit would not run; ``functions`` are those that the stack's settings allow."""
+    """Yield a problem for each partitioner that the audit refuses to run.
+
+    ``functions`` are the Python functions that the stack's settings allow.
+    """
     for declaration in declarations:
-        for path, message in _refused(declaration.topic.contents, functions):
+        for path, message in _messages(declaration.topic.contents, functions):
             yield Problem(declaration.places.at(path), message, RULE)
 
 
-def refused(contents: Contents, functions: frozenset[str]) -> str | None:
-    """Why the declared partitioner may not be run; None if it may."""
-    return next((message for _, message in _refused(contents, functions)), None)
+def refusal_reason(contents: Contents, functions: frozenset[str]) -> str | None:
+    """Return the reason why the audit must not run the declared partitioner; None if it may."""
+    return next((message for _, message in _messages(contents, functions)), None)
 
 
-def _refused(contents: Contents, functions: frozenset[str]) -> Iterator[tuple[KeyPath, str]]:
+def _messages(contents: Contents, functions: frozenset[str]) -> Iterator[tuple[KeyPath, str]]:
     name, expression = contents.partition_function, contents.partition_expression
     if name and name not in functions:
         yield (
             ("contents", "key", "partition_function"),
             f"partition_function: {name} is not listed in {PARTITION_FUNCTIONS} of the stack, so the audit does not "
-            "import it; list it there if its code may run beside the cluster's password",
+            "import it; if you trust its code to run in a process that has the cluster's password, list it there",
         )
-    if expression and (found := _FORBIDDEN.search(expression)):
+    if expression and (match := _FORBIDDEN.search(expression)):
         yield (
             ("contents", "key", "partition_expression"),
             f"partition_expression: expected arithmetic and functions over key and partitions, seen "
-            f"{quoted(found[0])}; an expression may not call Java, read tables or variables, or hold comments",
+            f"{quoted(match[0])}; an expression must not call Java, read tables or variables, or contain comments",
         )

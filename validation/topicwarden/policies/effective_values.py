@@ -1,4 +1,4 @@
-"""What holds of a topic: what is declared, else Kafka's default, as far as neither brokers nor Kafka say otherwise."""
+"""Effective settings of a topic: the declared value, else the default of the stack's brokers or of Kafka."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.units import unit_of
 
 
-def number(topic: Topic, setting: str, brokers: BrokerSettings) -> int:
-    """The whole number that ``setting``, of which every line of Kafka has a default, comes to."""
+def effective_number(topic: Topic, setting: str, brokers: BrokerSettings) -> int:
+    """Return the effective value of the numeric ``setting``. Every Kafka version must have a default for it."""
     declared = topic.config.get(setting)
     return int(declared) if declared else _default(setting, brokers)
 
@@ -20,19 +20,19 @@ def _default(setting: str, brokers: BrokerSettings) -> int:
     return int(brokers.default(setting) or 0)
 
 
-def cleanup(topic: Topic) -> frozenset[str]:
-    """The cleanup policies; Kafka's default, ``delete``, where none is declared."""
+def cleanup_policies(topic: Topic) -> frozenset[str]:
+    """Return the effective cleanup policies: the declared ones, else Kafka's default ``delete``."""
     policies = topic.cleanup_policies
     return frozenset({"delete"}) if policies is None else policies
 
 
-def said(topic: Topic, setting: str, brokers: BrokerSettings) -> str:
-    """``retention.ms is 7d``, for a message; says so where it is Kafka's default that holds."""
-    value = spelled(setting, number(topic, setting, brokers))
+def setting_text(topic: Topic, setting: str, brokers: BrokerSettings) -> str:
+    """Return ``retention.ms is 7d`` for a message, followed by ``, Kafka's default`` if it is not declared."""
+    value = value_text(setting, effective_number(topic, setting, brokers))
     return f"{setting} is {value}" + ("" if setting in topic.config else ", Kafka's default")
 
 
-def spelled(setting: str, value: int) -> str:
-    """A number as people write it: ``7d``, ``1MiB``."""
+def value_text(setting: str, value: int) -> str:
+    """Return ``value`` with the unit of ``setting``, such as ``7d`` or ``1MiB``; plain if it has no unit."""
     unit = unit_of(setting)
-    return unit.spelled(value) if unit else str(value)
+    return unit.format(value) if unit else str(value)

@@ -1,4 +1,4 @@
-"""Allowances whose last day is over: they permit nothing."""
+"""Warnings for expired entries of ``allow``, which permit nothing any more."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ def expired_allowances(declarations: Iterable[Declaration], today: date) -> Iter
     """Yield a warning for each entry of `allow` whose `until` is before ``today``, at its line."""
     for declaration in declarations:
         for permit in sorted(declaration.topic.allow, key=lambda permit: permit.change.value):
-            if not permit.holds(today):
-                message = f"{permit.change.value} was allowed until {permit.until}, and is not any more; remove it"
+            if not permit.valid_on(today):
+                message = f"the permission for {permit.change.value} expired on {permit.until}; remove it"
                 yield Problem(declaration.places.at(("allow",)), message, "allowance-expired", Level.WARNING)

@@ -1,8 +1,8 @@
-"""What no built-in rule says: [CEL](https://cel.dev) over the topic, compiled once by Google's own library.
+"""Custom rules as [CEL](https://cel.dev) expressions over the topic, compiled once by Google's own library.
 
-`require` must be true of every topic within the scope for which `when` is true, or `message` is a problem of the topic.
-What is not CEL, and what cannot be evaluated for a topic (a field that is not there, a text where a number is needed),
-is a problem of the expression.
+`require` must be true for every topic in scope for which `when` is true. Otherwise `message` is reported for the topic.
+Invalid CEL is an error at the expression. So is an evaluation error for a topic, such as a missing field, or a text
+instead of a number.
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ class ExpressionSpec(RuleSettings):
     """One entry of ``expressions``."""
 
     id: str = Field(
-        strict=True, pattern="^[a-z0-9]+(-[a-z0-9]+)*$", description="Its name in messages and waivers: `like-this`."
+        strict=True, pattern="^[a-z0-9]+(-[a-z0-9]+)*$", description="The name in messages and waivers: `like-this`."
     )
-    when: Text | None = Field(default=None, description="CEL: for which topics it holds; for all where not given.")
-    require: Text = Field(description="CEL: what must be true of them.")
-    message: Text = Field(description="What is wrong where it is not true, and what to do.")
+    when: Text | None = Field(
+        default=None, description="CEL: true for the topics that the expression applies to; if missing, all topics."
+    )
+    require: Text = Field(description="CEL: the condition that these topics must meet.")
+    message: Text = Field(description="The message for a topic that does not meet it: what is wrong, and what to do.")
 
 
 @dataclass(frozen=True)
 class CompiledExpression:
-    """An expression that is CEL; ``places`` has where its ``when`` and ``require`` stand."""
+    """A compiled expression. ``places`` has the locations of its ``when`` and ``require`` in the policy file."""
 
     expression: ExpressionSpec
     when: Any
@@ -44,16 +46,17 @@ class CompiledExpression:
     places: Mapping[str, Location]
 
     def judge(self, activation: Any, fields: Iterable[str] = ()) -> str | tuple[str, str] | None:
-        """The message where the topic breaks it, ``(part, error)`` where CEL cannot tell, None where all is well.
+        """Return None if the topic meets the expression, else its message, or ``(part, error)`` if evaluation fails.
 
-        ``fields`` are the keys of the topic's view, to suggest one for a misspelt key.
+        ``activation`` is the topic, from the function of this name. ``part`` is ``when`` or ``require``. ``fields`` are
+        the keys of the topic, for suggestions if a key is misspelt.
         """
         for part, program in (("when", self.when), ("require", self.require)):
             if program is None:
                 continue
             try:
                 result = program.eval(activation)
-            except RuntimeError as error:  # CEL's budget of steps is used up
+            except RuntimeError as error:  # CEL's step limit is exceeded
                 return part, evaluation_message(str(error), fields)
             kind = result.type().name()
             if kind == "ERROR":
@@ -66,7 +69,7 @@ class CompiledExpression:
 
 
 class CelError(ValueError):
-    """Why a text is not CEL; ``part`` is the key it stands under."""
+    """A text is not valid CEL. ``part`` is its key in the policy file: ``when`` or ``require``."""
 
     def __init__(self, part: str, message: str) -> None:
         super().__init__(message)
@@ -74,8 +77,9 @@ class CelError(ValueError):
 
 
 def compile_expression(expression: ExpressionSpec, place: Callable[[str], Location]) -> CompiledExpression:
-    """The expression ready for use; CelError with a message where it is not CEL. ``place`` tells where a key's value
-    stands.
+    """Return the compiled expression. ``place`` returns the location of the value of a key.
+
+    Raises CelError with a message if ``when`` or ``require`` is not valid CEL.
     """
     when = None if expression.when is None else _compile("when", expression.when)
     places = {"when": place("when"), "require": place("require")}
@@ -83,12 +87,12 @@ def compile_expression(expression: ExpressionSpec, place: Callable[[str], Locati
 
 
 def activation(topic: Mapping[str, Any]) -> Any:
-    """The topic's view, ready for several expressions."""
+    """Return the fields of a topic (from ``topic_view``) in the form that compiled expressions evaluate."""
     return _environment().Activation({"topic": topic})
 
 
 def compile_record_expression(text: str) -> None:
-    """CelError where ``text`` is not CEL over a record: what ``contents: {expressions: …}`` demands of each."""
+    """Compile one of ``contents: {expressions: …}``. Raises CelError if ``text`` is not valid CEL over a record."""
     _compile("require", text, _record_environment(), _RECORD)
 
 
@@ -110,5 +114,5 @@ def _compile(part: str, text: str, environment: Any = None, variables: Iterable[
         raise CelError(part, compile_message(str(error), variables)) from error
     kind = program.return_type().name()
     if kind not in ("BOOL", "DYN"):
-        raise CelError(part, f"expected CEL that is true or false, seen one of type {kind.lower()}")
+        raise CelError(part, f"expected CEL that is true or false, seen CEL of type {kind.lower()}")
     return program

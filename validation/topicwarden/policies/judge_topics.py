@@ -1,4 +1,4 @@
-"""What the rules have to say of topics, wherever these come from: YAML, Pulumi's inputs, a live cluster."""
+"""Apply the rules to topics from any source: YAML, Pulumi's inputs, or a live cluster."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from topicwarden.specs.broker_settings import BrokerSettings
 
 @dataclass(frozen=True)
 class RuleResult:
-    """What a rule says of a topic, or (``topic`` None) of a whole stack.
+    """A violation of a rule by one topic, or by a whole stack if ``topic`` is None.
 
-    ``path`` is where in the topic, as ``RuleViolation.path``; ``place`` is given where the fault lies in a policy file
-    instead. ``waiver`` is the one that lets it off; ``applied`` are all that changed the outcome.
+    ``path`` is the position in the topic, as in ``RuleViolation.path``. ``place`` is set instead if the error is in a
+    policy file. ``waiver`` is the waiver that hides the violation. ``applied`` are all waivers that changed the result.
     """
 
     rule: str
@@ -36,143 +36,156 @@ class RuleResult:
 
 
 def judge_topics(topics: Sequence[Topic], policy: Policy, stack: str) -> Iterator[RuleResult]:
-    """Every judgement of a stack's topics, the waived ones too. Rules of a whole stack need all its topics.
+    """Yield every violation by the topics of ``stack``, including waived ones.
 
-    Of a live topic give the configs that are set on it: what only holds by default is nobody's mistake.
+    ``topics`` must be all topics of the stack, because stack rules need them. A live topic should contain only the
+    settings that are set on the topic itself, so that no default value is reported as a violation.
     """
-    return TopicJudge(policy).of(topics, stack)
+    return TopicJudge(policy).judge(topics, stack)
 
 
 class TopicJudge:
-    """Judges stack after stack; a topic that is the same on stacks with the same rules is judged once."""
+    """Apply the rules to several stacks. A topic that is equal on stacks with equal rules is judged only once."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._bases: list[_Basis] = []
-        self._known: dict[str, tuple[Topic, _Basis, tuple[RuleResult, ...]]] = {}
+        self._rule_sets: list[_RuleSet] = []
+        self._cache: dict[str, tuple[Topic, _RuleSet, tuple[RuleResult, ...]]] = {}
 
-    def of(self, topics: Sequence[Topic], stack: str) -> Iterator[RuleResult]:
-        """Every judgement of the topics, which are all those of the stack."""
-        ruling = self._policy.of(stack)
-        basis = self._basis(ruling)
+    def judge(self, topics: Sequence[Topic], stack: str) -> Iterator[RuleResult]:
+        """Yield every violation by ``topics``, which must be all topics of ``stack``, including waived ones."""
+        stack_policy = self._policy.for_stack(stack)
+        rule_set = self._rule_set(stack_policy)
         for topic in topics:
-            known = self._known.get(topic.name)
-            if known and known[1] is basis and known[0] == topic:
-                judged = known[2]
+            cached = self._cache.get(topic.name)
+            if cached and cached[1] is rule_set and cached[0] == topic:
+                results = cached[2]
             else:
-                judged = tuple(basis.of_topic(topic))
-                self._known[topic.name] = topic, basis, judged
-            for judgement in judged:
-                yield _waived(judgement, topic, ruling.waivers)
-        yield from _of_stack(topics, ruling)
+                results = tuple(rule_set.results(topic))
+                self._cache[topic.name] = topic, rule_set, results
+            for result in results:
+                yield _with_waiver(result, topic, stack_policy.waivers)
+        yield from _stack_results(topics, stack_policy)
 
-    def _basis(self, ruling: StackPolicy) -> _Basis:
-        known = next((each for each in self._bases if each.ruling.basis == ruling.basis), None)
-        if known is None:
-            self._bases.append(known := _Basis(ruling))
-        return known
+    def _rule_set(self, stack_policy: StackPolicy) -> _RuleSet:
+        key = stack_policy.comparison_key
+        rule_set = next((each for each in self._rule_sets if each.stack_policy.comparison_key == key), None)
+        if rule_set is None:
+            self._rule_sets.append(rule_set := _RuleSet(stack_policy))
+        return rule_set
 
 
-class _Basis:
-    """The rules of one stack, or of several that are alike, and what they said of topics of one shape."""
+class _RuleSet:
+    """The rules of one or more stacks with equal rules, and a cache of their results for topics of equal shape.
 
-    def __init__(self, ruling: StackPolicy) -> None:
-        self.ruling = ruling
-        held = {name: blocks for name, blocks in ruling.rules.items() if name in RULES}
-        by_shape = {name for name, blocks in held.items() if RULES[name].SHAPE_ONLY and blocks[0].matches is None}
-        self._by_shape = [(name, blocks) for name, blocks in held.items() if name in by_shape]
-        self._single = [(name, blocks) for name, blocks in held.items() if name not in by_shape]
-        self._shapes: dict[Any, tuple[tuple[str, Level, RuleViolation], ...]] = {}
+    The shape of a topic is everything that rules with ``SHAPE_ONLY`` read: partitions, replicas, config and contents.
+    """
 
-    def of_topic(self, topic: Topic) -> Iterator[RuleResult]:
+    def __init__(self, stack_policy: StackPolicy) -> None:
+        self.stack_policy = stack_policy
+        active = {name: blocks for name, blocks in stack_policy.rules.items() if name in RULES}
+        by_shape = {name for name, blocks in active.items() if RULES[name].SHAPE_ONLY and blocks[0].matches is None}
+        self._by_shape = [(name, blocks) for name, blocks in active.items() if name in by_shape]
+        self._by_topic = [(name, blocks) for name, blocks in active.items() if name not in by_shape]
+        self._cache: dict[Any, tuple[tuple[str, Level, RuleViolation], ...]] = {}
+
+    def results(self, topic: Topic) -> Iterator[RuleResult]:
+        """Yield the violations by ``topic``, without waivers and stack rules."""
         shape = topic.partitions, topic.replication_factor, topic.contents, tuple(topic.config.items())
-        shared = self._shapes.get(shape)
+        shared = self._cache.get(shape)
         if shared is None:
-            shared = self._shapes[shape] = tuple(_complaints(topic, self._by_shape, self.ruling.brokers))
-        for name, level, complaint in (*shared, *_complaints(topic, self._single, self.ruling.brokers)):
-            yield RuleResult(name, level, topic.name, complaint.path, complaint.message)
-        if self.ruling.expressions:
-            yield from _of_expressions(topic, self.ruling)
+            shared = self._cache[shape] = tuple(_violations(topic, self._by_shape, self.stack_policy.brokers))
+        for name, level, violation in (*shared, *_violations(topic, self._by_topic, self.stack_policy.brokers)):
+            yield RuleResult(name, level, topic.name, violation.path, violation.message)
+        if self.stack_policy.expressions:
+            yield from _expression_results(topic, self.stack_policy)
 
 
-def _complaints(
+def _violations(
     topic: Topic, rules: Iterable[tuple[str, tuple[RuleBlock, ...]]], brokers: BrokerSettings
 ) -> Iterator[tuple[str, Level, RuleViolation]]:
     for name, blocks in rules:
-        block = _block(blocks, topic)
+        block = _matching_block(blocks, topic)
         if block is not None and block.level is not None:
-            for complaint in RULES[name].judge(topic, block.held.settings, brokers):
-                yield name, _lighter(block.level, complaint.level), complaint
+            for violation in RULES[name].judge(topic, block.placed.settings, brokers):
+                yield name, _milder(block.level, violation.level), violation
 
 
-def _of_expressions(topic: Topic, ruling: StackPolicy) -> Iterator[RuleResult]:
-    fields = view(topic, ruling.brokers, ruling.needs)
-    seen = activation(fields)
-    for compiled, level, matches in ruling.expressions:
+def _expression_results(topic: Topic, stack_policy: StackPolicy) -> Iterator[RuleResult]:
+    fields = view(topic, stack_policy.brokers, stack_policy.required_fields)
+    prepared = activation(fields)
+    for compiled, level, matches in stack_policy.expressions:
         if matches is not None and not matches(topic):
             continue
-        found = compiled.judge(seen, _keys(fields))
+        outcome = compiled.judge(prepared, _keys(fields))
         name = compiled.expression.id
-        if isinstance(found, str):
-            yield RuleResult(name, level, topic.name, ("topic",), found)
-        elif found:
-            part, error = found
+        if isinstance(outcome, str):
+            yield RuleResult(name, level, topic.name, ("topic",), outcome)
+        elif outcome:
+            part, error = outcome
             message = f"{part} cannot be evaluated: {error}"
             yield RuleResult(name, Level.ERROR, topic.name, (), message, compiled.places[part])
 
 
 def _keys(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys of ``fields`` and of all mappings in it."""
     for name, value in fields.items():
         yield str(name)
         if isinstance(value, Mapping):
             yield from _keys(value)
 
 
-def _of_stack(topics: Iterable[Topic], ruling: StackPolicy) -> Iterator[RuleResult]:
+def _stack_results(topics: Iterable[Topic], stack_policy: StackPolicy) -> Iterator[RuleResult]:
     for name, rule in STACK_RULES.items():
-        for block in ruling.rules.get(name, ()):
+        for block in stack_policy.rules.get(name, ()):
             if block.level is None:
                 continue
-            within = [topic for topic in topics if block.matches is None or block.matches(topic)]
-            waivers = {topic.name: waiver for topic in within if (waiver := _waiver(name, topic, ruling.waivers))}
-            counted = [topic for topic in within if topic.name not in waivers]
-            complaints = list(rule.judge_stack(within, block.held.settings))
-            if complaints and waivers:
-                remaining = list(rule.judge_stack(counted, block.held.settings))
-                yield from _of_block(name, block, remaining or complaints, waivers, waived=not remaining)
+            in_scope = [topic for topic in topics if block.matches is None or block.matches(topic)]
+            waivers = {
+                topic.name: waiver for topic in in_scope if (waiver := _waiver(name, topic, stack_policy.waivers))
+            }
+            counted = [topic for topic in in_scope if topic.name not in waivers]
+            violations = list(rule.judge_stack(in_scope, block.placed.settings))
+            if violations and waivers:
+                remaining = list(rule.judge_stack(counted, block.placed.settings))
+                yield from _block_results(name, block, remaining or violations, waivers, waived=not remaining)
             else:
-                yield from _of_block(name, block, complaints, {}, waived=False)
+                yield from _block_results(name, block, violations, {}, waived=False)
 
 
-def _of_block(
-    name: str, block: RuleBlock, complaints: Iterable[RuleViolation], waivers: Mapping[str, PlacedWaiver], waived: bool
+def _block_results(
+    name: str, block: RuleBlock, violations: Iterable[RuleViolation], waivers: Mapping[str, PlacedWaiver], waived: bool
 ) -> Iterator[RuleResult]:
-    """The judgements of one block of a stack rule. ``waivers`` has the topics that are not counted, by name."""
+    """Yield the results of one block of a stack rule.
+
+    ``waivers`` are the waivers of the topics that are not counted, by topic name. ``waived`` is True if there is no
+    violation without these topics.
+    """
     applied = tuple(dict.fromkeys(waivers.values()))
-    more = f", such as {min(waivers)}" if len(waivers) > 1 else f" ({min(waivers, default='')})"
-    suffix = f"; waived topics are not counted: {len(waivers)}{more}" if waivers and not waived else ""
-    for complaint in complaints:
-        level = _lighter(block.level or Level.ERROR, complaint.level)
-        message = complaint.message + suffix
+    example = f", such as {min(waivers)}" if len(waivers) > 1 else f" ({min(waivers, default='')})"
+    suffix = f"; waived topics are not counted: {len(waivers)}{example}" if waivers and not waived else ""
+    for violation in violations:
+        level = _milder(block.level or Level.ERROR, violation.level)
+        message = violation.message + suffix
         waiver = applied[0] if waived else None
-        yield RuleResult(name, level, None, complaint.path, message, block.held.place, waiver, applied)
+        yield RuleResult(name, level, None, violation.path, message, block.placed.place, waiver, applied)
 
 
-def _block(blocks: tuple[RuleBlock, ...], topic: Topic) -> RuleBlock | None:
+def _matching_block(blocks: tuple[RuleBlock, ...], topic: Topic) -> RuleBlock | None:
     for block in blocks:
         if block.matches is None or block.matches(topic):
             return block
     return None
 
 
-def _lighter(one: Level, other: Level) -> Level:
-    return Level.WARNING if Level.WARNING in (one, other) else Level.ERROR
+def _milder(first: Level, second: Level) -> Level:
+    return Level.WARNING if Level.WARNING in (first, second) else Level.ERROR
 
 
-def _waived(judgement: RuleResult, topic: Topic, waivers: Iterable[PlacedWaiver]) -> RuleResult:
-    waiver = _waiver(judgement.rule, topic, waivers)
-    return replace(judgement, waiver=waiver, applied=(waiver,)) if waiver else judgement
+def _with_waiver(result: RuleResult, topic: Topic, waivers: Iterable[PlacedWaiver]) -> RuleResult:
+    waiver = _waiver(result.rule, topic, waivers)
+    return replace(result, waiver=waiver, applied=(waiver,)) if waiver else result
 
 
 def _waiver(rule: str, topic: Topic, waivers: Iterable[PlacedWaiver]) -> PlacedWaiver | None:
-    return next((waiver for waiver in waivers if waiver.lets_off(rule, topic)), None)
+    return next((waiver for waiver in waivers if waiver.covers(rule, topic)), None)

@@ -1,4 +1,4 @@
-"""Everything that the policy files say, and what of it holds on one stack."""
+"""The content of all policy files, and the part of it that applies to one stack."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
 from topicwarden.policies.expressions import CompiledExpression
 from topicwarden.policies.rule import RuleSettings
-from topicwarden.policies.topic_view import TopicFields, needs
+from topicwarden.policies.topic_view import TopicFields, required_fields
 from topicwarden.policies.unmatched_patterns import PlacedPattern
 from topicwarden.policies.waivers import PlacedWaiver
 from topicwarden.specs.broker_settings import BrokerSettings
@@ -21,7 +21,7 @@ Matches: TypeAlias = Callable[[Topic], Any]
 
 @dataclass(frozen=True)
 class PlacedSettings:
-    """One block of a rule's settings, and where it stands; None for those that always hold."""
+    """One block of a rule's settings, and its location; None for the default settings of a rule that is always on."""
 
     settings: RuleSettings
     place: Location | None = None
@@ -29,16 +29,16 @@ class PlacedSettings:
 
 @dataclass(frozen=True)
 class RuleBlock:
-    """A block as it holds on a stack. ``matches`` None: every topic; ``level`` None: off."""
+    """A block of settings on one stack. ``matches`` is None if it matches every topic; ``level`` is None if off."""
 
-    held: PlacedSettings
+    placed: PlacedSettings
     level: Level | None
     matches: Matches | None
 
 
 @dataclass(frozen=True)
 class StackPolicy:
-    """What holds on one stack. Of a rule's blocks the first that matches a topic holds for it."""
+    """The rules, expressions and waivers of one stack. For each rule, the first block that matches a topic applies."""
 
     rules: Mapping[str, tuple[RuleBlock, ...]]
     expressions: tuple[tuple[CompiledExpression, Level, Matches | None], ...]
@@ -46,23 +46,25 @@ class StackPolicy:
     brokers: BrokerSettings
 
     @cached_property
-    def needs(self) -> TopicFields:
-        """What of a topic its expressions look at."""
-        held = (compiled.expression for compiled, _, _ in self.expressions)
-        return needs(text for each in held for text in (each.when or "", each.require))
+    def required_fields(self) -> TopicFields:
+        """The fields of a topic that the expressions use."""
+        expressions = (compiled.expression for compiled, _, _ in self.expressions)
+        return required_fields(text for each in expressions for text in (each.when or "", each.require))
 
     @property
-    def basis(self) -> Any:
-        """Equal where two stacks judge topics alike."""
-        blocks = [(name, [block.held for block in held]) for name, held in self.rules.items()]
-        return self.brokers, blocks, [compiled.expression for compiled, _, _ in self.expressions]
+    def comparison_key(self) -> Any:
+        """A value that is equal for two stacks if their rules and expressions give equal results for equal topics."""
+        rules = [(name, [block.placed for block in blocks]) for name, blocks in self.rules.items()]
+        return self.brokers, rules, [compiled.expression for compiled, _, _ in self.expressions]
 
 
 @dataclass(frozen=True)
 class Policy:
-    """The rules that hold, by id, in the order in which they are tried: those of every policy file, and those that
-    always do. ``brokers`` is by stack; ``patterns`` are all patterns of topics. What is wrong with the policy files or
-    the stacks' settings is in ``problems``.
+    """The rules, expressions and waivers of all policy files, and the rules that are always on.
+
+    ``rules`` are the blocks of settings by rule id, in the order in which they are matched. ``brokers`` are the broker
+    settings by stack. ``patterns`` are all topic patterns in the policy files. ``problems`` are the problems in the
+    policy files and in the stacks' settings.
     """
 
     rules: Mapping[str, tuple[PlacedSettings, ...]]
@@ -72,21 +74,24 @@ class Policy:
     patterns: tuple[PlacedPattern, ...] = ()
     problems: tuple[Problem, ...] = ()
 
-    def of(self, stack: str) -> StackPolicy:
-        """What holds on ``stack``, patterns compiled."""
-        rules = {name: _blocks(held, stack) for name, held in self.rules.items()}
+    def for_stack(self, stack: str) -> StackPolicy:
+        """Return the part that applies to ``stack``, with compiled patterns."""
+        rules = {name: _blocks(settings, stack) for name, settings in self.rules.items()}
         expressions = tuple(
             (compiled, level, compiled.expression.matcher())
             for compiled in self.expressions
-            if compiled.expression.on(stack) and (level := compiled.expression.level.level) is not None
+            if compiled.expression.applies_on(stack) and (level := compiled.expression.level.level) is not None
         )
-        waivers = tuple(held for held in self.waivers if held.waiver.on(stack))
+        waivers = tuple(placed for placed in self.waivers if placed.waiver.applies_on(stack))
         brokers = self.brokers.get(stack, BrokerSettings())
-        return StackPolicy({name: held for name, held in rules.items() if held}, expressions, waivers, brokers)
+        return StackPolicy({name: blocks for name, blocks in rules.items() if blocks}, expressions, waivers, brokers)
 
 
-def _blocks(held: tuple[PlacedSettings, ...], stack: str) -> tuple[RuleBlock, ...]:
+def _blocks(settings: tuple[PlacedSettings, ...], stack: str) -> tuple[RuleBlock, ...]:
+    """Return the blocks that apply to ``stack``; empty if all of them are off."""
     blocks = [
-        RuleBlock(each, each.settings.level.level, each.settings.matcher()) for each in held if each.settings.on(stack)
+        RuleBlock(placed, placed.settings.level.level, placed.settings.matcher())
+        for placed in settings
+        if placed.settings.applies_on(stack)
     ]
     return tuple(blocks) if any(block.level is not None for block in blocks) else ()

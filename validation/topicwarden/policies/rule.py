@@ -1,4 +1,4 @@
-"""What a rule is. It names a path of the topic; only ``check`` knows lines."""
+"""The interface of a rule. A rule reports paths within a topic; only ``check`` maps them to lines of YAML."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from topicwarden.specs.config_values import custom_error
 
 
 class RuleLevel(StrEnum):
-    """A ``Level``, or that it does not hold."""
+    """A ``Level``, or ``off`` to disable the rule."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -26,14 +26,15 @@ class RuleLevel(StrEnum):
 
     @property
     def level(self) -> Level | None:
+        """The level of its problems; None if the rule is off."""
         return None if self is RuleLevel.OFF else Level(self.value)
 
 
 @dataclass(frozen=True)
 class RuleViolation:
-    """What a rule finds: where in the topic (``("config", "retention.ms")``), and what is wrong.
+    """A violation of a rule: the path in the topic, such as ``("config", "retention.ms")``, and the message.
 
-    ``level`` is the most that it weighs, whatever the rule's own level.
+    ``level`` is an upper limit: the problem gets the lower of this level and the level of the rule.
     """
 
     path: tuple[str, ...]
@@ -42,39 +43,39 @@ class RuleViolation:
 
 
 class RuleSettings(Scope):
-    """What every rule can be told in a policy file."""
+    """The settings that every rule has in a policy file."""
 
     level: RuleLevel = Field(default=RuleLevel.ERROR, description="`error` fails the check, `warning` does not.")
 
     @model_validator(mode="wrap")
     @classmethod
-    def _in_order(cls, value: Any, handler: ModelWrapValidatorHandler[Any]) -> Any:
-        """No topic keeps to a ``min`` above the ``max``; said in the words of the file."""
-        held = handler(value)
-        least, most = getattr(held, "min", None), getattr(held, "max", None)
+    def _min_not_above_max(cls, value: Any, handler: ModelWrapValidatorHandler[Any]) -> Any:
+        """Reject a ``min`` above the ``max``. The message quotes both values as written in the file."""
+        settings = handler(value)
+        least, most = getattr(settings, "min", None), getattr(settings, "max", None)
         if least is not None and most is not None and least > most and isinstance(value, dict):
-            raise contradiction("min", f"{value['min']} is above the max of {value['max']}", "lower it, or raise max")
-        return held
+            raise contradiction("min", f"{value['min']} is above the max of {value['max']}", "lower min, or raise max")
+        return settings
 
 
-def contradiction(key: str, clash: str, remedy: str) -> ValidationError:
-    """What a validator of settings raises where the setting ``key`` leaves no topic that keeps to the rule."""
-    error = custom_error("value", f"{clash}, so that no topic keeps to both; {remedy}")
+def contradiction(key: str, conflict: str, remedy: str) -> ValidationError:
+    """Return the error for a setting ``key`` that conflicts with another setting, so that no topic can meet both."""
+    error = custom_error("value", f"{conflict}, so no topic can meet both settings; {remedy}")
     return ValidationError.from_exception_data("settings", [InitErrorDetails(type=error, loc=(key,), input=None)])
 
 
 class AdviceSettings(RuleSettings):
-    """The settings of a rule that warns of what Kafka takes and nobody wants."""
+    """The settings of a rule whose problems are warnings: Kafka accepts the value, but it is likely a mistake."""
 
     level: RuleLevel = Field(default=RuleLevel.WARNING, description="`error` fails the check, `warning` does not.")
 
 
 class Rule(Protocol):
-    """A module of ``rules/``: its docstring is its documentation, its name in the table its id.
+    """A module of ``rules/``. Its docstring is the rule's documentation; its key in the table is the rule's id.
 
-    ``ALWAYS`` are the settings that hold where no policy file speaks of the rule; None: it is off then.
-    ``SHAPE_ONLY`` is true if ``judge`` uses only a topic's partitions, replicas, config and contents. Topics that are
-    equal in these are then judged once.
+    ``ALWAYS`` are the settings that apply if no policy file names the rule; None if the rule is off by default.
+    ``SHAPE_ONLY`` is true if ``judge`` uses only the partitions, replicas, config and contents of a topic. Topics that
+    are equal in these are judged only once.
     """
 
     ALWAYS: Any
@@ -87,7 +88,7 @@ class Rule(Protocol):
 
 
 class StackRule(Protocol):
-    """A rule that needs all topics of a stack, those within its scope; it speaks at the place of its own settings."""
+    """A rule that needs all topics of a stack within its scope. It reports at the location of its own settings."""
 
     ALWAYS: Any
 

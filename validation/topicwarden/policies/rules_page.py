@@ -1,4 +1,4 @@
-"""The documentation of every rule, drawn from the rules themselves: their docstrings and their settings."""
+"""The documentation of all rules, generated from their docstrings and settings."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from topicwarden.specs.units import DURATION, SIZE
 
 
 def page() -> str:
-    """The page of all rules, expressions and waivers, as Markdown."""
-    every: dict[str, Rule | StackRule] = {**RULES, **STACK_RULES}
-    on = {name: rule for name, rule in every.items() if rule.ALWAYS is not None}
-    off = {name: rule for name, rule in every.items() if rule.ALWAYS is None}
-    parts = ["# Rules", _doc(room), "Every rule may be told this:", _table(RuleSettings), "## Always on"]
+    """Return the page of all rules, expressions and waivers, as Markdown."""
+    all_rules: dict[str, Rule | StackRule] = {**RULES, **STACK_RULES}
+    on = {name: rule for name, rule in all_rules.items() if rule.ALWAYS is not None}
+    off = {name: rule for name, rule in all_rules.items() if rule.ALWAYS is None}
+    parts = ["# Rules", _doc(room), "Every rule has these settings:", _table(RuleSettings), "## Always on"]
     for name, rule in on.items():
         parts += _section(name, rule)
-    parts.append("## On where a policy file says so")
+    parts.append("## On if a policy file names the rule")
     for name, rule in off.items():
         parts += _section(name, rule)
     parts += ["## Expressions", _doc(expressions), _table(ExpressionSpec, RuleSettings), _doc(topic_view)]
@@ -37,7 +37,7 @@ def page() -> str:
 def _section(name: str, rule: Rule | StackRule) -> Iterator[str]:
     yield f"### {name}"
     if issubclass(rule.Settings, AdviceSettings):
-        yield "Level: warning, where not said otherwise."
+        yield "Default level: warning."
     yield _doc(rule)
     if set(rule.Settings.model_fields) - set(RuleSettings.model_fields):
         yield _table(rule.Settings, RuleSettings)
@@ -47,26 +47,26 @@ def _doc(documented: Any) -> str:
     return inspect.getdoc(documented) or ""
 
 
-def _table(model: type[BaseModel], known: type[BaseModel] | None = None) -> str:
-    """The settings of ``model`` but for those of ``known``, which are told elsewhere."""
+def _table(model: type[BaseModel], documented: type[BaseModel] | None = None) -> str:
+    """Return a table of the settings of ``model``, without those of ``documented``, which have their own table."""
     properties = model.model_json_schema()["properties"]
     rows = [
         f"| `{name}` | {_kind(properties[name])} | {_default(field)} | {field.description or ''} |"
         for name, field in model.model_fields.items()
-        if known is None or name not in known.model_fields
+        if documented is None or name not in documented.model_fields
     ]
     return "\n".join(["| setting | type | default | |", "|---|---|---|---|", *rows])
 
 
 def _kind(schema: dict[str, Any]) -> str:
-    """What a value must be, in a word or two, from the JSON Schema of the setting."""
+    """Return the type of a setting in one or two words, from its JSON Schema."""
     kinds = [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
     if len(kinds) == 1 and "anyOf" in kinds[0]:
         return _kind(kinds[0])
     patterns = {each.get("pattern") for each in kinds}
     for unit in (DURATION, SIZE):
         if unit.pattern in patterns:
-            return f"{unit.noun}, as {unit.example.partition(',')[0]}"
+            return f"{unit.noun}, such as {unit.example.partition(',')[0]}"
     return " or ".join(map(_plain_kind, kinds))
 
 
@@ -82,7 +82,7 @@ def _plain_kind(kind: dict[str, Any]) -> str:
 def _default(field: FieldInfo) -> str:
     default = field.default
     if field.is_required():
-        return "must be given"
+        return "required"
     if default is None or default in ([], {}):
         return ""
     if isinstance(default, RuleLevel):

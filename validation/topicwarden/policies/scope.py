@@ -1,4 +1,4 @@
-"""Where a rule, an expression or a waiver holds: on which stacks, in which domains, for which topics."""
+"""The scope of a rule, an expression or a waiver: stacks, domains and topics."""
 
 from __future__ import annotations
 
@@ -21,24 +21,27 @@ Patterns = Annotated[
 
 
 class Scope(ContentsSection):
-    """All that is given must fit; what is not given fits everything."""
+    """A topic is in scope if it meets all given conditions; a condition that is not given always matches."""
 
-    stacks: list[Text] | None = Field(default=None, min_length=1, description="The stacks it holds for.")
-    domains: list[Text] | None = Field(default=None, min_length=1, description="The folders of `topics/` it holds for.")
-    topics: Patterns | None = Field(default=None, description="Patterns of the topics it holds for: `legacy.*`.")
+    stacks: list[Text] | None = Field(default=None, min_length=1, description="The stacks that it applies to.")
+    domains: list[Text] | None = Field(
+        default=None, min_length=1, description="The folders of `topics/` that it applies to."
+    )
+    topics: Patterns | None = Field(default=None, description="Patterns of the topics that it applies to: `legacy.*`.")
 
-    def on(self, stack: str) -> bool:
+    def applies_on(self, stack: str) -> bool:
+        """Return True if ``stack`` is in scope."""
         return self.stacks is None or stack in self.stacks
 
     def matcher(self) -> Callable[[Topic], Any] | None:
-        """Whether a topic is within the scope, on a stack that is; None where every topic is."""
+        """Return a function that is true for topics in scope, on a stack in scope; None if every topic is in scope."""
         domains = None if self.domains is None else frozenset(self.domains)
-        names = None if self.topics is None else matching(self.topics)
+        matches_name = None if self.topics is None else name_matcher(self.topics)
         if domains is None:
-            return None if names is None else lambda topic: names(topic.name)
-        return lambda topic: topic.domain in domains and (names is None or names(topic.name))
+            return None if matches_name is None else lambda topic: matches_name(topic.name)
+        return lambda topic: topic.domain in domains and (matches_name is None or matches_name(topic.name))
 
 
-def matching(patterns: Sequence[str]) -> Callable[[str], Any]:
-    """Whether a name is like one of the patterns, in which ``*`` and ``?`` stand for any characters and any one."""
+def name_matcher(patterns: Sequence[str]) -> Callable[[str], Any]:
+    """Return a function that is true for names that match a pattern: ``*`` is any text, ``?`` is any character."""
     return re.compile("|".join(map(translate, patterns))).match

@@ -1,7 +1,7 @@
-"""Regular expressions of policy files, matched by RE2 in time that is linear in the text.
+"""Regular expressions of policy files, matched with RE2 in time linear in the length of the text.
 
-RE2 is the engine behind CEL's ``matches``, and comes with CEL's library. Python's ``re`` backtracks: ``^(a+)+$``
-against forty characters does not end.
+RE2 is the engine behind CEL's ``matches``, and part of CEL's library. Python's ``re`` backtracks: matching
+``^(a+)+$`` against forty characters practically never ends.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 
 from cel_expr_python import cel
 
-_REASON = re.compile(r"^.*invalid regular expression: ", re.DOTALL)
+_ERROR_PREFIX = re.compile(r"^.*invalid regular expression: ", re.DOTALL)
 
 
 def pattern_problem(pattern: str) -> str | None:
-    """Why RE2 does not take ``pattern``; None if it does."""
+    """Return the reason why RE2 rejects ``pattern``; None if it is valid."""
     result = _matches("", pattern)
-    return _REASON.sub("", str(result.value())) if result.type().name() == "ERROR" else None
+    return _ERROR_PREFIX.sub("", str(result.value())) if result.type().name() == "ERROR" else None
 
 
-def matches_whole(pattern: str, text: str) -> bool:
-    """Whether all of ``text`` matches ``pattern``, for which ``pattern_problem`` has nothing to say."""
+def full_match(pattern: str, text: str) -> bool:
+    """Return True if the whole ``text`` matches the valid ``pattern``."""
     return _matches(text, rf"\A(?:{pattern})\z").value() is True
 
 

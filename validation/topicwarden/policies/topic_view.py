@@ -1,15 +1,15 @@
-"""The topic as an expression sees it, under the name `topic`:
+"""The fields of a topic that an expression can use, under the name `topic`:
 
-| field | what it is |
+| field | content |
 |---|---|
 | `topic.name`, `topic.domain` | texts |
-| `topic.owner`, `topic.description` | texts, or `null` where not declared |
+| `topic.owner`, `topic.description` | texts, or `null` if not declared |
 | `topic.partitions`, `topic.replication_factor` | whole numbers |
-| `topic.config["retention.ms"]` | every setting that the stack's Kafka has, by Kafka's own type: what is declared, \
-else Kafka's default; times in milliseconds, sizes in bytes, `cleanup.policy` a list |
-| `topic.declared` | the names of the settings that are declared, a list |
+| `topic.config["retention.ms"]` | every setting of the stack's Kafka version, in Kafka's own type: the declared \
+value, else Kafka's default; times in milliseconds, sizes in bytes, `cleanup.policy` as a list |
+| `topic.declared` | the names of the declared settings, as a list |
 | `topic.contents` | as in the YAML: `topic.contents.key.required`, `topic.contents.records.max_bytes`; times in \
-milliseconds, sizes in bytes; `null` where not declared, but `false` for `key.required` and `registry`, `[]` for \
+milliseconds, sizes in bytes; if not declared `null`, but `false` for `key.required` and `registry`, and `[]` for \
 `headers.required` and `expressions` |
 | `topic.allow` | a list of texts |
 """
@@ -31,24 +31,24 @@ _SETTING: Final = re.compile(r"""\bconfig\s*\[\s*(["'])([a-z.]+)\1\s*\]""")
 
 @dataclass(frozen=True)
 class TopicFields:
-    """What of a topic some expressions look at, so that nothing else is made ready; ``settings`` None: all of them."""
+    """The fields of a topic that expressions use; ``settings`` is None if they may use any setting."""
 
     settings: frozenset[str] | None
     contents: bool
 
 
-def needs(expressions: Iterable[str]) -> TopicFields:
-    """What the expressions may look at: rather too much than too little."""
+def required_fields(expressions: Iterable[str]) -> TopicFields:
+    """Return the fields that the expressions may use; in case of doubt, more rather than fewer."""
     text = "\n".join(expressions)
     named = _SETTING.findall(text)
-    whole = len(re.findall(r"\bconfig\b", text)) > len(named)
-    return TopicFields(None if whole else frozenset(name for _, name in named), "contents" in text)
+    any_setting = len(re.findall(r"\bconfig\b", text)) > len(named)
+    return TopicFields(None if any_setting else frozenset(name for _, name in named), "contents" in text)
 
 
-def view(topic: Topic, brokers: BrokerSettings, needed: TopicFields) -> dict[str, Any]:
-    """``topic`` as plain values, of the shape that this module's documentation says, as far as it is needed."""
+def view(topic: Topic, brokers: BrokerSettings, required: TopicFields) -> dict[str, Any]:
+    """Return the ``required`` fields of ``topic`` as plain values, in the structure that the module docstring shows."""
     known = definitions(brokers.kafka)
-    names = known.keys() if needed.settings is None else needed.settings & known.keys()
+    names = known.keys() if required.settings is None else required.settings & known.keys()
     defaults = _defaults(brokers.kafka)
     return {
         "name": topic.name,
@@ -61,7 +61,7 @@ def view(topic: Topic, brokers: BrokerSettings, needed: TopicFields) -> dict[str
             name: _typed(known[name], topic.config[name]) if name in topic.config else defaults[name] for name in names
         },
         "declared": list(topic.config),
-        "contents": _contents(topic.contents) if needed.contents else {},
+        "contents": _contents(topic.contents) if required.contents else {},
         "allow": sorted(each.change.value for each in topic.allow),
     }
 
@@ -114,5 +114,5 @@ def _typed(definition: ConfigDefinition, value: str) -> Any:
         return value
     try:
         return float(value) if definition.type == "double" else int(value)
-    except ValueError:  # a live topic of another version
+    except ValueError:  # a live topic on another Kafka version may have a value of another type
         return value

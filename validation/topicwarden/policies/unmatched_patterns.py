@@ -1,4 +1,7 @@
-"""Patterns of topics in policy files that match no declared topic: a misspelt one would hold for nothing, silently."""
+"""Warnings for topic patterns in policy files that match no declared topic.
+
+Without the warning, a misspelt pattern would silently have no effect.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
-from topicwarden.policies.scope import Scope, matching
+from topicwarden.policies.scope import Scope, name_matcher
 from topicwarden.specs.message_text import nearest, quoted
 
 RULE = "topics-unmatched"
@@ -15,47 +18,50 @@ RULE = "topics-unmatched"
 
 @dataclass(frozen=True, eq=False)
 class PlacedPattern:
-    """One pattern of a rule, an expression or a waiver, the scope that it is part of, and where it stands."""
+    """One topic pattern of a rule, an expression or a waiver, with its scope and its location."""
 
     scope: Scope
     pattern: str
     place: Location
 
     def problem(self, names: Iterable[str]) -> Problem:
-        """The warning that none of ``names`` matches."""
+        """Return the warning that the pattern matches none of ``names``, the topics of its stacks and domains."""
         domains = self.scope.domains or ()
         where = f" in the folder{'s' if len(domains) > 1 else ''} {', '.join(domains)}" if domains else ""
-        meant = _meant(self.pattern, names)
-        remedy = f"did you mean {meant}?" if meant else "correct the pattern, or delete it"
+        suggestion = _nearest_pattern(self.pattern, names)
+        remedy = f"did you mean {suggestion}?" if suggestion else "correct the pattern, or delete it"
         message = f"topics: {quoted(self.pattern)} matches no topic{where}; {remedy}"
         return Problem(self.place, message, RULE, Level.WARNING)
 
 
-def unmatched(
+def unmatched_patterns(
     patterns: Iterable[PlacedPattern], topics: Mapping[str, Iterable[Topic]]
 ) -> Iterator[tuple[PlacedPattern, Problem]]:
-    """The patterns that match no topic on any stack that they hold for, each with its warning.
+    """Yield each pattern that matches no topic on any stack in its scope, with its warning.
 
-    ``topics`` has every topic of every stack, by stack.
+    ``topics`` has all topics of all stacks, by stack.
     """
-    for held in patterns:
-        within = {
+    for placed in patterns:
+        in_scope = {
             topic.name
             for stack, declared in topics.items()
-            if held.scope.on(stack)
+            if placed.scope.applies_on(stack)
             for topic in declared
-            if held.scope.domains is None or topic.domain in held.scope.domains
+            if placed.scope.domains is None or topic.domain in placed.scope.domains
         }
-        matches = matching([held.pattern])
-        if not any(map(matches, within)):
-            yield held, held.problem(sorted(within))
+        matches = name_matcher([placed.pattern])
+        if not any(map(matches, in_scope)):
+            yield placed, placed.problem(sorted(in_scope))
 
 
-def _meant(pattern: str, names: Iterable[str]) -> str | None:
-    """The pattern that a misspelt one is most like: a topic's name, or for ``ordres.*`` the first parts of one."""
+def _nearest_pattern(pattern: str, names: Iterable[str]) -> str | None:
+    """Return the pattern that a misspelt ``pattern`` most resembles; None if there is none.
+
+    This is the name of a topic, or for ``ordres.*`` the first parts of a name, followed by ``.*``.
+    """
     if not pattern.endswith(".*"):
         return nearest(pattern, names)
     parts = [name.split(".") for name in names]
-    stems = dict.fromkeys(".".join(each[:end]) for each in parts for end in range(1, len(each)))
-    meant = nearest(pattern.removesuffix(".*"), stems)
-    return f"{meant}.*" if meant else None
+    prefixes = dict.fromkeys(".".join(each[:end]) for each in parts for end in range(1, len(each)))
+    prefix = nearest(pattern.removesuffix(".*"), prefixes)
+    return f"{prefix}.*" if prefix else None

@@ -1,8 +1,8 @@
-"""A waiver lets topics off a rule until a day, with the reason and who answers for it.
+"""A waiver exempts topics from a rule until a given day, with a reason and a responsible team or person.
 
-It holds through the day it names. A rule of a whole stack, such as `partition-budget`, does not count the topics that
-are let off. A waiver that has run out is an error of its own, and the problems that it hid are back;
-one that hides nothing any more is a warning. Waived problems are counted, not shown.
+It is valid through the given day. A rule for a whole stack, such as `partition-budget`, does not count exempt topics.
+An expired waiver is an error, and the problems that it hid are reported again. A waiver that hides no problem is a
+warning. Waived problems are counted, but not shown.
 """
 
 from __future__ import annotations
@@ -23,36 +23,37 @@ from topicwarden.specs.document_model import Day, Text
 class Waiver(Scope):
     """One entry of ``waivers``."""
 
-    rule: Text = Field(description="The rule's or the expression's id.")
-    topics: Patterns = Field(description="Patterns of the topics it lets off: `legacy.*`.")
-    until: Day = Field(description="The last day it holds, as 2027-01-31 (in UTC).")
-    reason: Text = Field(description="Why the rule is broken, and what ends it.")
-    by: Text = Field(description="Who answers for it.")
+    rule: Text = Field(description="The id of the rule or the expression.")
+    topics: Patterns = Field(description="Patterns of the exempt topics: `legacy.*`.")
+    until: Day = Field(description="The last day on which it is valid, such as 2027-01-31 (in UTC).")
+    reason: Text = Field(description="Why the topics violate the rule, and what will end this.")
+    by: Text = Field(description="The responsible team or person.")
 
 
 @dataclass(frozen=True, eq=False)
 class PlacedWaiver:
-    """A waiver that holds, where it stands, and which topics it lets off; ``matches`` None: all."""
+    """A waiver with its location. ``matches`` is true for the topics that it exempts; None if it exempts all."""
 
     waiver: Waiver
     place: Location
     matches: Callable[[Topic], Any] | None
 
-    def lets_off(self, rule: str, topic: Topic) -> bool:
-        """Whether ``topic`` need not keep to ``rule``."""
+    def covers(self, rule: str, topic: Topic) -> bool:
+        """Return True if the waiver exempts ``topic`` from ``rule``."""
         return rule == self.waiver.rule and (self.matches is None or bool(self.matches(topic)))
 
     def unused(self) -> Problem:
-        message = f"this waiver of {self.waiver.rule} hides nothing any more; delete it"
+        """Return the warning that the waiver hides no problem."""
+        message = f"this waiver of {self.waiver.rule} hides no problem any more; delete it"
         return Problem(self.place, message, "waiver-unused", Level.WARNING)
 
 
-def run_out(waiver: Waiver, place: Location, today: date) -> Problem | None:
-    """The error of a waiver whose last day is over."""
+def expiry_problem(waiver: Waiver, place: Location, today: date) -> Problem | None:
+    """Return the error of a waiver whose last day is before ``today``; None if it is still valid."""
     if today <= waiver.until:
         return None
     message = (
-        f"the waiver of {waiver.rule} by {waiver.by} ran out on {waiver.until} ({waiver.reason}); "
-        "mend the topics and delete it, or have it prolonged"
+        f"the waiver of {waiver.rule} by {waiver.by} expired on {waiver.until} ({waiver.reason}); "
+        "correct the topics and delete the waiver, or extend it"
     )
     return Problem(place, message, "waiver-expired")

@@ -1,1 +1,1 @@
-"""Move replicas to where the YAML declares them: placement, reassignment and throttle."""
+"""Moves of replicas between brokers: what to move, the reassignments, and their throttle."""

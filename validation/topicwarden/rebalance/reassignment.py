@@ -1,4 +1,4 @@
-"""Carries out moves of replicas: some at a time, watched to the end."""
+"""Runs the reassignments of replicas in small batches, and watches them until they end."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Event
 
-from topicwarden.kafka.reassignment_admin import OngoingReassignment, Place, ReassignmentSession
+from topicwarden.kafka.reassignment_admin import OngoingReassignment, PartitionId, ReassignmentSession
 from topicwarden.model.problem import Refusal
-from topicwarden.plan.placement.replica_placement import ReplicaMove, lagging
+from topicwarden.plan.placement.replica_placement import ReplicaMove, wait_reason
 from topicwarden.rebalance.throttling import Released, ReplicationThrottle
 
-AT_ONCE = 50
-"""Partitions that move at a time: each is work for the controller, and the throttle bounds the bytes anyway."""
+MAX_CONCURRENT = 50
+"""Partitions that move at a time. Each is work for the controller; the throttle limits the bytes anyway."""
 
 _POLL_S = 1.0
 
 
 @dataclass(frozen=True)
 class ReassignmentProgress:
-    """How far it is: partitions that are done, and bytes on the disks of the brokers that get a copy."""
+    """Progress of a run: partitions that are done, and bytes on the disks of the brokers that get a copy."""
 
     partitions: int
     of_partitions: int
@@ -30,7 +30,7 @@ class ReassignmentProgress:
 
 @dataclass(frozen=True)
 class Watch:
-    """Whom to tell: of progress, about every second, and in a line of what one should know; ``stop`` ends it."""
+    """Callbacks of a run: ``progress`` about every second, ``say`` for each message. ``stop`` ends the run."""
 
     progress: Callable[[ReassignmentProgress], None]
     say: Callable[[str], None]
@@ -39,120 +39,128 @@ class Watch:
 
 @dataclass(frozen=True)
 class ReassignmentResult:
-    """What Kafka refused, with its reasons; how many partitions move on unwatched; how many were not begun."""
+    """Result of a run: refused partitions with reasons, partitions that still move, and partitions not started."""
 
-    refused: Mapping[Place, str]
-    moving: int
-    waiting: int
+    refused: Mapping[PartitionId, str]
+    in_progress: int
+    not_started: int
     released: Released
 
 
 class ReassignmentRunner:
-    """Moves replicas of ``topics``, all of a stack's, in the cluster of ``movable``."""
+    """Moves replicas of ``topics``, which are all topics of a stack, with the connection ``session``."""
 
     def __init__(
-        self, movable: ReassignmentSession, topics: Collection[str], brake: ReplicationThrottle, watch: Watch
+        self,
+        session: ReassignmentSession,
+        topics: Collection[str],
+        throttle: ReplicationThrottle,
+        watch: Watch,
     ) -> None:
-        self._cluster = movable.reassignment
+        self._cluster = session.reassignment
         self._topics = frozenset(topics)
-        self._brake = brake
+        self._throttle = throttle
         self._watch = watch
         self._lost: frozenset[int] = frozenset()
 
-    def ongoing(self) -> dict[Place, OngoingReassignment]:
-        """The reassignments of the topics that are under way."""
+    def ongoing(self) -> dict[PartitionId, OngoingReassignment]:
+        """Return the reassignments in progress of the runner's topics."""
         return {place: state for place, state in self._cluster.ongoing().items() if place[0] in self._topics}
 
-    def carry_out(self, moves: Collection[ReplicaMove], under_way: Collection[ReplicaMove]) -> ReassignmentResult:
-        """Starts ``moves``, and waits for them and for those ``under_way``, until all are done or it is to stop.
+    def run(self, moves: Collection[ReplicaMove], under_way: Collection[ReplicaMove]) -> ReassignmentResult:
+        """Start ``moves``, and wait for them and for those ``under_way``, until all have ended or ``stop`` is set.
 
-        What was begun goes on when this process ends, however that happens, and at the throttle's pace: the
-        throttle stays until a later call sees the end. Where nothing was begun, none stays.
+        Started reassignments continue when this process ends for any reason, throttled as before: the throttle stays
+        until a later run sees the reassignments end. If none was started, the throttle is removed.
         """
-        whole = {(move.topic, move.partition): move for move in (*under_way, *moves)}
+        planned = {(move.topic, move.partition): move for move in (*under_way, *moves)}
         waiting = deque(moves)
-        refused: dict[Place, str] = {}
-        begun = bool(under_way)
-        self._brake.prepare(whole.values(), {move.topic for move in under_way})
+        refused: dict[PartitionId, str] = {}
+        started = bool(under_way)
+        self._throttle.prepare(planned.values(), {move.topic for move in under_way})
         try:
             while True:
                 ongoing = self.ongoing()
                 if self._watch.stop.is_set() or not (ongoing or waiting):
                     break
-                room = max(0, AT_ONCE - len(ongoing))
+                room = max(0, MAX_CONCURRENT - len(ongoing))
                 if batch := [waiting.popleft() for _ in range(min(room, len(waiting)))]:
                     ready = {}
                     for move, in_sync in self._in_sync(batch):
-                        if reason := lagging(move, in_sync):
+                        if reason := wait_reason(move, in_sync):
                             refused[move.topic, move.partition] = reason
                         else:
                             ready[move.topic, move.partition] = move.after
-                    self._brake.hold(whole.values(), {topic for topic, _ in ready})
+                    self._throttle.apply(planned.values(), {topic for topic, _ in ready})
                     refused |= self._cluster.start(ready)
-                    begun = begun or bool(ready)
+                    started = started or bool(ready)
                     continue
-                self._mind_brokers(ongoing, whole)
-                self._watch.progress(self._progress(whole, ongoing, waiting))
+                self._report_lost_brokers(ongoing, planned)
+                self._watch.progress(self._progress(planned, ongoing, waiting))
                 self._watch.stop.wait(_POLL_S)
         except Refusal as refusal:
-            if begun:
-                raise Refusal(f"{refusal}; what was begun goes on, throttled as it was: run this again") from refusal
-            self._brake.release()
+            if started:
+                raise Refusal(
+                    f"{refusal}; reassignments that were started continue, and stay throttled: run this again"
+                ) from refusal
+            self._throttle.remove()
             raise
-        released = Released() if ongoing else self._brake.release()
+        released = Released() if ongoing else self._throttle.remove()
         return ReassignmentResult(refused, len(ongoing), len(waiting), released)
 
-    def take_back(self, topics: Collection[str]) -> ReassignmentResult:
-        """Cancels what is under way of ``topics``, waits until it is, and takes the brakes off."""
-        places = [place for place in self.ongoing() if place[0] in topics]
-        refused = self._cluster.start(dict.fromkeys(places))
-        while (left := (self.ongoing().keys() & places) - refused.keys()) and not self._watch.stop.is_set():
+    def cancel(self, topics: Collection[str]) -> ReassignmentResult:
+        """Cancel the reassignments in progress of ``topics``, wait until they end, and remove the throttle."""
+        partitions = [partition for partition in self.ongoing() if partition[0] in topics]
+        refused = self._cluster.start(dict.fromkeys(partitions))
+        while (left := (self.ongoing().keys() & partitions) - refused.keys()) and not self._watch.stop.is_set():
             self._watch.stop.wait(_POLL_S)
-        return ReassignmentResult(refused, len(left), 0, self._brake.release())
+        return ReassignmentResult(refused, len(left), 0, self._throttle.remove())
 
     def _in_sync(self, moves: Collection[ReplicaMove]) -> Iterator[tuple[ReplicaMove, tuple[int, ...]]]:
-        """Each of ``moves`` with the brokers that are in sync at this moment, hours after the moves were planned."""
+        """Return each of ``moves`` with its current in-sync brokers, which may have changed since the plan."""
         found = self._cluster.in_sync({move.topic for move in moves})
         return ((move, found.get((move.topic, move.partition), ())) for move in moves)
 
-    def _mind_brokers(self, ongoing: Mapping[Place, OngoingReassignment], whole: Mapping[Place, ReplicaMove]) -> None:
+    def _report_lost_brokers(
+        self, ongoing: Mapping[PartitionId, OngoingReassignment], planned: Mapping[PartitionId, ReplicaMove]
+    ) -> None:
         alive = {broker for broker, alive in self._cluster.brokers().items() if alive}
         states = ongoing.values()
         targets = Counter(broker for state in states for broker in state.adding if broker not in alive)
         sources = Counter(broker for state in states if alive.isdisjoint(state.before) for broker in state.before)
         for broker in sorted((targets | sources).keys() - self._lost):
             if broker in sources:
-                why = f"with it the only copy of partitions ({sources[broker]}): start it again"
+                reason = f"with it the only copy of partitions ({sources[broker]}): start it again"
             else:
-                why = (
+                reason = (
                     f"partitions wait for it ({targets[broker]}): start it again, "
-                    "or end this with Ctrl-C and run it anew, which places them elsewhere"
+                    "or stop with Ctrl-C and run this again, which places them on other brokers"
                 )
-            self._watch.say(f"broker {broker} is lost, and {why}")
+            self._watch.say(f"broker {broker} is lost, and {reason}")
         if back := sorted(self._lost & alive):
             self._watch.say(f"broker {', '.join(map(str, back))} is back")
-            self._brake.hold(whole.values(), {topic for topic, _ in ongoing})
+            self._throttle.apply(planned.values(), {topic for topic, _ in ongoing})
         self._lost = frozenset(targets | sources)
 
     def _progress(
         self,
-        whole: Mapping[Place, ReplicaMove],
-        ongoing: Mapping[Place, OngoingReassignment],
+        planned: Mapping[PartitionId, ReplicaMove],
+        ongoing: Mapping[PartitionId, OngoingReassignment],
         waiting: Collection[ReplicaMove],
     ) -> ReassignmentProgress:
         adding = {broker for state in ongoing.values() for broker in state.adding} - self._lost
-        held = self._cluster.held(ongoing.keys(), adding)
+        replica_bytes = self._cluster.replica_bytes(ongoing.keys(), adding)
         copied = sum(
-            min(held.get((*place, broker), 0), whole[place].log_bytes or 0)
-            for place, state in ongoing.items()
-            if place in whole
+            min(replica_bytes.get((*partition, broker), 0), planned[partition].log_bytes or 0)
+            for partition, state in ongoing.items()
+            if partition in planned
             for broker in state.adding
         )
         left = {*ongoing, *((move.topic, move.partition) for move in waiting)}
-        done = [move for place, move in whole.items() if place not in left]
+        done = [move for partition, move in planned.items() if partition not in left]
         return ReassignmentProgress(
             partitions=len(done),
-            of_partitions=len(whole),
+            of_partitions=len(planned),
             log_bytes=copied + sum(move.bytes_to_copy or 0 for move in done),
-            of_bytes=sum(move.bytes_to_copy or 0 for move in whole.values()),
+            of_bytes=sum(move.bytes_to_copy or 0 for move in planned.values()),
         )

@@ -1,4 +1,4 @@
-"""The throttle of a stack's moves: set before anything moves, and removed when nothing does (KIP-73)."""
+"""The replication throttle of a stack's moves (KIP-73): applied before replicas move, removed when no replica moves."""
 
 from __future__ import annotations
 
@@ -6,44 +6,49 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from topicwarden.kafka.reassignment_admin import OngoingReassignment, Place, ReassignmentSession
+from topicwarden.kafka.reassignment_admin import OngoingReassignment, PartitionId, ReassignmentSession
 from topicwarden.kafka.throttle_admin import REPLICAS, ReplicaCopy, ThrottleLists
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 
 Rates = Mapping[str, str]
-"""Kafka's names of a broker's rates, and their values in bytes a second."""
+"""Rates of a broker, by Kafka's name of the setting, in bytes per second."""
 
 
 @dataclass(frozen=True)
 class Released:
-    """What is not throttled any more, and what still is.
+    """Result of removing the throttle.
 
-    ``brokers`` and ``topics``: our throttle was removed. ``unused``: brokers whose rate no list and no reassignment
-    used, which was removed. ``kept``: brokers whose rate has to stay for now, and why. ``foreign``: brokers whose rate
-    somebody else's work uses, and why; ``foreign_lists``: topics of the stack whose list somebody else wrote.
+    - ``brokers`` and ``topics``: topicwarden's throttle was removed from them.
+    - ``unused``: brokers whose rate no list and no reassignment used; the rate was removed.
+    - ``retained``: brokers whose rate is still needed, with the reason.
+    - ``used_by_others``: brokers whose rate another user needs, with the reason.
+    - ``lists_of_others``: topics of the stack whose throttle list another user wrote.
     """
 
     brokers: tuple[int, ...] = ()
     topics: tuple[str, ...] = ()
     unused: Mapping[int, Rates] = field(default_factory=dict)
-    kept: Mapping[int, str] = field(default_factory=dict)
-    foreign: Mapping[int, str] = field(default_factory=dict)
-    foreign_lists: tuple[str, ...] = ()
+    retained: Mapping[int, str] = field(default_factory=dict)
+    used_by_others: Mapping[int, str] = field(default_factory=dict)
+    lists_of_others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class _InUse:
-    """All throttle lists and reassignments of the cluster, seen from the stack with ``topics``."""
+class _ThrottleUse:
+    """All throttle lists and reassignments of the cluster, for the stack with ``topics``.
+
+    ``unknown`` are topics of other stacks whose lists this user may not see.
+    """
 
     topics: frozenset[str]
     lists: Mapping[str, ThrottleLists]
-    unseen: frozenset[str]
-    ongoing: Mapping[Place, OngoingReassignment]
+    unknown: frozenset[str]
+    ongoing: Mapping[PartitionId, OngoingReassignment]
 
     @cached_property
     def own(self) -> dict[str, frozenset[int]]:
-        """The brokers that our lists name, by topic."""
+        """The brokers that topicwarden's lists name, by topic of the stack."""
         return {
             topic: lists.brokers or frozenset()
             for topic, lists in sorted(self.lists.items())
@@ -51,116 +56,121 @@ class _InUse:
         }
 
     @cached_property
-    def foreign(self) -> dict[str, ThrottleLists]:
-        """The other lists, by topic: another stack's, or written by somebody else."""
+    def others(self) -> dict[str, ThrottleLists]:
+        """The other lists, by topic: those of another stack, or written by another user."""
         return {topic: lists for topic, lists in sorted(self.lists.items()) if topic not in self.own}
 
-    def by_others(self, broker: int) -> str | None:
-        """Return who else uses a rate of ``broker``; None if nobody does."""
-        for topic, lists in self.foreign.items():
+    def use_by_others(self, broker: int) -> str | None:
+        """Return why a rate of ``broker`` is used by somebody else; None if nobody else uses it."""
+        for topic, lists in self.others.items():
             if lists.names(broker):
                 return f"the throttle list of {topic} names it"
         for (topic, partition), state in sorted(self.ongoing.items()):
             if topic not in self.topics and broker in state.replicas:
                 return f"it takes part in a move of {topic}, partition {partition}"
-        if self.unseen:
-            return f"the throttle list of {min(self.unseen)} may name it (this user lacks DescribeConfigs on the topic)"
+        if self.unknown:
+            return (
+                f"the throttle list of {min(self.unknown)} may name it (this user lacks DescribeConfigs on the topic)"
+            )
         return None
 
 
 class ReplicationThrottle:
-    """Throttles moves of ``topics``, all of a stack's, to ``rate`` bytes a second; not at all where that is None."""
+    """Throttles moves of ``topics``, all topics of a stack, to ``rate`` bytes per second; unlimited if None."""
 
-    def __init__(self, movable: ReassignmentSession, topics: Collection[str], rate: int | None) -> None:
-        self._cluster = movable.reassignment
-        self._throttle = movable.throttle
+    def __init__(self, session: ReassignmentSession, topics: Collection[str], rate: int | None) -> None:
+        self._cluster = session.reassignment
+        self._throttle = session.throttle
         self._topics = frozenset(topics)
         self._rate = rate
-        self._seen: frozenset[int] = frozenset()
-        self._listed: Mapping[str, frozenset[int]] = {}
+        self._seen_alive: frozenset[int] = frozenset()
+        self._listed_before: Mapping[str, frozenset[int]] = {}
 
     def prepare(self, moves: Collection[ReplicaMove], under_way: Collection[str]) -> None:
-        """Brakes what an earlier run began, topics ``under_way``, as this one is told to.
+        """Apply this run's rate to reassignments of topics ``under_way``, which an earlier run started.
 
-        Refuses where someone else throttles: that would be overwritten now, and gone at the end.
+        Refuses if another user throttles: this run would overwrite that throttle now, and remove it at the end.
         """
-        used = self._in_use()
-        self._listed = used.own
-        named = frozenset[int]().union(*used.own.values())
-        self._seen = self._alive()
+        use = self._current_use()
+        self._listed_before = use.own
+        named = frozenset[int]().union(*use.own.values())
+        self._seen_alive = self._alive()
         if self._rate is None:
-            free = {broker for broker in named & self._seen if used.by_others(broker) is None}
-            self._throttle.release(used.own.keys(), free)
+            unused = {broker for broker in named & self._seen_alive if use.use_by_others(broker) is None}
+            self._throttle.remove(use.own.keys(), unused)
             return
-        if listed := sorted(used.foreign.keys() & {move.topic for move in moves if move.added}):
+        if listed := sorted(use.others.keys() & {move.topic for move in moves if move.added}):
             raise Refusal(
                 f"{listed[0]} has a throttle list that topicwarden did not write ({REPLICAS[0]} or {REPLICAS[1]}): "
-                f"if nobody needs it, remove it with `{unlist(listed[0])}`; --throttle unlimited leaves it alone"
+                f"if nobody needs it, remove it with `{remove_lists_command(listed[0])}`; --throttle unlimited leaves "
+                "it alone"
             )
-        rated = self._throttle.rates(_brokers(moves) & self._seen)
+        rated = self._throttle.rates(_brokers(moves) & self._seen_alive)
         for broker in sorted(rated.keys() - named):
-            if why := used.by_others(broker):
+            if reason := use.use_by_others(broker):
                 raise Refusal(
-                    f"broker {broker} has a {' and a '.join(rated[broker])} that someone else uses: {why}. Wait until "
-                    "that work is done, or remove the throttle with kafka-configs; --throttle unlimited leaves it alone"
+                    f"broker {broker} has a {' and a '.join(rated[broker])} that someone else uses: {reason}. Wait "
+                    "until that work is done, or remove the throttle with kafka-configs; --throttle unlimited leaves "
+                    "it alone"
                 )
-        self.hold(moves, under_way)
+        self.apply(moves, under_way)
 
-    def hold(self, moves: Collection[ReplicaMove], topics: Collection[str]) -> None:
-        """Brakes ``moves``, as far as they are of ``topics``.
+    def apply(self, moves: Collection[ReplicaMove], topics: Collection[str]) -> None:
+        """Throttle those ``moves`` whose topic is in ``topics``.
 
-        ``moves`` are all of a run, so that a topic's list never shrinks while it moves. A broker that was lost
-        all the time is not listed, as nothing could be set on it; one that an earlier run listed stays so.
+        ``moves`` are all moves of a run, so a topic's list never shrinks while its partitions move. A broker that was
+        lost during the whole run is not listed, because no rate can be set on it. A broker that an earlier run listed
+        stays listed.
         """
-        held = [move for move in moves if move.topic in topics and move.added]
-        if self._rate is None or not held:
+        throttled = [move for move in moves if move.topic in topics and move.added]
+        if self._rate is None or not throttled:
             return
         alive = self._alive()
-        self._seen |= alive
+        self._seen_alive |= alive
         copies: dict[str, list[ReplicaCopy]] = {}
-        for move in held:
-            sources = tuple(broker for broker in move.before if broker in self._seen)
-            lost = tuple(sorted(self._listed.get(move.topic, frozenset()) - alive))
+        for move in throttled:
+            sources = tuple(broker for broker in move.before if broker in self._seen_alive)
+            lost = tuple(sorted(self._listed_before.get(move.topic, frozenset()) - alive))
             copies.setdefault(move.topic, []).append(ReplicaCopy(move.partition, sources + lost, move.added))
-        self._throttle.hold(copies, _brokers(held) & alive, self._rate)
+        self._throttle.apply(copies, _brokers(throttled) & alive, self._rate)
 
-    def release(self) -> Released:
-        """Removes our throttle from topics that do not move and the brokers they list, and rates that nothing uses.
+    def remove(self) -> Released:
+        """Remove topicwarden's throttle from topics that do not move, from the brokers they list, and unused rates.
 
-        Left alone are topics that move; and brokers that a reassignment needs, or that are lost and cannot be
-        asked: the topics that list them keep their lists, so that a later call knows.
+        Topics that move keep their lists. Brokers that a reassignment needs keep their rate, and so do lost brokers,
+        which cannot be changed. Topics that list such a broker keep their lists, so that a later call finds them.
         """
-        used = self._in_use()
+        use = self._current_use()
         registered = self._cluster.brokers()
-        alive = {broker for broker, lives in registered.items() if lives}
-        kept = dict.fromkeys(registered.keys() - alive, "it is lost")
-        kept |= {broker: "it takes part in a move" for state in used.ongoing.values() for broker in state.replicas}
-        moving = {topic for topic, _ in used.ongoing}
-        topics = tuple(name for name, listed in used.own.items() if name not in moving and listed.isdisjoint(kept))
-        named = frozenset[int]().union(*used.own.values())
-        brokers = tuple(sorted((named & registered.keys()) - kept.keys()))
+        alive = {broker for broker, is_alive in registered.items() if is_alive}
+        needed = dict.fromkeys(registered.keys() - alive, "it is lost")
+        needed |= {broker: "it takes part in a move" for state in use.ongoing.values() for broker in state.replicas}
+        moving = {topic for topic, _ in use.ongoing}
+        topics = tuple(name for name, listed in use.own.items() if name not in moving and listed.isdisjoint(needed))
+        named = frozenset[int]().union(*use.own.values())
+        brokers = tuple(sorted((named & registered.keys()) - needed.keys()))
         unnamed = {broker: rates for broker, rates in self._throttle.rates(alive).items() if broker not in named}
-        foreign = {broker: why for broker in sorted(unnamed) if (why := used.by_others(broker))}
-        unused = {broker: unnamed[broker] for broker in sorted(unnamed.keys() - foreign.keys() - kept.keys())}
-        self._throttle.release(topics, {*brokers, *unused})
+        others = {broker: reason for broker in sorted(unnamed) if (reason := use.use_by_others(broker))}
+        unused = {broker: unnamed[broker] for broker in sorted(unnamed.keys() - others.keys() - needed.keys())}
+        self._throttle.remove(topics, {*brokers, *unused})
         return Released(
             brokers,
             topics,
             unused,
-            {broker: kept[broker] for broker in sorted((named | unnamed.keys() - foreign.keys()) & kept.keys())},
-            {broker: f"{_shown(unnamed[broker])}: {why}" for broker, why in foreign.items()},
-            tuple(sorted(used.foreign.keys() & self._topics)),
+            {broker: needed[broker] for broker in sorted((named | unnamed.keys() - others.keys()) & needed.keys())},
+            {broker: f"{_rates_text(unnamed[broker])}: {reason}" for broker, reason in others.items()},
+            tuple(sorted(use.others.keys() & self._topics)),
         )
 
-    def _in_use(self) -> _InUse:
-        lists, unseen = self._throttle.lists()
-        return _InUse(self._topics, lists, unseen - self._topics, self._cluster.ongoing())
+    def _current_use(self) -> _ThrottleUse:
+        lists, unknown = self._throttle.lists()
+        return _ThrottleUse(self._topics, lists, unknown - self._topics, self._cluster.ongoing())
 
     def _alive(self) -> frozenset[int]:
         return frozenset(broker for broker, alive in self._cluster.brokers().items() if alive)
 
 
-def unlist(topic: str) -> str:
+def remove_lists_command(topic: str) -> str:
     """Return the command that removes the throttle lists of ``topic``."""
     return (
         f"kafka-configs --bootstrap-server <server> --alter --entity-type topics --entity-name {topic} "
@@ -168,7 +178,7 @@ def unlist(topic: str) -> str:
     )
 
 
-def _shown(rates: Rates) -> str:
+def _rates_text(rates: Rates) -> str:
     return ", ".join(f"{name}={value}" for name, value in rates.items())
 
 

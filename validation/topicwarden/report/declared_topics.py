@@ -43,7 +43,7 @@ def values(held: Declaration, brokers: BrokerSettings) -> list[DeclaredValue]:
     """Every value of a topic: what was declared, then the rest of the line of Kafka that the stack runs."""
     places = held.places
     written = [DeclaredValue(("topic",), held.topic.name, places.own.at(("topic",)))]
-    written += [DeclaredValue(tuple(map(str, path)), value, places.at(path)) for path, value in places.leaves.items()]
+    written += [DeclaredValue(tuple(map(str, path)), value, places.at(path)) for path, value in places.settings.items()]
     written.sort(key=lambda each: (_FIRST.index(each.path[0]) if each.path[0] in _FIRST else len(_FIRST), each.path))
     return written + [
         DeclaredValue(("config", name), each.default, None, each.server_default)

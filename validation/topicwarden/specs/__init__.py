@@ -1,1 +1,1 @@
-"""YAML to declared topics: ``load`` reads every file, ``resolve`` says what holds on one stack."""
+"""Declared topics from YAML: ``load`` reads every file, ``resolve`` returns the topics of one stack."""

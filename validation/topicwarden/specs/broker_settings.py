@@ -1,9 +1,9 @@
-"""What a stack says of its brokers in ``stacks/Pulumi.<stack>.yaml``, as far as the rules need it.
+"""The settings of a stack's brokers in ``stacks/Pulumi.<stack>.yaml`` that the rules need.
 
-``topicwarden:kafkaVersion: "3.9"``: the line of Kafka it runs, or a release of it (``3.9.1``).
-``topicwarden:brokers: 3``: how many brokers it has.
-``topicwarden:brokerMessageMaxBytes: 2MiB``: the brokers' ``message.max.bytes``, where it is not Kafka's default.
-``topicwarden:partitionFunctions: [module:function]``: the Python functions that a topic may name as its partitioner.
+- ``topicwarden:kafkaVersion: "3.9"``: the brokers' Kafka version, also as a full release (``3.9.1``)
+- ``topicwarden:brokers: 3``: the number of brokers
+- ``topicwarden:brokerMessageMaxBytes: 2MiB``: the brokers' ``message.max.bytes``, if it is not Kafka's default
+- ``topicwarden:partitionFunctions: [module:function]``: the Python functions that topics may use as partitioners
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from topicwarden.model.problem import Location, Problem
 from topicwarden.model.project import Project
 from topicwarden.specs import configs
 from topicwarden.specs.document_model import FUNCTION
-from topicwarden.specs.message_text import guess, quoted, seen
-from topicwarden.specs.spec_files import printed
+from topicwarden.specs.message_text import describe_value, did_you_mean, quoted
+from topicwarden.specs.spec_files import printable_path
 from topicwarden.specs.units import SIZE
 from topicwarden.specs.yaml_nodes import YamlFile, read_documents
 
 KAFKA_VERSION: Final = "topicwarden:kafkaVersion"
-COUNT: Final = "topicwarden:brokers"
+BROKER_COUNT: Final = "topicwarden:brokers"
 MESSAGE_MAX_BYTES: Final = "topicwarden:brokerMessageMaxBytes"
 PARTITION_FUNCTIONS: Final = "topicwarden:partitionFunctions"
 CLUSTER: Final = "topicwarden:cluster"
-"""``sandbox``: what a connection makes of it, see ``kafka/connection.py``."""
+"""``sandbox`` selects the local sandbox: see ``kafka/connection.py``."""
 MOVED_TO: Final = "topicwarden:movedTo"
-"""Kafka's id of the cluster that the stack moved to: what a deploy makes of it, see ``plan/cluster_identity.py``."""
+"""The id of the Kafka cluster that the stack moved to: see ``plan/cluster_identity.py``."""
 SCHEMA_REGISTRY: Final = "topicwarden:schemaRegistry"
-"""What the audit makes of it, see ``kafka/schema_registry.py``."""
+"""The URL of the Schema Registry for the audit: see ``kafka/schema_registry.py``."""
 HISTORY: Final = "topicwarden:history"
-"""Where audits remember: what the audit makes of it, see ``cli/audit.py``."""
+"""The location of the audits' history: see ``cli/audit.py``."""
 
 
 @dataclass(frozen=True)
 class BrokerSettings:
-    """The line of Kafka that the brokers run, their ``message.max.bytes`` and their number; None where it is not said.
+    """The brokers' Kafka version (such as ``4.1``), ``message.max.bytes`` and number; None if it is not set.
 
-    ``partition_functions`` are the ``module:function`` that the audit of the stack may import.
+    ``partition_functions`` are the functions (``module:function``) that the audit of the stack may import.
     """
 
     kafka: str = configs.DEFAULT_KAFKA
@@ -49,15 +49,18 @@ class BrokerSettings:
     partition_functions: frozenset[str] = frozenset()
 
     def default(self, setting: str) -> str | None:
-        """What Kafka takes where neither topic nor broker sets it; None where it has no such setting or default."""
+        """Return Kafka's default of a topic configuration; None if this version has no such setting or default."""
         definition = configs.definition(setting, self.kafka)
         return definition.default if definition else None
 
 
 def read_brokers(project: Project, stack: str) -> tuple[BrokerSettings, list[Problem]]:
-    """What ``stack`` says, the defaults for what is wrong or not said; of Pulumi's settings only ours are judged."""
+    """Return the broker settings of ``stack``, and the problems of its ``topicwarden:`` settings.
+
+    Missing and invalid settings have their default.
+    """
     path = project.stacks / f"Pulumi.{stack}.yaml"
-    file = printed(path.relative_to(project.root).as_posix())
+    file = printable_path(path.relative_to(project.root).as_posix())
     try:
         documents, problems = read_documents(path.read_bytes(), file)
     except OSError as error:
@@ -65,46 +68,48 @@ def read_brokers(project: Project, stack: str) -> tuple[BrokerSettings, list[Pro
     document = documents[0] if documents else YamlFile(file)
     config = document.value.get("config") if isinstance(document.value, dict) else None
     if config is not None and not isinstance(config, dict):
-        message = f"config: expected a mapping, seen {seen(config)}"
+        message = f"config: expected a mapping, seen {describe_value(config)}"
         problems.append(Problem(document.at(("config",)), message, "stack-setting"))
     settings: Mapping[str, Any] = config if isinstance(config, dict) else {}
     for name in settings:
         if name.startswith("topicwarden:") and name not in _KNOWN:
-            message = f"unknown setting {quoted(name)}{guess(name, _KNOWN) or '; known are ' + ', '.join(_KNOWN)}"
+            message = (
+                f"unknown setting {quoted(name)}{did_you_mean(name, _KNOWN) or '; known are ' + ', '.join(_KNOWN)}"
+            )
             problems.append(Problem(document.at_key(("config", name)), message, "stack-setting"))
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, (field, parse) in _SETTINGS.items():
         if name in settings:
             try:
-                found[field] = parse(settings[name])
+                values[field] = parse(settings[name])
             except ValueError as error:
                 problems.append(Problem(document.at(("config", name)), f"{name}: {error}", "stack-setting"))
-    return BrokerSettings(**found), problems
+    return BrokerSettings(**values), problems
 
 
 def _kafka(value: Any) -> str:
     lines = configs.kafka_lines()
     known = f"expected one of {', '.join(lines)}"
     if not isinstance(value, str):
-        raise ValueError(f"{known} as text, seen {seen(value)}; put it in quotes")
+        raise ValueError(f"{known} as text, seen {describe_value(value)}; put it in quotes")
     match = re.fullmatch(r"([0-9]+\.[0-9]+)(\.[0-9]+)?", value, re.ASCII)
     if not match or match[1] not in lines:
-        raise ValueError(f"{known}, seen {seen(value)}; take the nearest")
+        raise ValueError(f"{known}, seen {describe_value(value)}; use the nearest version")
     return match[1]
 
 
 def _bytes(value: Any) -> int:
     size = SIZE.parse(value) if isinstance(value, str) else value
     if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-        raise ValueError(f"expected a {SIZE.noun} such as {SIZE.example}, seen {seen(value)}")
+        raise ValueError(f"expected a {SIZE.noun} such as {SIZE.example}, seen {describe_value(value)}")
     return size
 
 
 def _count(value: Any) -> int:
-    # Pulumi writes what `pulumi config set` is given as text.
+    # `pulumi config set` writes every value as text.
     number = int(value) if isinstance(value, str) and re.fullmatch(r"[1-9][0-9]{0,5}", value, re.ASCII) else value
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise ValueError(f"expected the number of brokers, such as 3, seen {seen(value)}")
+        raise ValueError(f"expected the number of brokers, such as 3, seen {describe_value(value)}")
     return number
 
 
@@ -112,13 +117,13 @@ def _functions(value: Any) -> frozenset[str]:
     names = value if isinstance(value, list) else [value]
     for name in names:
         if not isinstance(name, str) or not re.fullmatch(FUNCTION, name):
-            raise ValueError(f"expected a list such as [partitioners:by_country], seen {seen(name)}")
+            raise ValueError(f"expected a list such as [partitioners:by_country], seen {describe_value(name)}")
     return frozenset(names)
 
 
 _SETTINGS: Final = {
     KAFKA_VERSION: ("kafka", _kafka),
-    COUNT: ("count", _count),
+    BROKER_COUNT: ("count", _count),
     MESSAGE_MAX_BYTES: ("message_max_bytes", _bytes),
     PARTITION_FUNCTIONS: ("partition_functions", _functions),
 }

@@ -1,4 +1,4 @@
-"""The ``config`` map of a document: Kafka's names with values as YAML says them, to Kafka's own spelling."""
+"""The ``config`` mapping of a document: YAML values converted to the text that Kafka's API uses."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from typing import LiteralString
 
 
-_WHOLE = ("short", "int", "long")
-_BESIDE = {
+_INTEGER_TYPES = ("short", "int", "long")
+_NOT_CONFIGS = {
     "partitions": "partitions",
     "num.partitions": "partitions",
     "replicas": "replication_factor",
@@ -26,81 +26,84 @@ _BESIDE = {
     "replication.factor": "replication_factor",
     "default.replication.factor": "replication_factor",
 }
-"""What other tools and the brokers' own settings call what is no topic configuration."""
+"""Names that other tools and broker settings use, by our field: none of them is a topic configuration."""
 
 
 def custom_error(rule: LiteralString, message: str) -> PydanticCustomError:
-    """What a validator raises, that the problem is to be of ``rule`` and read ``message``."""
+    """Return the error that a validator raises to report a problem with the id ``rule`` and the text ``message``."""
     return PydanticCustomError(rule, "{message}", {"message": message})
 
 
-def spell(definition: ConfigDefinition, value: Any) -> str:
-    """What Kafka calls ``value``: ``7d`` is ``604800000``, ``[compact, delete]`` is ``compact,delete``.
+def kafka_spelling(definition: ConfigDefinition, value: Any) -> str:
+    """Return ``value`` as Kafka spells it: ``604800000`` for ``7d``, ``compact,delete`` for ``[compact, delete]``.
 
-    ValueError with a message where Kafka would refuse it.
+    Raise ValueError, with a message for the user, if Kafka would reject the value.
     """
-    if isinstance(value, float) and definition.type in _WHOLE:
-        raise ValueError(f"expected {definition.expected}, seen {value}{message_text.wholly(value)}")
-    spelled = _plain(definition, value)
-    if problem := definition.problem(spelled, value if isinstance(value, str) else None):
+    if isinstance(value, float) and definition.type in _INTEGER_TYPES:
+        raise ValueError(f"expected {definition.expected}, seen {value}{message_text.whole_number_hint(value)}")
+    text = _to_text(definition, value)
+    if problem := definition.problem(text, value if isinstance(value, str) else None):
         raise ValueError(problem)
     if definition.type == "boolean":
-        return spelled.lower()
-    return str(int(spelled)) if definition.type in _WHOLE else spelled
+        return text.lower()
+    return str(int(text)) if definition.type in _INTEGER_TYPES else text
 
 
-def _plain(definition: ConfigDefinition, value: Any) -> str:
+def _to_text(definition: ConfigDefinition, value: Any) -> str:
     if isinstance(value, bool) and definition.type == "boolean":
         return "true" if value else "false"
     if isinstance(value, bool):
-        raise _unfit(definition, message_text.seen(value))
+        raise _unexpected(definition, message_text.describe_value(value))
     if isinstance(value, (int, float)):
         return str(value)
     unit = unit_of(definition.name)
     if unit and isinstance(value, str):
         return str(unit.parse(value))
     if definition.type == "list" and isinstance(value, (str, list)):
-        return _joined(definition, value)
+        return _list_text(definition, value)
     if isinstance(value, str):
         return value.strip()
-    raise _unfit(definition, message_text.seen(value))
+    raise _unexpected(definition, message_text.describe_value(value))
 
 
-def _joined(definition: ConfigDefinition, value: str | list[Any]) -> str:
+def _list_text(definition: ConfigDefinition, value: str | list[Any]) -> str:
     items = value.split(",") if isinstance(value, str) else value
     for item in items:
         if not isinstance(item, str) or "," in item:
-            raise _unfit(definition, f"{message_text.seen(item)} in the list")
+            raise _unexpected(definition, f"{message_text.describe_value(item)} in the list")
     return ",".join(item.strip() for item in items)
 
 
-def _unfit(definition: ConfigDefinition, given: str) -> ValueError:
+def _unexpected(definition: ConfigDefinition, description: str) -> ValueError:
     unit = unit_of(definition.name)
     expected = f"a {unit.noun} such as {unit.example}" if unit else definition.expected
-    return ValueError(f"expected {expected}, seen {given}")
+    return ValueError(f"expected {expected}, seen {description}")
 
 
-def _setting(name: str, value: Any) -> str | PydanticCustomError | None:
+def _convert(name: str, value: Any) -> str | PydanticCustomError | None:
     definition = configs.definition(name)
     if definition is None:
         message = f"Kafka {configs.kafka_version()} has no topic configuration {message_text.quoted(name)}"
-        if beside := _BESIDE.get(name):
-            return custom_error("config-unknown", f"{message}; write {beside}, beside config")
-        meant = configs.nearest(name)
-        return custom_error("config-unknown", message + (f"; did you mean {meant}?" if meant else ""))
+        if field_name := _NOT_CONFIGS.get(name):
+            return custom_error("config-unknown", f"{message}; write {field_name} next to config, not in it")
+        suggestion = configs.nearest(name)
+        return custom_error("config-unknown", message + (f"; did you mean {suggestion}?" if suggestion else ""))
     if value is None:
         return None
     try:
-        return spell(definition, value)
+        return kafka_spelling(definition, value)
     except ValueError as error:
-        return _spelled_elsewhere(name, value) or custom_error("config-value", str(error))
+        return _other_line_spelling(name, value) or custom_error("config-value", str(error))
 
 
-def _spelled_elsewhere(name: str, value: Any) -> str | None:
-    """What a line of Kafka other than the default takes; which line a stack runs is for the rules to ask."""
+def _other_line_spelling(name: str, value: Any) -> str | None:
+    """Return the value as another Kafka version than the default accepts it; None if no version does.
+
+    The rule ``kafka-version`` checks the value against the version that each stack runs.
+    """
     for definition in configs.variants(name)[1:]:
         with suppress(ValueError):
-            return spell(definition, value)
+            return kafka_spelling(definition, value)
     return None
 
 
@@ -109,17 +112,17 @@ def _config(value: Any) -> dict[str, str | None]:
         return {}
     if not isinstance(value, dict):
         raise PydanticKnownError("dict_type")
-    spelled: dict[str, str | None] = {}
-    wrong: list[InitErrorDetails] = []
-    for name, given in value.items():
-        found = _setting(name, given)
-        if isinstance(found, PydanticCustomError):
-            wrong.append(InitErrorDetails(type=found, loc=(name,), input=given))
+    settings: dict[str, str | None] = {}
+    errors: list[InitErrorDetails] = []
+    for name, setting in value.items():
+        result = _convert(name, setting)
+        if isinstance(result, PydanticCustomError):
+            errors.append(InitErrorDetails(type=result, loc=(name,), input=setting))
         else:
-            spelled[name] = found
-    if wrong:
-        raise ValidationError.from_exception_data("config", wrong)
-    return spelled
+            settings[name] = result
+    if errors:
+        raise ValidationError.from_exception_data("config", errors)
+    return settings
 
 
 def _schema() -> dict[str, Any]:
@@ -130,7 +133,7 @@ def _schema() -> dict[str, Any]:
 def _property(definition: ConfigDefinition) -> dict[str, Any]:
     schema: dict[str, Any] = {"description": re.sub("<[^>]+>", "", definition.documentation)}
     unit = unit_of(definition.name)
-    low, high = definition.bounds
+    minimum, maximum = definition.bounds
     if definition.type == "boolean":
         return schema | {"enum": [True, False, "true", "false", None]}
     if definition.type == "list":
@@ -140,10 +143,10 @@ def _property(definition: ConfigDefinition) -> dict[str, Any]:
         choices = {"enum": [*definition.choices, None]} if definition.choices else {"type": ["string", "null"]}
         return schema | choices
     number: dict[str, Any] = {"type": "number" if definition.type == "double" else "integer"}
-    if low is not None and definition.besides is None:
-        number["minimum"] = low
-    if high is not None:
-        number["maximum"] = high
+    if minimum is not None and definition.extra_value is None:
+        number["minimum"] = minimum
+    if maximum is not None:
+        number["maximum"] = maximum
     text = {"type": "string", "pattern": unit.pattern} if unit else {"type": "string"}
     return schema | {"anyOf": [number, text, {"type": "null"}]}
 

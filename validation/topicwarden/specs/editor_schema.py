@@ -1,4 +1,4 @@
-"""JSON Schemas of what people write, so that editors complete, explain and check as one types."""
+"""JSON Schemas of the YAML files, for completion, documentation and validation in editors."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def spec_schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of one document; ``config`` lists Kafka's names with Kafka's documentation."""
-    schema = for_editors(TopicDocument.model_json_schema(by_alias=True), "Kafka topic")
+    """Return the JSON Schema (draft 2020-12) of a topic's document, with Kafka's documentation of each ``config``."""
+    schema = editor_schema(TopicDocument.model_json_schema(by_alias=True), "Kafka topic")
     settings = schema["properties"]["config"]["properties"]
     for definition in definitions().values():
         settings[definition.name]["description"] += f"\n\n{_facts(definition)}"
@@ -20,34 +20,37 @@ def spec_schema() -> dict[str, Any]:
     return schema
 
 
-def for_editors(schema: dict[str, Any], title: str) -> dict[str, Any]:
-    """pydantic's schema without what editors would show or insert for nothing, and with a hover for every key."""
+def editor_schema(schema: dict[str, Any], title: str) -> dict[str, Any]:
+    """Return pydantic's ``schema`` without noise in editors, and with a description (shown on hover) for every key.
+
+    Titles and the defaults of mappings and lists are removed: editors would show or insert them.
+    """
     defs: dict[str, Any] = schema.get("$defs", {})
-    _tidy(schema, defs)
+    _simplify(schema, defs)
     return {"$schema": _DRAFT} | schema | {"title": title}
 
 
-def _tidy(node: Any, defs: dict[str, Any]) -> None:
+def _simplify(node: Any, defs: dict[str, Any]) -> None:
     if isinstance(node, list):
         for item in node:
-            _tidy(item, defs)
+            _simplify(item, defs)
     elif isinstance(node, dict):
-        # Under these a key is a name that users write, and not one of JSON Schema's.
-        for named in ("properties", "$defs"):
-            for below in node.get(named, {}).values():
-                _tidy(below, defs)
+        # Keys below these are names in users' files, not keywords of JSON Schema.
+        for container in ("properties", "$defs"):
+            for child in node.get(container, {}).values():
+                _simplify(child, defs)
         for name, entry in node.get("properties", {}).items():
             _describe(entry, defs, name)
         node.pop("title", None)
         if isinstance(node.get("default", 0), (dict, list, type(None))):
             del node["default"]
-        for name, below in node.items():
+        for name, child in node.items():
             if name not in ("properties", "$defs", "enum", "const"):
-                _tidy(below, defs)
+                _simplify(child, defs)
 
 
 def _describe(entry: dict[str, Any], defs: dict[str, Any], name: str) -> None:
-    """The hover of a key whose value is a mapping of its own is what that mapping says of itself."""
+    """Copy the description of a referenced definition to a key that has none."""
     for reference in (entry, *entry.get("anyOf", ())):
         target = defs.get(str(reference.get("$ref", "")).rpartition("/")[2], {})
         if "description" in target:
@@ -59,7 +62,7 @@ def _facts(definition: ConfigDefinition) -> str:
     if definition.default is not None:
         lines.append(f"Kafka's default: {definition.default or 'none'}.")
     if definition.server_default:
-        lines.append(f"The broker's {definition.server_default} holds where no topic sets it.")
+        lines.append(f"The broker's {definition.server_default} applies if the topic does not set it.")
     known = kafka_lines()
     if definition.since != known[0]:
         lines.append(f"Since Kafka {definition.since}.")

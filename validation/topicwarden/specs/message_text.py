@@ -1,4 +1,4 @@
-"""How messages speak of what was written: values shown, misspelt words guessed."""
+"""Wording that messages share: quoted values, kinds of values, and suggestions for misspelled words."""
 
 from __future__ import annotations
 
@@ -8,47 +8,50 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 _LOOKALIKE = re.compile("[‘’“”–—−]")
-"""What word processors and chats write for quotation marks and the minus sign."""
-_FLAGS = dict.fromkeys(("yes", "on", "y", "true"), "true") | dict.fromkeys(("no", "off", "n", "false"), "false")
+"""Typographic quotation marks, dashes and minus signs, which word processors and chats insert."""
+_BOOLEANS = dict.fromkeys(("yes", "on", "y", "true"), "true") | dict.fromkeys(("no", "off", "n", "false"), "false")
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The word of ``known`` that is most like ``word``; None where none is alike."""
-    by_lower = {each.lower(): each for each in known}
-    return next((by_lower[found] for found in get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)), None)
+    """Return the word of ``known`` that is most similar to ``word``; None if no word is similar enough."""
+    by_lower = {name.lower(): name for name in known}
+    return next((by_lower[match] for match in get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)), None)
 
 
-def guess(word: str, known: Iterable[str]) -> str:
-    """``; did you mean X?``, or nothing: the end of a message about an unknown word."""
-    found = nearest(word, known)
-    return f"; did you mean {found}?" if found else ""
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean X?`` to end a message about an unknown word, or empty text without a suggestion."""
+    suggestion = nearest(word, known)
+    return f"; did you mean {suggestion}?" if suggestion else ""
 
 
-def plainly(text: str) -> str:
-    """``; write 1000`` for ``1_000``, ``01000`` and ``"1000"``, else nothing: the end of a message about a number."""
+def plain_number_hint(text: str) -> str:
+    """Return ``; write 1000`` for ``1_000``, ``01000`` and ``"1000"``, and empty text for any other text."""
     number = re.fullmatch(r"0*([0-9]+)", text.replace("_", "").replace(",", ""), re.ASCII)
     return f"; write {number[1]}" if number else ""
 
 
-def wholly(number: float) -> str:
-    """``; write 1000000`` for ``1e6``, which is a decimal number to YAML; nothing for one with a fraction."""
+def whole_number_hint(number: float) -> str:
+    """Return ``; write 1000000`` for ``1e6``, which YAML reads as a float; empty text for a number with a fraction."""
     return f"; write {int(number)}" if number.is_integer() and abs(number) < 1e18 else ""
 
 
-def flag(text: str) -> str:
-    """``; write true`` for ``yes``, ``on`` and ``"true"``, which are text to YAML 1.2, else nothing."""
-    return f"; write {_FLAGS[text.lower()]}" if text.lower() in _FLAGS else ""
+def boolean_hint(text: str) -> str:
+    """Return ``; write true`` for ``yes``, ``on`` and ``"true"``, which YAML 1.2 reads as text, else empty text."""
+    return f"; write {_BOOLEANS[text.lower()]}" if text.lower() in _BOOLEANS else ""
 
 
 def quoted(text: str) -> str:
-    """``text`` in quotation marks on one line, cut where it is long, escaped where it cannot be printed."""
+    """Return ``text`` in quotation marks on one line: at most 60 characters, unprintable characters escaped.
+
+    The first typographic quotation mark or dash is named by its code point, because it looks like the ASCII character.
+    """
     shown = json.dumps(text if len(text) <= 60 else text[:57] + "...", ensure_ascii=not text.isprintable())
-    alike = _LOOKALIKE.search(text)
-    return f"{shown} ({alike[0]} is U+{ord(alike[0]):04X})" if alike else shown
+    lookalike = _LOOKALIKE.search(text)
+    return f"{shown} ({lookalike[0]} is U+{ord(lookalike[0]):04X})" if lookalike else shown
 
 
-def seen(value: object) -> str:
-    """What a value read from YAML is, for the end of ``expected …, seen …``."""
+def describe_value(value: object) -> str:
+    """Return the kind and text of a value from YAML, to end ``expected …, seen …``."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):

@@ -1,56 +1,56 @@
-"""What the ids mean of problems with the files themselves. No policy switches them: they always hold."""
+"""The ids of problems with the files themselves, with their meaning. Policies cannot turn them off."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 from typing import Final
 
-KINDS: Final = MappingProxyType(
+PROBLEM_IDS: Final = MappingProxyType(
     {
-        "allowance-expired": "The last day of an allowed change is over. It permits nothing, and can go.",
+        "allowance-expired": "The last day of an allowed change has passed. The entry permits nothing; delete it.",
         "config-unknown": "Kafka has no topic configuration of this name. The names are those of Kafka's TopicConfig.",
-        "config-value": "Kafka's own definition of the configuration refuses this value, so its brokers would, too.",
-        "document-extra": "A _defaults.yaml holds one document, as only one can hold for its folder.",
-        "duplicate-key": "A key is written twice in one mapping. YAML readers keep one of them without a word.",
+        "config-value": "Kafka's own definition of the configuration rejects this value, so its brokers would, too.",
+        "document-extra": "A _defaults.yaml has more than one document. Only one document can apply to its folder.",
+        "duplicate-key": "A key is written twice in one mapping. Most YAML readers silently ignore one of them.",
         "empty": "A file below topics/ declares nothing.",
-        "expression": "An expression of a policy file does not compile, or asks for what a topic does not have.",
-        "file-foreign": "A file below topics/ is a topic of another tool's, such as Strimzi's KafkaTopic.",
-        "file-kind": "Something below topics/ is named like a YAML file and is none: a folder, a device, a pipe.",
-        "file-link": "A symbolic link leads to a folder, out of its tree, or nowhere. It is not followed.",
-        "file-name": "A file's name ends in .yml or in capitals. Only .yaml is read, so that nothing is passed over.",
-        "file-size": "A file is larger than any that people write. It is not read.",
+        "expression": "An expression of a policy file does not compile, or uses a field that topics do not have.",
+        "file-foreign": "A file below topics/ is a topic of another tool, such as Strimzi's KafkaTopic.",
+        "file-kind": "An entry below topics/ is named like a YAML file but is a folder, a device, a pipe or a socket.",
+        "file-link": "A symbolic link points to a folder, outside its tree, or to nothing. It is not followed.",
+        "file-name": "A file's name ends in .yml or in capitals. Only .yaml is read; the error prevents a silent skip.",
+        "file-size": "A file is too large for a declaration that people write. It is not read.",
         "file-unreadable": "A file or folder cannot be opened.",
-        "folder-unknown": "A folder is named that does not lie in topics/.",
-        "key-type": "A key is no text: a number, true, null, a list or a mapping.",
-        "missing": "What must be said is said nowhere, neither in the document nor in a _defaults.yaml above it.",
-        "partition-function": "A topic's own partitioner is no function that the stack's settings list in "
-        "topicwarden:partitionFunctions, or an expression that does more than compute. The audit does not run it.",
-        "rule-twice": "A rule or an expression is set twice, so that one of the two would not hold.",
-        "rule-unknown": "A waiver names a rule that there is not.",
-        "stack-setting": "A stack's settings file says something of its brokers that cannot be.",
-        "stack-unknown": "A stack is named that has no settings file, stacks/Pulumi.<stack>.yaml.",
-        "topic-case": "Two topics' names differ in upper and lower case only. Kafka takes both; people, brokers on "
-        "case-insensitive disks and some metric stores mix them up.",
-        "topic-collision": "Two topics' names differ in '.' and '_' only. Kafka's metrics cannot tell them apart, so "
-        "Kafka refuses the second (Topic.unifyCollisionChars).",
-        "topic-name": "Kafka takes no topic of this name: at most 249 ASCII letters, digits, '.', '_' and '-' "
+        "folder-unknown": "A named folder does not exist in topics/.",
+        "key-type": "A key is not text but a number, true, null, a list or a mapping.",
+        "missing": "A required setting is missing, both in the document and in every _defaults.yaml above it.",
+        "partition-function": "A topic's own partitioner is not a function that the stack's settings list in "
+        "topicwarden:partitionFunctions, or its expression does more than compute. The audit does not run it.",
+        "rule-twice": "A rule or an expression is set twice. Only one of the two could apply.",
+        "rule-unknown": "A waiver names an unknown rule.",
+        "stack-setting": "A stack's settings file has an invalid setting of its brokers.",
+        "stack-unknown": "A stack has no settings file, stacks/Pulumi.<stack>.yaml.",
+        "topic-case": "Two topic names differ only in upper and lower case. Kafka accepts both. People, brokers on "
+        "case-insensitive disks and some metric stores confuse them.",
+        "topic-collision": "Two topic names differ only in '.' and '_'. Kafka's metrics cannot distinguish them, so "
+        "Kafka rejects the second (Topic.unifyCollisionChars).",
+        "topic-name": "Kafka rejects this topic name. Names have at most 249 ASCII letters, digits, '.', '_' and '-' "
         "(org.apache.kafka.common.internals.Topic).",
-        "topic-twice": "Two files declare one topic.",
-        "topics-unmatched": "A pattern of topics in a policy file matches no declared topic, so what it is part of "
-        "holds for nothing.",
-        "type": "A value is of another kind than is expected: text for a number, a list for a mapping.",
-        "unknown-key": "A key has no meaning here, so what it says would be passed over.",
-        "value": "A value is of the right kind, and out of its bounds or choices.",
-        "waiver-expired": "A waiver's day has come. The rule holds again, and the waiver is to go.",
-        "waiver-unused": "A waiver lets nothing off, so that it can go.",
-        "yaml-alias": "Aliases multiply the document beyond what anyone means (a billion laughs).",
+        "topic-twice": "Two files declare the same topic.",
+        "topics-unmatched": "A topic pattern in a policy file matches no declared topic, so its rule or waiver has no "
+        "effect.",
+        "type": "A value has another type than expected: text instead of a number, a list instead of a mapping.",
+        "unknown-key": "A key is unknown here. Its value would have no effect.",
+        "value": "A value has the right type but is out of bounds or not one of the choices.",
+        "waiver-expired": "A waiver's last day has passed. The rule applies again; delete the waiver.",
+        "waiver-unused": "A waiver excuses no finding; delete it.",
+        "yaml-alias": "Aliases expand the document to an excessive size (billion laughs attack).",
         "yaml-comment": "A # begins a comment where a value is expected. In quotes, it is part of the value.",
-        "yaml-depth": "Lists and mappings are nested too deep, or an alias names what it stands in.",
+        "yaml-depth": "Lists and mappings are nested too deeply, or an alias refers to one of its parents.",
         "yaml-encoding": "The file is not UTF-8.",
-        "yaml-line": "A line is longer than any that people write. The file is not parsed.",
-        "yaml-merge": "The merge key << is of YAML 1.1 only. A _defaults.yaml holds what is shared.",
+        "yaml-line": "A line is too long for a file that people write. The file is not parsed.",
+        "yaml-merge": "The merge key << exists only in YAML 1.1. Put shared settings in a _defaults.yaml.",
         "yaml-syntax": "The file is not YAML.",
-        "yaml-tag": "A tag such as !!python/object has no meaning here.",
+        "yaml-tag": "A tag such as !!python/object is not supported.",
     }
 )
-"""Each id with a sentence or two; the first says what is wrong."""
+"""Each id with one or more sentences; the first describes the problem."""

@@ -1,7 +1,8 @@
-"""What holds on one stack: defaults, documents and their stacks laid over one another.
+"""The topics of one stack, merged from defaults, documents and their ``stacks`` sections.
 
-From weak to strong: the outermost ``_defaults.yaml`` … the nearest, the topic's document, then the ``stacks`` sections
-for the stack in the same order. Maps are merged key by key, a list replaces a list, null unsets.
+From lowest to highest precedence: each ``_defaults.yaml`` from the outermost folder to the nearest, the topic's
+document, then their ``stacks`` sections for the stack in the same order. Mappings are merged key by key, a list
+replaces a list, and null unsets an inherited value.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, Final
 from topicwarden.model.problem import Problem
 from topicwarden.model.topic import Contents, Permission, RecordRequirement, Topic
 from topicwarden.specs.load import LoadedSpecs, LoadedTopic
-from topicwarden.specs.validated_document import Leaves, SettingLocations, ValidatedDocument
+from topicwarden.specs.validated_document import FlatSettings, SettingLocations, ValidatedDocument
 from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
 
 _CONTENTS: Final[Mapping[KeyPath, str]] = {
@@ -43,12 +44,12 @@ _CONTENTS: Final[Mapping[KeyPath, str]] = {
     ("contents", "expressions"): "expressions",
 }
 
-_NOTHING: Final = Contents()
+_NO_CONTENTS: Final = Contents()
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """A topic as declared for one stack, and where each of its settings was written."""
+    """A topic as declared for one stack, and the locations of its settings."""
 
     topic: Topic
     places: SettingLocations
@@ -56,9 +57,9 @@ class Declaration:
 
 @dataclass(frozen=True)
 class ResolvedStack:
-    """The topics of one stack by name, and every problem of ``topics/``, those of loading among them.
+    """The topics of one stack, sorted by name, and all problems of ``topics/``, including those from loading.
 
-    With problems, ``declarations`` holds what can be judged all the same: never deploy it.
+    If there are problems, ``declarations`` has only the valid topics. Policies can check them, but never deploy them.
     """
 
     declarations: tuple[Declaration, ...]
@@ -66,102 +67,104 @@ class ResolvedStack:
 
 
 def resolve(loaded: LoadedSpecs, stack: str | None) -> ResolvedStack:
-    """The topics as declared for ``stack``; None for what holds where no ``stacks`` section does."""
-    chains = _Chains(loaded)
+    """Return the topics as declared for ``stack``; None ignores all ``stacks`` sections."""
+    folder_defaults = _FolderDefaults(loaded)
     declarations, problems = [], list(loaded.problems)
     for topic in loaded.topics:
-        chain = chains.of(topic.folder)
-        if chain is None:
+        inherited = folder_defaults.documents(topic.folder)
+        if inherited is None:
             continue
-        sheets = [*chain, topic.sheet]
-        leaves = _laid(chains.merged(topic.folder, stack), topic.sheet, stack)
-        missing = [name for name in ("partitions", "replication_factor") if (name,) not in leaves]
-        problems += [_missing(topic, sheets, name, loaded.stacks) for name in missing]
+        documents = [*inherited, topic.document]
+        settings = _layered(folder_defaults.merged(topic.folder, stack), topic.document, stack)
+        missing = [name for name in ("partitions", "replication_factor") if (name,) not in settings]
+        problems += [_missing(topic, documents, name, loaded.stacks) for name in missing]
         if not missing:
-            declarations.append(Declaration(_topic(topic, leaves), _places(sheets, stack, leaves)))
+            declarations.append(Declaration(_topic(topic, settings), _places(documents, stack, settings)))
     declarations.sort(key=lambda declaration: declaration.topic.name)
     return ResolvedStack(tuple(declarations), tuple(sorted(set(problems))))
 
 
-def problems_of(resolved: Iterable[ResolvedStack]) -> tuple[Problem, ...]:
-    """The problems of several stacks, sorted, each once."""
-    return tuple(sorted({problem for each in resolved for problem in each.problems}))
+def all_problems(resolved: Iterable[ResolvedStack]) -> tuple[Problem, ...]:
+    """Return the problems of several stacks, sorted and without duplicates."""
+    return tuple(sorted({problem for stack in resolved for problem in stack.problems}))
 
 
-class _Chains:
-    """The defaults that hold in a folder, from the outermost to the nearest; looked up once a folder."""
+class _FolderDefaults:
+    """The defaults that apply to each folder, from the outermost to the nearest, cached by folder."""
 
     def __init__(self, loaded: LoadedSpecs) -> None:
         self._defaults = loaded.defaults
         self._known: dict[tuple[str, ...], list[ValidatedDocument] | None] = {}
-        self._merged: dict[tuple[str, ...], tuple[Leaves, Leaves]] = {}
+        self._merged: dict[tuple[str, ...], tuple[FlatSettings, FlatSettings]] = {}
 
-    def of(self, folder: tuple[str, ...]) -> list[ValidatedDocument] | None:
-        """None where one of them is broken, so that nothing can be said of the folder's topics."""
+    def documents(self, folder: tuple[str, ...]) -> list[ValidatedDocument] | None:
+        """Return the defaults of a folder; None if one is invalid, so its topics cannot be resolved."""
         if folder not in self._known:
-            above = accumulate(((part,) for part in folder), initial=())
-            sheets = [self._defaults[part] for part in above if part in self._defaults]
-            self._known[folder] = None if None in sheets else [sheet for sheet in sheets if sheet]
+            parents = accumulate(((part,) for part in folder), initial=())
+            documents = [self._defaults[parent] for parent in parents if parent in self._defaults]
+            self._known[folder] = None if None in documents else [document for document in documents if document]
         return self._known[folder]
 
-    def merged(self, folder: tuple[str, ...], stack: str | None) -> tuple[Leaves, Leaves]:
-        """``_merge`` of the defaults of a folder, for the one stack that these are the chains of."""
+    def merged(self, folder: tuple[str, ...], stack: str | None) -> tuple[FlatSettings, FlatSettings]:
+        """Return ``_merge`` of the defaults of a folder. The cache has one stack: always pass the same one."""
         if folder not in self._merged:
-            self._merged[folder] = _merge(self.of(folder) or (), stack)
+            self._merged[folder] = _merge(self.documents(folder) or (), stack)
         return self._merged[folder]
 
 
-def _merge(sheets: Sequence[ValidatedDocument], stack: str | None) -> tuple[Leaves, Leaves]:
-    """What holds on every stack, and what holds on top of it on one."""
+def _merge(documents: Sequence[ValidatedDocument], stack: str | None) -> tuple[FlatSettings, FlatSettings]:
+    """Return the merged settings for all stacks, and the merged overrides of ``stack``."""
     common: dict[KeyPath, Any] = {}
-    above: dict[KeyPath, Any] = {}
-    for sheet in sheets:
-        common.update(sheet.common)
-        above.update(sheet.stacks.get(stack, {}) if stack is not None else {})
-    return common, above
+    stack_settings: dict[KeyPath, Any] = {}
+    for document in documents:
+        common.update(document.common)
+        stack_settings.update(document.stacks.get(stack, {}) if stack is not None else {})
+    return common, stack_settings
 
 
-def _laid(defaults: tuple[Leaves, Leaves], sheet: ValidatedDocument, stack: str | None) -> Leaves:
-    common, above = defaults
-    own = sheet.stacks.get(stack, {}) if stack is not None else {}
-    merged = {**common, **sheet.common, **above, **own}
+def _layered(
+    defaults: tuple[FlatSettings, FlatSettings], document: ValidatedDocument, stack: str | None
+) -> FlatSettings:
+    common, stack_settings = defaults
+    own = document.stacks.get(stack, {}) if stack is not None else {}
+    merged = {**common, **document.common, **stack_settings, **own}
     if None in merged.values():
         return {path: value for path, value in merged.items() if value is not None}
     return merged
 
 
-def _places(sheets: Sequence[ValidatedDocument], stack: str | None, leaves: Leaves) -> SettingLocations:
+def _places(documents: Sequence[ValidatedDocument], stack: str | None, settings: FlatSettings) -> SettingLocations:
     layers: list[tuple[YamlFile, KeyPath]] = []
     if stack is not None:
-        layers += [(sheet.document, ("stacks", stack)) for sheet in reversed(sheets) if stack in sheet.stacks]
-    layers += [(sheet.document, ()) for sheet in reversed(sheets)]
-    return SettingLocations(sheets[-1].document, layers, leaves)
+        layers += [(document.source, ("stacks", stack)) for document in reversed(documents) if stack in document.stacks]
+    layers += [(document.source, ()) for document in reversed(documents)]
+    return SettingLocations(documents[-1].source, layers, settings)
 
 
-def _topic(topic: LoadedTopic, leaves: Leaves) -> Topic:
-    contents = {_CONTENTS[path]: value for path, value in leaves.items() if path in _CONTENTS}
+def _topic(topic: LoadedTopic, settings: FlatSettings) -> Topic:
+    contents = {_CONTENTS[path]: value for path, value in settings.items() if path in _CONTENTS}
     if "headers_required" in contents:
         contents["headers_required"] = tuple(contents["headers_required"])
     if "expressions" in contents:
-        contents["expressions"] = tuple(RecordRequirement(**written) for written in contents["expressions"])
+        contents["expressions"] = tuple(RecordRequirement(**requirement) for requirement in contents["expressions"])
     return Topic(
         name=topic.name,
-        partitions=leaves["partitions",],
-        replication_factor=leaves["replication_factor",],
-        config=dict(sorted((str(path[1]), value) for path, value in leaves.items() if path[0] == "config")),
+        partitions=settings["partitions",],
+        replication_factor=settings["replication_factor",],
+        config=dict(sorted((str(path[1]), value) for path, value in settings.items() if path[0] == "config")),
         domain=topic.folder[0] if topic.folder else "",
-        owner=leaves.get(("owner",)),
-        description=leaves.get(("description",)),
-        contents=Contents(**contents) if contents else _NOTHING,
-        allow=frozenset(Permission(**permitted) for permitted in leaves.get(("allow",), ())),
+        owner=settings.get(("owner",)),
+        description=settings.get(("description",)),
+        contents=Contents(**contents) if contents else _NO_CONTENTS,
+        allow=frozenset(Permission(**permission) for permission in settings.get(("allow",), ())),
     )
 
 
-def _missing(topic: LoadedTopic, sheets: Sequence[ValidatedDocument], name: str, stacks: Sequence[str]) -> Problem:
-    above, own = sheets[:-1], sheets[-1]
-    lacking = [stack for stack in stacks if (name,) not in _laid(_merge(above, stack), own, stack)]
-    where = "" if lacking == list(stacks) else f" for {', '.join(lacking) or 'stacks without a section'}"
+def _missing(topic: LoadedTopic, documents: Sequence[ValidatedDocument], name: str, stacks: Sequence[str]) -> Problem:
+    inherited, own = documents[:-1], documents[-1]
+    affected = [stack for stack in stacks if (name,) not in _layered(_merge(inherited, stack), own, stack)]
+    where = "" if affected == list(stacks) else f" for {', '.join(affected) or 'stacks without a section'}"
     message = f"{topic.name} has no {name}{where}; write it here or in a _defaults.yaml"
-    document = topic.sheet.document
-    empty = [path for path in ((name,), *(("stacks", stack, name) for stack in lacking)) if path in document.keys]
+    document = topic.document.source
+    empty = [path for path in ((name,), *(("stacks", stack, name) for stack in affected)) if path in document.keys]
     return Problem(document.at_key(empty[-1]) if empty else document.at(("topic",)), message, "missing")

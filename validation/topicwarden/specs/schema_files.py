@@ -1,4 +1,4 @@
-"""Where the schema files lie that a topic's ``contents`` name: relative to the YAML file that names them."""
+"""Paths of the schema files that a topic's ``contents`` name, relative to the YAML file that names them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from topicwarden.specs.resolve import Declaration
 
 
 def schema_path(declaration: Declaration, part: str) -> str | None:
-    """The file of the schema of ``key`` or ``value``, relative to the project; None where none is declared."""
+    """Return the path of the schema of ``part`` (``key`` or ``value``), relative to the project's root.
+
+    None if the topic declares no schema for this part.
+    """
     written: str | None = getattr(declaration.topic.contents, f"{part}_schema")
     if written is None:
         return None

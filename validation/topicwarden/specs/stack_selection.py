@@ -1,20 +1,23 @@
-"""The stacks that a command is told, or all of them."""
+"""The stacks that a command works on: the stack of ``--stack``, or all stacks of the project."""
 
 from __future__ import annotations
 
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.specs.message_text import guess
+from topicwarden.specs.message_text import did_you_mean
 
 
-def stacks_of(project: Project, stack: str | None) -> list[str]:
-    """``stack`` alone where it is given, else every one; refuses an unknown one, and a project without any."""
+def selected_stacks(project: Project, stack: str | None) -> list[str]:
+    """Return ``[stack]``, or all stacks of the project if ``stack`` is None.
+
+    Raise Refusal if the stack is unknown, or if the project has no stacks.
+    """
     known = project.stack_names()
     if not known:
-        raise Refusal("the project has no stack, so no topic is declared for any: write stacks/Pulumi.<stack>.yaml")
+        raise Refusal("the project has no stacks: write stacks/Pulumi.<stack>.yaml")
     if stack is None:
         return known
     if stack not in known:
-        meant = guess(stack, known) or f"; the project has {', '.join(known)}"
-        raise Refusal(f"there is no stack {stack!r}: stacks/Pulumi.{stack}.yaml does not exist{meant}")
+        suggestion = did_you_mean(stack, known) or f"; the project has {', '.join(known)}"
+        raise Refusal(f"there is no stack {stack!r}: stacks/Pulumi.{stack}.yaml does not exist{suggestion}")
     return [stack]

@@ -1,4 +1,4 @@
-"""Which names a topic may have: the rule of ``org.apache.kafka.common.internals.Topic``."""
+"""Kafka's rules for topic names (``org.apache.kafka.common.internals.Topic``)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ MAX_LENGTH: Final = 249
 
 
 def name_problem(name: str) -> str | None:
-    """Why a topic cannot be declared under ``name``; None where it can."""
+    """Return the message why no topic with this name can be declared; None if the name is valid."""
     if not name:
         return "expected a topic name, seen empty text"
     if name in (".", ".."):
-        return f"{quoted(name)} cannot be a topic's name: it would be a folder"
+        return f"{quoted(name)} cannot be a topic name, because it names a directory"
     if len(name) > MAX_LENGTH:
         return f"expected a topic name of at most {MAX_LENGTH} characters, seen {len(name)}: {quoted(name)}"
     if illegal := re.search(r"[^a-zA-Z0-9._-]", name):
@@ -25,10 +25,13 @@ def name_problem(name: str) -> str | None:
             f"replace {quoted(illegal[0])}"
         )
     if name in INTERNAL_TOPICS:
-        return f"{name} is Kafka's own topic, which Kafka makes and keeps; do not declare it"
+        return f"{name} is an internal topic, which Kafka creates and manages itself; do not declare it"
     return None
 
 
 def metric_name(name: str) -> str:
-    """What Kafka's metrics call a topic; it refuses a second topic of the same (``Topic.unifyCollisionChars``)."""
+    """Return the topic's name in Kafka's metrics, where a dot becomes an underscore.
+
+    Kafka rejects a second topic with the same metric name (``Topic.unifyCollisionChars``).
+    """
     return name.replace(".", "_")

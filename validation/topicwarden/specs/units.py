@@ -1,4 +1,4 @@
-"""Durations and sizes as people write them, to the plain numbers that Kafka takes."""
+"""Durations and sizes with units, converted to the plain numbers that Kafka accepts."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from topicwarden.specs.message_text import plainly, quoted
+from topicwarden.specs.message_text import plain_number_hint, quoted
 
 
 @dataclass(frozen=True)
 class ValueUnit:
-    """A kind of quantity: its suffixes with what each is worth in Kafka's own unit."""
+    """A kind of quantity: its unit suffixes, each with its factor to Kafka's unit (milliseconds or bytes)."""
 
     noun: str
     plain: str
@@ -21,14 +21,14 @@ class ValueUnit:
 
     @property
     def pattern(self) -> str:
-        """A regular expression (ECMA and Python) of what ``parse`` takes."""
+        """The regular expression (valid in ECMA-262 and Python) for the text that ``parse`` accepts."""
         return rf"^(-1|[0-9]+(\.[0-9]+)? *({'|'.join(self.suffixes)})|0|[1-9][0-9]*)$"
 
     def parse(self, text: str) -> int:
-        """The number of milliseconds or bytes that ``text`` says; ValueError with a message where it says none.
+        """Return the number of milliseconds or bytes of ``text``.
 
-        A fraction is taken where the result is whole (``1.5h``). Whether Kafka takes the number is for the
-        setting's definition to say.
+        A fraction is valid if the result is a whole number (``1.5h``). The bounds of the setting are not checked: see
+        ``ConfigDefinition.problem``. Raise ValueError, with a message for the user, for any other text.
         """
         text = text.strip()
         if _NUMBER.fullmatch(text):
@@ -38,18 +38,18 @@ class ValueUnit:
             raise ValueError(f"{self._expected(text)}{self._remedy(text, match[2] if match else None)}")
         number = Decimal(match[1]) * self.suffixes[match[2]]
         if number != int(number):
-            raise ValueError(f"{self._expected(text)}; this is {number:f} {self.plain}, which is not whole")
+            raise ValueError(f"{self._expected(text)}; this is {number:f} {self.plain}, not a whole number")
         return int(number)
 
-    def spelled(self, number: int) -> str:
-        """``number`` as people write it, exactly: ``7d``, ``250ms``, ``1MiB``; as it is where it says nothing more."""
+    def format(self, number: int) -> str:
+        """Return ``number`` with its largest exact unit: ``7d``, ``250ms``, ``1MiB``; unchanged if it has none."""
         if number <= 0:
             return str(number)
-        worth, suffix = max((worth, suffix) for suffix, worth in self.suffixes.items() if number % worth == 0)
-        return str(number) if suffix == "B" else f"{number // worth}{suffix}"
+        factor, suffix = max((factor, suffix) for suffix, factor in self.suffixes.items() if number % factor == 0)
+        return str(number) if suffix == "B" else f"{number // factor}{suffix}"
 
-    def _bare(self, suffix: str) -> str:
-        """Of a size ``m`` for M, MB, Mi and MiB."""
+    def _base_unit(self, suffix: str) -> str:
+        """Return the suffix in lower case, for sizes only its prefix: ``m`` for M, MB, Mi and MiB."""
         lower = suffix.lower()
         return lower.rstrip("b").rstrip("i") or lower if "B" in self.suffixes else lower
 
@@ -57,22 +57,22 @@ class ValueUnit:
         return f"expected a {self.noun} such as {self.example}, seen {quoted(text)}"
 
     def _remedy(self, text: str, suffix: str | None) -> str:
-        if text.lower() in _ENDLESS:
+        if text.lower() in _UNLIMITED:
             return "; write -1"
         if suffix is None:
-            return plainly(text)
+            return plain_number_hint(text)
         if suffix == "M" and "m" in self.suffixes:
-            return "; m is a minute, and a month is 30d"
-        alike = [each for each in self.suffixes if self._bare(each) == self._bare(suffix)]
-        meant = " or ".join(f"{each} ({self.suffixes[each]})" for each in alike)
-        return f"; did you mean {meant}?" if alike else f"; units are {', '.join(self.suffixes)}"
+            return "; m means minutes, and a month is 30d"
+        similar = [each for each in self.suffixes if self._base_unit(each) == self._base_unit(suffix)]
+        candidates = " or ".join(f"{each} ({self.suffixes[each]})" for each in similar)
+        return f"; did you mean {candidates}?" if similar else f"; units are {', '.join(self.suffixes)}"
 
 
-# A leading zero is octal to some readers of YAML and decimal to others, so it is no number here.
+# A number with a leading zero is octal in YAML 1.1 and decimal in YAML 1.2, so it is rejected.
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,29})", re.ASCII)
 _QUANTITY: Final = re.compile(r"([0-9]{1,30}(?:\.[0-9]{1,30})?) *([A-Za-z]+)", re.ASCII)
 
-_ENDLESS: Final = ("forever", "unlimited", "infinite", "none", "never")
+_UNLIMITED: Final = ("forever", "unlimited", "infinite", "none", "never")
 
 DURATION: Final = ValueUnit(
     noun="duration",
@@ -91,7 +91,7 @@ SIZE: Final = ValueUnit(
 
 
 def unit_of(setting: str) -> ValueUnit | None:
-    """The unit that a topic configuration is counted in, which Kafka puts at the end of its name."""
+    """Return the unit of a topic configuration, which is the last part of its name (``.ms``, ``.bytes``); else None."""
     if setting.endswith(".ms"):
         return DURATION
     return SIZE if setting.endswith(".bytes") else None

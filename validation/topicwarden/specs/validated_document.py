@@ -1,4 +1,4 @@
-"""A document that holds together: its settings by path, for every stack and for one."""
+"""A document that passed validation: its settings by path, for all stacks and for each stack."""
 
 from __future__ import annotations
 
@@ -10,74 +10,78 @@ from pydantic import ValidationError
 
 from topicwarden.model.problem import Location, Problem
 from topicwarden.specs.document_model import ConfigSpec
-from topicwarden.specs.message_text import guess, quoted
-from topicwarden.specs.validation_errors import problems_of
+from topicwarden.specs.message_text import did_you_mean, quoted
+from topicwarden.specs.validation_errors import validation_problems
 from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
 
-Leaves: TypeAlias = Mapping[KeyPath, Any]
-"""Settings by path, such as ``("config", "retention.ms")``; None unsets what is inherited."""
+FlatSettings: TypeAlias = Mapping[KeyPath, Any]
+"""Settings by path, such as ``("config", "retention.ms")``; None unsets the inherited value."""
 
 
 @dataclass(frozen=True)
 class ValidatedDocument:
-    """One document: ``common`` holds on every stack, ``stacks`` on top of it on one."""
+    """The settings of one document: ``common`` for all stacks, and ``stacks`` with the overrides of each stack."""
 
-    document: YamlFile
-    common: Leaves
-    stacks: Mapping[str, Leaves]
+    source: YamlFile
+    common: FlatSettings
+    stacks: Mapping[str, FlatSettings]
 
 
 @dataclass(frozen=True)
 class SettingLocations:
-    """Where the settings of one topic on one stack were written.
+    """The locations of the settings of one topic on one stack.
 
-    ``layers`` are documents with the path below which they count, the weightiest first; ``own`` is the topic's.
+    ``layers`` are pairs of a document and the path of its section that applies, highest precedence first.
+    ``own`` is the topic's own document. ``settings`` are the resolved settings.
     """
 
     own: YamlFile
     layers: Sequence[tuple[YamlFile, KeyPath]]
-    leaves: Leaves
+    settings: FlatSettings
 
     def at(self, path: KeyPath) -> Location:
-        """Where the setting at ``path`` was written, in the topic's document or in a ``_defaults.yaml``.
+        """Return the location of the setting at ``path``, in the topic's document or in a ``_defaults.yaml``.
 
-        Of what was written nowhere it gives the place in the topic's document that it belongs to.
+        For a setting that no document has, return the location in the topic's document where it belongs.
         """
         for end in range(len(path), 0, -1):
-            part = path[:end]
-            for document, below in self.layers:
-                if below + part in document.values and (part in self.leaves or document is self.own):
-                    return document.at(below + part)
+            parent = path[:end]
+            for document, section in self.layers:
+                if section + parent in document.values and (parent in self.settings or document is self.own):
+                    return document.at(section + parent)
         return self.own.at(())
 
 
 def validate(
-    document: YamlFile, shape: type[ConfigSpec], stacks: Sequence[str]
+    document: YamlFile, model: type[ConfigSpec], stacks: Sequence[str]
 ) -> tuple[ValidatedDocument | None, list[Problem]]:
-    """The document as ``shape`` reads it, or None, and all that is wrong with it; ``stacks`` are those that exist."""
+    """Validate a document against ``model``; return its settings, or None, and all its problems.
+
+    ``stacks`` are the stacks of the project.
+    """
     problems = list(document.problems)
     if document.value is None:
         return None, problems
-    if message := foreign(document.value):
+    if message := other_tool_message(document.value):
         return None, [*problems, Problem(document.at(()), message, "file-foreign")]
     problems += _unknown_stacks(document, stacks)
     try:
-        spec = shape.model_validate(document.value)
+        spec = model.model_validate(document.value)
     except ValidationError as error:
-        return None, problems + problems_of(error, document, shape)
+        return None, problems + validation_problems(error, document, model)
     if problems:
         return None, problems
     settings = spec.model_dump(exclude_unset=True, by_alias=True, exclude={"topic"})
     by_stack = settings.pop("stacks", {})
     return ValidatedDocument(
-        document, dict(_leaves(settings)), {name: dict(_leaves(part)) for name, part in by_stack.items()}
+        document, dict(_flatten(settings)), {name: dict(_flatten(section)) for name, section in by_stack.items()}
     ), []
 
 
-def foreign(value: Any) -> str | None:
-    """The message about a document of another tool, told by keys that no document of ours has; None for any other."""
+def other_tool_message(value: Any) -> str | None:
+    """Return the message about a document of another tool, which its top-level keys identify; None for any other."""
     keys = value.keys() if isinstance(value, dict) else set()
-    convert = "; move the file out of topics/, and `topicwarden import --from FILE` converts it"
+    convert = "; move the file out of topics/, and convert it with `topicwarden import --from FILE`"
     if {"meta", "spec"} <= keys:
         return f"this is a topic file of topicctl{convert}"
     if not {"apiVersion", "kind"} <= keys:
@@ -87,18 +91,18 @@ def foreign(value: Any) -> str | None:
     return f"this is a Kubernetes resource (kind {quoted(kind)} of {quoted(api)}){remedy}"
 
 
-def _leaves(settings: Mapping[str, Any], above: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
+def _flatten(settings: Mapping[str, Any], parent: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
     for name, value in settings.items():
         if isinstance(value, dict):
-            yield from _leaves(value, (*above, name))
+            yield from _flatten(value, (*parent, name))
         else:
-            yield (*above, name), value
+            yield (*parent, name), value
 
 
 def _unknown_stacks(document: YamlFile, stacks: Sequence[str]) -> Iterator[Problem]:
-    named = document.value.get("stacks") if isinstance(document.value, dict) else None
-    for name in named if isinstance(named, dict) else ():
+    sections = document.value.get("stacks") if isinstance(document.value, dict) else None
+    for name in sections if isinstance(sections, dict) else ():
         if name not in stacks:
-            known = f"; the project has {', '.join(stacks)}" if stacks else "; the project has none"
-            message = f"there is no stack {quoted(name)}{guess(name, stacks) or known}"
+            known = f"; the project has {', '.join(stacks)}" if stacks else "; the project has no stacks"
+            message = f"there is no stack {quoted(name)}{did_you_mean(name, stacks) or known}"
             yield Problem(document.at_key(("stacks", name)), message, "stack-unknown")

@@ -1,4 +1,4 @@
-"""What pydantic says of a document, as Problems at the places where the values were written."""
+"""Convert pydantic's validation errors to Problems with messages for users, at the location of each value."""
 
 from __future__ import annotations
 
@@ -12,7 +12,14 @@ from pydantic_core import ErrorDetails
 from topicwarden.model.problem import Problem
 from topicwarden.specs import configs
 from topicwarden.specs.document_model import ConfigSpec, TopicSettings
-from topicwarden.specs.message_text import flag, guess, plainly, quoted, seen, wholly
+from topicwarden.specs.message_text import (
+    boolean_hint,
+    describe_value,
+    did_you_mean,
+    plain_number_hint,
+    quoted,
+    whole_number_hint,
+)
 from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
 
 _TYPES = {
@@ -26,39 +33,40 @@ _TYPES = {
     "model_attributes_type": "a mapping",
 }
 
-_GLUED = re.compile(r"[a-z_.]+:[^\s:]", re.ASCII)
-"""A key and its value without the space between, which is one text to YAML."""
+_MISSING_SPACE = re.compile(r"[a-z_.]+:[^\s:]", re.ASCII)
+"""A key and its value without a space after the colon, which YAML reads as one text."""
 
 
-def problems_of(error: ValidationError, document: YamlFile, shape: type[BaseModel]) -> list[Problem]:
-    """One Problem for each of pydantic's errors; ``shape`` is what the document was to be."""
-    return [_problem(each, document, shape) for each in error.errors(include_url=False)]
+def validation_problems(error: ValidationError, document: YamlFile, model: type[BaseModel]) -> list[Problem]:
+    """Return one Problem for each error of ``model`` in ``document``."""
+    return [_problem(detail, document, model) for detail in error.errors(include_url=False)]
 
 
 def message_of(error: ErrorDetails) -> str:
-    """What one of pydantic's errors says is wrong with a value, without the value's name."""
+    """Return the message of one error, without the name of the value."""
     return _message(error["type"], error, error["input"])
 
 
-def _problem(error: ErrorDetails, document: YamlFile, shape: type[BaseModel]) -> Problem:
-    path, kind, given = _written(error["loc"], document.value), error["type"], error["input"]
+def _problem(error: ErrorDetails, document: YamlFile, model: type[BaseModel]) -> Problem:
+    path, kind, value = _path_in_document(error["loc"], document.value), error["type"], error["input"]
     if kind == "extra_forbidden":
-        return Problem(document.at_key(path), _unknown_key(path, shape), "unknown-key")
+        return Problem(document.at_key(path), _unknown_key(path, model), "unknown-key")
     if kind == "config-unknown":
         return Problem(document.at_key(path), error["msg"], kind)
     if kind == "topic-name":
         return Problem(document.at(path), error["msg"], kind)
     rule = "type" if kind in _TYPES else kind if kind in ("type", "config-value", "missing") else "value"
     if kind == "string_too_short":
-        inherits = issubclass(shape, ConfigSpec) and isinstance(path[-1], str)
-        remedy = "write it, or null to unset what is inherited" if inherits else "write it"
+        inherits = issubclass(model, ConfigSpec) and isinstance(path[-1], str)
+        remedy = "write it, or null to unset the inherited value" if inherits else "write it"
         return Problem(document.at(path), f"{_name(path)}: expected text, seen empty text; {remedy}", rule)
-    return Problem(document.at(path), f"{_name(path)}: {_message(kind, error, given)}", rule)
+    return Problem(document.at(path), f"{_name(path)}: {_message(kind, error, value)}", rule)
 
 
-def _written(path: KeyPath, value: Any) -> KeyPath:
-    """``path`` as the document has it: without the index where one thing was written for a list of one, and without
-    the key where one word was written for a mapping.
+def _path_in_document(path: KeyPath, value: Any) -> KeyPath:
+    """Return pydantic's ``path`` without the parts that are not in the document.
+
+    A validator may wrap a single item in a list, or a single word in a mapping: that index or key is removed.
     """
     written: list[str | int] = []
     for part in path:
@@ -75,87 +83,94 @@ def _written(path: KeyPath, value: Any) -> KeyPath:
 
 
 def _name(path: KeyPath) -> str:
-    """What the message calls the value: its keys, without the list index, the stack and ``config``."""
+    """Return the name of the value in the message: its keys, without list indices, the stack and ``config``."""
     path = path[2:] if path[:1] == ("stacks",) and len(path) > 2 else path
     path = path[1:] if path[:1] == ("config",) and len(path) > 1 else path
     keys = [key if key.isprintable() else quoted(key) for key in path if isinstance(key, str)]
     return ".".join(keys) or "the document"
 
 
-def _message(kind: str, error: ErrorDetails, given: Any) -> str:
+def _message(kind: str, error: ErrorDetails, value: Any) -> str:
     if kind in _TYPES:
-        return f"expected {_TYPES[kind]}, seen {seen(given)}{_remedy(kind, given)}"
+        return f"expected {_TYPES[kind]}, seen {describe_value(value)}{_remedy(kind, value)}"
     context = error.get("ctx", {})
     if kind in ("literal_error", "enum"):
         choices = re.findall("'([^']+)'", context["expected"])
-        meant = "; write error" if given == "on" and "error" in choices else guess(str(given), choices)
-        return f"expected one of {', '.join(choices)}, seen {seen(given)}{meant}"
-    bound = {
+        suggestion = "; write error" if value == "on" and "error" in choices else did_you_mean(str(value), choices)
+        return f"expected one of {', '.join(choices)}, seen {describe_value(value)}{suggestion}"
+    messages = {
         "missing": "missing; write it",
-        "greater_than_equal": f"expected at least {context.get('ge')}, seen {given}",
-        "less_than_equal": f"expected at most {context.get('le')}, seen {given}",
-        "finite_number": "expected a number such as 4.0, seen one that is too large",
-        "string_pattern_mismatch": f"expected text like {context.get('pattern')}, seen {seen(given)}",
-        "too_short": "expected one at least, seen none",
+        "greater_than_equal": f"expected at least {context.get('ge')}, seen {value}",
+        "less_than_equal": f"expected at most {context.get('le')}, seen {value}",
+        "finite_number": "expected a number such as 4.0, seen a number that is too large",
+        "string_pattern_mismatch": f"expected text that matches {context.get('pattern')}, seen {describe_value(value)}",
+        "too_short": "expected at least one item, seen none",
     }
-    return bound.get(kind, error["msg"])
+    return messages.get(kind, error["msg"])
 
 
-def _remedy(kind: str, given: Any) -> str:
-    if kind == "bool_type" and isinstance(given, str):
-        return flag(given)
-    if kind == "float_type" and isinstance(given, str) and re.fullmatch(r"[0-9]+\.[0-9]+", given, re.ASCII):
-        return f"; write {given}"
+def _remedy(kind: str, value: Any) -> str:
+    if kind == "bool_type" and isinstance(value, str):
+        return boolean_hint(value)
+    if kind == "float_type" and isinstance(value, str) and re.fullmatch(r"[0-9]+\.[0-9]+", value, re.ASCII):
+        return f"; write {value}"
     if kind in ("int_type", "float_type"):
-        return plainly(given) if isinstance(given, str) else wholly(given) if isinstance(given, float) else ""
-    if kind in ("dict_type", "model_type", "model_attributes_type") and _GLUED.match(str(given)):
+        return _number_hint(value)
+    if kind in ("dict_type", "model_type", "model_attributes_type") and _MISSING_SPACE.match(str(value)):
         return "; put a space after the colon"
-    if kind == "string_type" and isinstance(given, (int, float)):
+    if kind == "string_type" and isinstance(value, (int, float)):
         return "; put it in quotes"
     return ""
 
 
-def _unknown_key(path: KeyPath, shape: type[BaseModel]) -> str:
-    key, known = str(path[-1]), known_keys(path[:-1], shape)
-    if key == "topic" and issubclass(shape, ConfigSpec):
+def _number_hint(value: Any) -> str:
+    if isinstance(value, str):
+        return plain_number_hint(value)
+    return whole_number_hint(value) if isinstance(value, float) else ""
+
+
+def _unknown_key(path: KeyPath, model: type[BaseModel]) -> str:
+    key, known = str(path[-1]), known_keys(path[:-1], model)
+    if key == "topic" and issubclass(model, ConfigSpec):
         where = "stacks" if path[0] == "stacks" else "a _defaults.yaml"
         return f"{where} cannot name a topic; delete the key topic"
-    if key == "allow" and issubclass(shape, ConfigSpec):
+    if key == "allow" and issubclass(model, ConfigSpec):
         return "a _defaults.yaml cannot allow a destructive change; write allow into each topic's own file"
-    if issubclass(shape, ConfigSpec) and configs.definition(key):
-        return f"unknown key {quoted(key)}; it is a configuration of Kafka's: write it under config"
+    if issubclass(model, ConfigSpec) and configs.definition(key):
+        return f"unknown key {quoted(key)}; it is a Kafka topic configuration: write it under config"
     if (plural := f"{key}s") in known:
         return f"unknown key {quoted(key)}; did you mean {plural}?"
-    homes = [name for name, field in fields_at(path[:-1], shape).items() if key in _keys_in(field.annotation)]
-    if len(homes) == 1:
-        return f"unknown key {quoted(key)}; write it under {homes[0]}"
-    listed = "`topicwarden rules` lists them" if path[:-1] == ("rules",) else f"known are {', '.join(known)}"
-    remedy = guess(key, known) or f"; {listed}"
+    sections = [name for name, field in fields_at(path[:-1], model).items() if key in _keys_in(field.annotation)]
+    if len(sections) == 1:
+        return f"unknown key {quoted(key)}; write it under {sections[0]}"
+    valid_keys = "`topicwarden rules` lists them" if path[:-1] == ("rules",) else f"known are {', '.join(known)}"
+    remedy = did_you_mean(key, known) or f"; {valid_keys}"
     return f"unknown key {quoted(key)}{remedy}"
 
 
-def known_keys(path: KeyPath, shape: type[BaseModel]) -> list[str]:
-    return [field.alias or name for name, field in fields_at(path, shape).items()]
+def known_keys(path: KeyPath, model: type[BaseModel]) -> list[str]:
+    """Return the keys that the mapping at ``path`` of a document of type ``model`` may have."""
+    return [field.alias or name for name, field in fields_at(path, model).items()]
 
 
-def fields_at(path: KeyPath, shape: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The fields of the mapping at ``path`` of a document that is to be ``shape``."""
+def fields_at(path: KeyPath, model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return the fields of the mapping at ``path`` of a document of type ``model``, by attribute name."""
     if path[:1] == ("stacks",):
-        path, shape = path[2:], TopicSettings if issubclass(shape, TopicSettings) else ConfigSpec
+        path, model = path[2:], TopicSettings if issubclass(model, TopicSettings) else ConfigSpec
     for key in path:
         if isinstance(key, str):
-            held: Any = shape.model_fields[key].annotation
-            shape = _model_in(held) or shape
-    return shape.model_fields
+            nested: Any = model.model_fields[key].annotation
+            model = _model_in(nested) or model
+    return model.model_fields
 
 
 def _keys_in(annotation: Any) -> list[str]:
-    held = _model_in(annotation)
-    return [field.alias or name for name, field in held.model_fields.items()] if held else []
+    nested = _model_in(annotation)
+    return [field.alias or name for name, field in nested.model_fields.items()] if nested else []
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model that a field holds: itself, in a list, or or-null; None where it holds another thing."""
+    """Return the model in a field's type: the type itself, or in a list or a union; None if there is no model."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, map(_model_in, get_args(annotation))), None)

@@ -1,7 +1,7 @@
-"""libyaml's composer with the scalars of YAML 1.2's core schema, not those of YAML 1.1.
+"""Compose YAML with libyaml and the scalars of YAML 1.2's core schema, instead of those of YAML 1.1.
 
-``yes``, ``on``, ``12:30``, ``2027-01-31``, ``1_000``, ``0x10`` and ``010`` are text, which a setting that wants another
-type refuses by name, instead of silently becoming a boolean, 750, a date, 1000, 16 and 8.
+``yes``, ``on``, ``12:30``, ``2027-01-31``, ``1_000``, ``0x10`` and ``010`` are text. YAML 1.1 would silently turn them
+into booleans, 750, a date, 1000, 16 and 8. A setting of another type reports such text as a problem.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ MAX_DEPTH: Final = 20
 
 
 def compose(text: str) -> Iterator[yaml.Node]:
-    """The root node of each document of ``text``; ``yaml.MarkedYAMLError`` where it stops to be YAML."""
-    # Composing recurses in C, so that 100,000 brackets would end the process; events do not nest.
+    """Yield the root node of each document of ``text``. Raise ``yaml.MarkedYAMLError`` at the first syntax error."""
+    # The composer recurses in C, so 100,000 brackets would crash the process. The parser's events need no recursion.
     if len(text) > 4096:
         _refuse_depth(text)
     yield from yaml.compose_all(text, _Loader)
 
 
 class _Loader(yaml.CSafeLoader):
-    """libyaml's composer with the scalars of YAML 1.2."""
+    """PyYAML's loader on libyaml, with the tags of YAML 1.2's core schema."""
 
     def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> str:
-        """The tag of a node without one; PyYAML's own serves features that are not used here, at a cost."""
+        """Return the implicit tag of a node. Faster than PyYAML's method, which supports features not needed here."""
         if kind is yaml.ScalarNode:
             if implicit[0]:
                 for tag in _TAGS.get(value[:1], ()):
@@ -51,7 +51,7 @@ _TAGS: Final = {
     first: [TAG + name for name, (_, begins) in _PLAIN.items() if first in begins]
     for first in {first for _, begins in _PLAIN.values() for first in begins}
 }
-"""By the first character of a plain scalar (none for an empty one), what it may be besides text."""
+"""The tags that a plain scalar may have besides text, by its first character (empty text for an empty scalar)."""
 
 
 def _refuse_depth(text: str) -> None:
@@ -61,6 +61,6 @@ def _refuse_depth(text: str) -> None:
             depth += 1
             if depth > 10 * MAX_DEPTH:
                 mark = event.start_mark
-                raise yaml.MarkedYAMLError(problem="this is nested too deep", problem_mark=mark)  # type: ignore[arg-type]
+                raise yaml.MarkedYAMLError(problem="this is nested too deeply", problem_mark=mark)  # type: ignore[arg-type]
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1

@@ -1,4 +1,4 @@
-"""One YAML file to plain values with the place of each: a single walk over the nodes that libyaml composes."""
+"""Read YAML documents as plain values with the position of each value and key, in one pass over libyaml's nodes."""
 
 from __future__ import annotations
 
@@ -16,65 +16,65 @@ from topicwarden.specs.yaml_syntax import syntax_problem
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 Value: TypeAlias = Any
-Mark: TypeAlias = tuple[int, int]
+Position: TypeAlias = tuple[int, int]
 
-_COMMENT: Final = re.compile(r":?[ \t]+(#[^\s#][^\r\n]*)")
-"""A comment as nobody spaces one, behind a value or the colon of a key."""
-_PROSE: Final = ("description", "reason", "message")
+_UNSPACED_COMMENT: Final = re.compile(r":?[ \t]+(#[^\s#][^\r\n]*)")
+"""A comment without a space after the ``#``, behind a value or the colon of a key: probably meant as text."""
+_PROSE_KEYS: Final = ("description", "reason", "message")
 MAX_ALIASED: Final = 10_000
 MAX_LINE: Final = 500_000
 LINE_BREAK: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-"""What ends a line to libyaml, and so to every place."""
+"""The line breaks that libyaml counts, so that all locations agree with libyaml's."""
 _UNPRINTABLE: Final = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass
 class YamlFile:
-    """One document of a file: its plain value, and where each value and each key of a mapping stands.
+    """One document of a file: its plain value, and the positions (line, column) of its values and mapping keys.
 
-    A path is of keys and list indices from the document's root, ``()``. ``problems`` are those of the YAML itself;
-    ``warnings`` are of YAML that is taken, and probably not meant.
+    A path is a tuple of keys and list indices from the document's root, ``()``. ``problems`` are errors in the YAML
+    itself. ``warnings`` are about valid YAML that is probably a mistake.
     """
 
     file: str
     value: Value = None
-    values: dict[KeyPath, Mark] = field(default_factory=dict)
-    keys: dict[KeyPath, Mark] = field(default_factory=dict)
+    values: dict[KeyPath, Position] = field(default_factory=dict)
+    keys: dict[KeyPath, Position] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
 
     def at(self, path: KeyPath) -> Location:
-        """Where the value at ``path`` stands, or what would hold it, or the document."""
+        """Return the location of the value at ``path``; of its nearest existing parent if there is no such value."""
         while path not in self.values and path:
             path = path[:-1]
         return Location(self.file, *self.values.get(path, (1, 1)))
 
     def at_key(self, path: KeyPath) -> Location:
-        """Where the key stands that ``path`` ends with; the value where there is no such key."""
+        """Return the location of the last key of ``path``; that of ``at`` if there is no such key."""
         return Location(self.file, *self.keys[path]) if path in self.keys else self.at(path)
 
 
 def read_documents(data: bytes, file: str) -> tuple[list[YamlFile], list[Problem]]:
-    """The documents of a YAML file, and why it is not (or not to its end) YAML in UTF-8.
+    """Return the documents of a YAML file, and the problem if it is not UTF-8 or has a syntax error.
 
-    Documents before a syntax error are given all the same; empty ones are left out.
+    Documents before a syntax error are returned; empty documents are omitted. ``file`` is the path for messages.
     """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        place = _locate(data[: error.start].decode("utf-8-sig"), file)
+        place = _end_location(data[: error.start].decode("utf-8-sig"), file)
         byte = f"byte 0x{data[error.start]:02x}"
         return [], [Problem(place, f"expected UTF-8, seen {byte}; save the file as UTF-8", "yaml-encoding")]
-    if found := _UNPRINTABLE.search(text):
-        place = _locate(text[: found.start()], file)
-        return [], [Problem(place, f"U+{ord(found[0]):04X} may not stand in YAML; delete it", "yaml-syntax")]
-    if len(text) > MAX_LINE and (place_of_line := _too_long(text, file)):
-        message = f"expected lines of at most {MAX_LINE:,} characters, seen a longer one; break it"
-        return [], [Problem(place_of_line, message, "yaml-line")]
+    if match := _UNPRINTABLE.search(text):
+        place = _end_location(text[: match.start()], file)
+        return [], [Problem(place, f"U+{ord(match[0]):04X} is not allowed in YAML; delete it", "yaml-syntax")]
+    if len(text) > MAX_LINE and (long_line := _overlong_line(text, file)):
+        message = f"expected lines of at most {MAX_LINE:,} characters, seen a longer one; split it"
+        return [], [Problem(long_line, message, "yaml-line")]
     documents: list[YamlFile] = []
     try:
         for node in compose(text):
-            document = _Walk(file, text).document(node)
+            document = _NodeReader(file, text).document(node)
             if document.value is not None or document.problems:
                 documents.append(document)
     except yaml.MarkedYAMLError as error:
@@ -82,13 +82,13 @@ def read_documents(data: bytes, file: str) -> tuple[list[YamlFile], list[Problem
     return documents, []
 
 
-class _Walk:
-    """The walk over one document; what it has seen so far."""
+class _NodeReader:
+    """Converts the nodes of one document to plain values, and collects their positions and problems."""
 
     def __init__(self, file: str, text: str) -> None:
         self._document = YamlFile(file)
         self._text = text
-        self._walked: set[int] = set()
+        self._visited: set[int] = set()
         self._aliased = 0
 
     def document(self, root: yaml.Node) -> YamlFile:
@@ -96,25 +96,26 @@ class _Walk:
         return self._document
 
     def _value(self, node: yaml.Node, path: KeyPath) -> Value:
-        self._document.values[path] = _mark(node)
+        self._document.values[path] = _position(node)
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
-        if id(node) in self._walked:
+        if id(node) in self._visited:
             self._aliased += 1 + len(node.value)
-        self._walked.add(id(node))
+        self._visited.add(id(node))
         if self._aliased > MAX_ALIASED:
-            return self._once(node, f"aliases make more than {MAX_ALIASED} values of this; write it out", "yaml-alias")
+            message = f"aliases expand to more than {MAX_ALIASED} values here; write the values out"
+            return self._problem_once(node, message, "yaml-alias")
         if len(path) > MAX_DEPTH:
-            message = f"this is nested more than {MAX_DEPTH} levels deep; write it flat, and let no alias name itself"
-            return self._once(node, message, "yaml-depth")
+            message = f"this is nested more than {MAX_DEPTH} levels deep; flatten it, and remove aliases of a parent"
+            return self._problem_once(node, message, "yaml-depth")
         if node.tag not in (TAG + "seq", TAG + "map"):
-            return self._problem(node, f"the tag {quoted(node.tag)} has no meaning here; delete it", "yaml-tag")
+            return self._problem(node, f"the tag {quoted(node.tag)} is not supported; delete it", "yaml-tag")
         if isinstance(node, yaml.SequenceNode):
             return [self._value(item, (*path, index)) for index, item in enumerate(node.value)]
         return dict(self._items(node, path))
 
     def _items(self, node: yaml.Node, path: KeyPath) -> Iterator[tuple[str, Value]]:
-        first: dict[str, Mark] = {}
+        first: dict[str, Position] = {}
         for key, item in node.value:
             name = self._key(key)
             if name is None:
@@ -124,36 +125,35 @@ class _Walk:
                 message = f"the key {quoted(name)} is written twice, first at line {line}, column {column}; keep one"
                 self._problem(key, message, "duplicate-key")
                 continue
-            below = (*path, name)
-            first[name] = self._document.keys[below] = _mark(key)
-            value = self._value(item, below)
-            if value is None or name in _PROSE:
-                self._eaten(name, key, item)
+            child = (*path, name)
+            first[name] = self._document.keys[child] = _position(key)
+            value = self._value(item, child)
+            if value is None or name in _PROSE_KEYS:
+                self._warn_comment(name, key, item)
             yield name, value
 
-    def _eaten(self, name: str, key: yaml.ScalarNode, item: yaml.Node) -> None:
-        """Warns of ``description: #1 topic``, where a comment begins that was meant as text."""
+    def _warn_comment(self, name: str, key: yaml.ScalarNode, item: yaml.Node) -> None:
+        """Warn of a comment that was probably meant as the value, as in ``description: #1 topic``."""
         if not isinstance(item, yaml.ScalarNode) or item.style in ("|", ">"):
             return
         mark = item.end_mark if item.value else key.end_mark
-        if found := _COMMENT.match(self._text, mark.index):
-            place = Location(self._document.file, mark.line + 1, mark.column + 1 + found.start(1) - mark.index)
-            seen = "empty" if item.value == "" else f"only {quoted(item.value)}"
-            message = (
-                f"{name} is {seen}, as {quoted(found[1].strip())} is a comment; put the value in quotes if it is meant"
-            )
+        if match := _UNSPACED_COMMENT.match(self._text, mark.index):
+            place = Location(self._document.file, mark.line + 1, mark.column + 1 + match.start(1) - mark.index)
+            content = "empty" if item.value == "" else f"only {quoted(item.value)}"
+            comment = quoted(match[1].strip())
+            message = f"{name} is {content}, as {comment} is a comment; if it belongs to the value, quote the value"
             self._document.warnings.append(Problem(place, message, "yaml-comment", Level.WARNING))
 
     def _key(self, node: yaml.Node) -> str | None:
         if not isinstance(node, yaml.ScalarNode):
             kind = "a list" if isinstance(node, yaml.SequenceNode) else "a mapping"
-            remedy = "" if kind == "a list" else "; if {{ }} is a template's, fill it in"
+            remedy = "" if kind == "a list" else "; if {{ }} is a template expression, render it"
             self._problem(node, f"expected text as a key, seen {kind}{remedy}", "key-type")
         elif node.tag != TAG + "str":
-            message = f"expected text as a key, seen {quoted(node.value)}; put it in quotes if it is meant"
+            message = f"expected text as a key, seen {quoted(node.value)}; put it in quotes"
             self._problem(node, message, "key-type")
         elif node.value == "<<":
-            message = "the merge key << is not of YAML 1.2; put what is shared in a _defaults.yaml"
+            message = "the merge key << is not part of YAML 1.2; put shared settings in a _defaults.yaml"
             self._problem(node, message, "yaml-merge")
         else:
             return str(node.value)
@@ -165,7 +165,7 @@ class _Walk:
             return text
         pattern = PATTERNS.get(node.tag)
         if pattern is None:
-            return self._problem(node, f"the tag {quoted(node.tag)} has no meaning here; delete it", "yaml-tag")
+            return self._problem(node, f"the tag {quoted(node.tag)} is not supported; delete it", "yaml-tag")
         if not pattern.match(text):
             name = node.tag.removeprefix(TAG)
             return self._problem(node, f"the tag !!{name} does not fit the text {quoted(text)}; delete it", "yaml-tag")
@@ -175,25 +175,25 @@ class _Walk:
             return text.lower() == "true"
         return int(text) if node.tag == TAG + "int" else float(text)
 
-    def _once(self, node: yaml.Node, message: str, rule: str) -> None:
+    def _problem_once(self, node: yaml.Node, message: str, rule: str) -> None:
         if not any(problem.rule == rule for problem in self._document.problems):
             self._problem(node, message, rule)
 
     def _problem(self, node: yaml.Node, message: str, rule: str) -> None:
-        self._document.problems.append(Problem(Location(self._document.file, *_mark(node)), message, rule))
+        self._document.problems.append(Problem(Location(self._document.file, *_position(node)), message, rule))
 
 
-def _mark(node: yaml.Node) -> Mark:
+def _position(node: yaml.Node) -> Position:
     mark = node.start_mark
     return mark.line + 1, mark.column + 1
 
 
-def _locate(before: str, file: str) -> Location:
-    lines = LINE_BREAK.split(before)
+def _end_location(prefix: str, file: str) -> Location:
+    lines = LINE_BREAK.split(prefix)
     return Location(file, len(lines), len(lines[-1]) + 1)
 
 
-def _too_long(text: str, file: str) -> Location | None:
+def _overlong_line(text: str, file: str) -> Location | None:
     for number, line in enumerate(LINE_BREAK.split(text), start=1):
         if len(line) > MAX_LINE:
             return Location(file, number, MAX_LINE + 1)

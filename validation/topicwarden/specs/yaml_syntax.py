@@ -1,4 +1,4 @@
-"""Where a file stops to be YAML, and what to do: libyaml's words, with the mistake that people mostly made there."""
+"""Report YAML syntax errors: libyaml's message, with the remedy for the most likely mistake."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ _REMEDIES: Final = {
     "could not find expected ':'": "write the colon and a space after the key",
     "alphabetic or numeric character": _ALIAS,
     "unknown escape character": "write \\\\ for a backslash, or use single quotes",
-    "expected <document start>": "begin another document with ---",
-    "mapping values": "put a value that holds ': ' in quotes, and look at the indentation",
+    "expected <document start>": "start another document with ---",
+    "mapping values": "put a value that contains ': ' in quotes, and check the indentation",
 }
-"""By a part of what libyaml says."""
-_FROM_THE_START: Final = ("could not find expected ':'", "alphabetic or numeric character")
-"""What libyaml only notices later: the mistake is where it began to read the key or the alias."""
+"""Remedies by a part of libyaml's message."""
+_REPORTED_LATE: Final = ("could not find expected ':'", "alphabetic or numeric character")
+"""Messages that libyaml reports after the mistake, which is at the start of the key or the alias."""
 
 
 def syntax_problem(error: yaml.MarkedYAMLError, text: str, file: str) -> Problem:
-    """The error of a file of ``text`` as a Problem at the place to look at."""
-    said = error.problem or ""
+    """Return the Problem for a syntax error in ``text``, at the location where the mistake most likely is."""
+    problem = error.problem or ""
     if start := _CONFLICT.search(text):
-        message = "not YAML: a merge conflict; keep what holds, and delete the lines of <<<<<<<, ======= and >>>>>>>"
+        message = "not YAML: a merge conflict; resolve it, and delete the lines with <<<<<<<, ======= and >>>>>>>"
         return Problem(Location(file, text.count("\n", 0, start.start()) + 1), message, "yaml-syntax")
-    # What is never closed is only noticed at the end of the file; what helps is where it began.
+    # libyaml reports an unclosed quote or bracket at the end of the file. Its start is the useful location.
     unclosed = error.context_mark and error.problem_mark and error.problem_mark.index >= len(text.rstrip())
-    early = unclosed or any(each in said for each in _FROM_THE_START)
-    mark = error.context_mark if early and error.context_mark else error.problem_mark or error.context_mark
-    message = f"not YAML: {said}{f' {error.context}' if error.context else ''}; {_remedy(said, mark, text)}"
+    use_start = unclosed or any(part in problem for part in _REPORTED_LATE)
+    mark = error.context_mark if use_start and error.context_mark else error.problem_mark or error.context_mark
+    message = f"not YAML: {problem}{f' {error.context}' if error.context else ''}; {_remedy(problem, mark, text)}"
     return Problem(Location(file, mark.line + 1, mark.column + 1) if mark else Location(file), message, "yaml-syntax")
 
 
-def _remedy(said: str, mark: yaml.Mark | None, text: str) -> str:
+def _remedy(problem: str, mark: yaml.Mark | None, text: str) -> str:
     lines = text.splitlines()[max(0, mark.line - 1) : mark.line + 1] if mark else []
     line = lines[-1] if lines else ""
     before, after = (line[: mark.column], line[mark.column :]) if mark else ("", "")
-    found = (
-        ("\xa0" in "".join(lines), "U+00A0 here or just above looks like a space and is none; write a space"),
-        ("\t" in line and "escape" not in said, "YAML is indented with spaces, and this line holds a tab"),
-        (re.search(r"\{[{%]", line), "fill in the template that is left here"),
-        *((part in said, remedy) for part, remedy in _REMEDIES.items()),
-        ("cannot start any token" in said, f"put a value that begins with {after[:1]} in quotes"),
+    candidates = (
+        ("\xa0" in "".join(lines), "U+00A0 here or just above looks like a space; replace it with a space"),
+        ("\t" in line and "escape" not in problem, "this line contains a tab; indent with spaces"),
+        (re.search(r"\{[{%]", line), "render the template expression that is left here"),
+        *((part in problem, remedy) for part, remedy in _REMEDIES.items()),
+        ("cannot start any token" in problem, f"put a value that begins with {after[:1]} in quotes"),
         (
-            "expected key" in said and re.search(r"""['"]\s*$""", before),
-            "the quotes end before this; put all of the value in quotes, of the kind that it does not hold",
+            "expected key" in problem and re.search(r"""['"]\s*$""", before),
+            "the quotes end before this; put the whole value in quotes of a kind that it does not contain",
         ),
     )
-    otherwise = "look at the indentation, quotes and brackets here and just above"
-    return next((remedy for holds, remedy in found if holds), otherwise)
+    default_remedy = "check the indentation, quotes and brackets here and just above"
+    return next((remedy for applies, remedy in candidates if applies), default_remedy)

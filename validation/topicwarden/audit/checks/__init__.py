@@ -1,4 +1,7 @@
-"""Every check, by its id. A new one is a new file and a new line here."""
+"""The table of all checks, by id.
+
+To add a check, add a module with its ``TRAITS``, and a line in ``CHECKS``.
+"""
 
 from topicwarden.audit.checks import (
     broker_defaults,

@@ -1,10 +1,10 @@
-"""Every broker has the same default for what the topic leaves to its brokers.
+"""Every broker has the same default for each setting that the topic does not declare.
 
-Each broker applies its own configuration to the replicas that it has, so that the topic behaves otherwise after an
-election. Looked at are the settings that can cost records, durability or availability (docs/guards.md).
+Each broker applies its own configuration to its replicas, so different defaults change the topic's behaviour after an
+election. The check covers the settings that can cost records, durability or availability (docs/guards.md).
 
-**fail**: two living brokers have different values for a setting that the YAML does not declare. A broker that is lost
-is not asked. **undecidable**: no broker's configuration may be read (DescribeConfigs on the Cluster resource).
+**fail**: two live brokers have different values for a setting that the YAML does not declare. Brokers that are down are
+not checked. **undecidable**: no broker's configuration is visible (DescribeConfigs on the Cluster resource).
 
 Example: ``log.retention.hours`` is 1440 on two brokers and 1 on the third; ``retention.ms is not declared, and differs
 by broker: 60d on 1, 2; 1h on 3``.
@@ -34,7 +34,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     if not subject.broker_settings_known and any(name not in subject.declared.config for name in HARMFUL):
         yield CheckResult(
             Verdict.UNDECIDABLE,
-            "the brokers do not tell their settings",
+            "the brokers' settings are not visible",
             path=("config",),
             remedy="grant DescribeConfigs on the Cluster resource",
         )
@@ -46,7 +46,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
                 Verdict.FAIL,
                 f"{name} is not declared, and differs by broker: {shown}",
                 path=("config",),
-                because=("each broker applies its own value to the replicas that it has",),
+                because=("each broker applies its own value to its replicas",),
                 remedy=f"declare {name}, or give all brokers the same value",
                 evidence={f"brokers with {value}": len(ids) for value, ids in brokers.items()},
             )

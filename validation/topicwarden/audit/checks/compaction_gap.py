@@ -1,25 +1,25 @@
-"""What the cleaner has passed, it has cleaned.
+"""The cleaner left no superseded record in the part of a log that it has cleaned.
 
-A cleaning keeps of each key the last record, over the whole log up to where it ends. So where it has taken
-records away, no record may stand that one before those supersedes.
+A cleaning keeps the last record of each key, over the whole log up to the end of the cleaned part. So if the cleaner
+removed a record, no superseded pair can remain before it.
 
-**fail**: at the last look three records stood: two of one key, and one behind them. That last one was cleaned away
-since, the pair still stands (read again, to the offset, with its key), and the same replica led the partition all
-the time (leader epoch), as replicas clean on their own. It takes no time and no roll to prove. Not looked at in a
-first audit.
+**fail**: the previous audit saw three records: two of one key, and one after them. Since then, the cleaner has removed
+the third record, and the pair is still present (read again, with its offsets and key). The same replica has led the
+partition the whole time (leader epoch), because each replica cleans its own log. The proof needs no waiting time and
+no segment roll. A first audit skips this check.
 
-Example: a checkpoint restored from a backup says that the head of a log is clean, which it is not: no cleaning ever
-looks at it again.
+Example: a checkpoint restored from a backup marks the head of a log as clean, although it is not. The cleaner never
+cleans that part again.
 
-Remedy: compare ``cleaner-offset-checkpoint`` with the log (``DumpLogSegments``); with the broker stopped, delete the
-partition's line from it, and the whole log is cleaned again.
+Remedy: compare ``cleaner-offset-checkpoint`` with the log (``DumpLogSegments``). Stop the broker and delete the
+partition's line from the checkpoint; the cleaner then cleans the whole log again.
 
 Source: ``Cleaner.doClean``, ``Cleaner.shouldRetainRecord``.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.audit.checks.common.persistence import cleaned_away, first_pair, same_leader
+from topicwarden.audit.checks.common.persistence import first_superseded_pair, removed_by_cleaner, same_leader
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
@@ -31,28 +31,28 @@ def applies(subject: AuditedTopic) -> bool:
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    for partition in sorted({one.partition for one in subject.past.still_present}):
-        if not any(one.partition == partition and one.superseded_by is not None for one in subject.past.still_present):
-            continue
-        pair = first_pair(subject, partition)
+    for partition in sorted(
+        {record.partition for record in subject.past.still_present if record.superseded_by is not None}
+    ):
+        pair = first_superseded_pair(subject, partition)
         if pair is None or not same_leader(subject, partition):
             continue
-        beyond = [one for one in cleaned_away(subject, partition) if one.offset > pair.superseded_by]
-        if beyond:
+        removed = [record for record in removed_by_cleaner(subject, partition) if record.offset > pair.superseded_by]
+        if removed:
             yield CheckResult(
                 Verdict.FAIL,
-                f"the cleaner took offset {beyond[0].offset:,} away and left offset {pair.offset:,}, though offset "
-                f"{pair.superseded_by:,}, before it, is of the same key",
+                f"the cleaner removed offset {removed[0].offset:,} and left offset {pair.offset:,}, although the "
+                f"earlier offset {pair.superseded_by:,} supersedes it",
                 path=("config", "cleanup.policy"),
                 partitions=(partition,),
                 because=(
-                    "a cleaning keeps of each key the last record, over the whole log up to where it ends",
-                    "the same replica led the partition all the time between both looks",
+                    "a cleaning keeps only the last record of each key, up to the end of the cleaned part",
+                    "the same replica led the partition between both audits",
                 ),
                 remedy="compare the leader's cleaner-offset-checkpoint with its log (DumpLogSegments)",
                 evidence={
                     "offset": pair.offset,
                     "superseded_by": pair.superseded_by,
-                    "cleaned_away": beyond[0].offset,
+                    "cleaned_away": removed[0].offset,
                 },
             )

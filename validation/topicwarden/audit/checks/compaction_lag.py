@@ -1,17 +1,17 @@
-"""No superseded record outlives ``max.compaction.lag.ms``, where that is set.
+"""The cleaner removes superseded records within ``max.compaction.lag.ms``, if that is set.
 
-With it a log must be cleaned once a dirty, rolled segment is older, whatever its dirty ratio.
+With this setting, the cleaner must clean a log as soon as a rolled, dirty segment is older, whatever the dirty ratio.
 
-**suspect**: a record stands that a later one of its key supersedes, and the later one has rolled, lies below the
-last stable offset and is older than ``max.compaction.lag.ms`` by more than a roll, with nothing stamped in the
-future before it. **fail**: the same pair stands at two looks, further apart than a cleaner that is well takes (see
-``compaction-ratio``), under the same settings and the same leader (epoch), and its segment rolled under settings that
-an audit saw. **pass**: the same, but nothing was appended since audits know the settings, so that the segment may be
-active. **undecidable**: the brokers do not tell how large their logs are.
+**suspect**: a superseded record is still present. The superseding record is in a rolled segment, below the last stable
+offset, and older than ``max.compaction.lag.ms`` by more than the roll time. No earlier record has a future timestamp.
+**fail**: two audits saw the same pair, further apart than a healthy cleaner takes (see ``compaction-ratio``), under the
+same settings and the same leader (epoch). The segment rolled under settings that an audit saw. **pass**: as for
+``fail``, but no record was appended since audits know the settings, so the segment may be active. **undecidable**: the
+brokers do not report the sizes of their logs.
 
-Example: a topic under a privacy rule, ``max.compaction.lag.ms=1d``; a deleted user's record stands for a week.
+Example: a privacy policy requires ``max.compaction.lag.ms=1d``; a deleted user's record is still present after a week.
 
-Remedy: look at the cleaner (``max-compaction-delay-secs``, ``uncleanable-partitions-count``, log-cleaner.log).
+Remedy: check the cleaner (``max-compaction-delay-secs``, ``uncleanable-partitions-count``, log-cleaner.log).
 
 Source: KIP-354, ``LogCleanerManager.maxCompactionDelay``.
 """
@@ -20,25 +20,26 @@ from collections.abc import Iterable
 
 from topicwarden.audit.checks.common.persistence import (
     cleaner_grace_ms,
-    first_pair,
-    judged_twice,
-    starts,
-    unsettled_segment,
+    first_superseded_pair,
+    log_start_facts,
+    repeated_verdict,
+    unrolled_segment_reason,
 )
 from topicwarden.audit.collect.horizon import compaction_lag
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits(reads_records=True, needs_settings=True)
+
 CHECK = "compaction-lag"
-RESTS_ON = ("cleanup.policy", "max.compaction.lag.ms", "min.compaction.lag.ms", "segment.ms")
+RELEVANT_SETTINGS = ("cleanup.policy", "max.compaction.lag.ms", "min.compaction.lag.ms", "segment.ms")
 
 _REMEDIES = {
-    Verdict.FAIL: "look at the cleaner: max-compaction-delay-secs, uncleanable-partitions-count, log-cleaner.log",
-    Verdict.SUSPECT: "audit again; if the same pair stands then, look at the cleaner",
+    Verdict.FAIL: "check the cleaner: max-compaction-delay-secs, uncleanable-partitions-count, log-cleaner.log",
+    Verdict.SUSPECT: "audit again; if the same pair is still present, check the cleaner",
     Verdict.PASS: "",
-    Verdict.UNDECIDABLE: "grant DescribeConfigs and Describe on the Cluster resource: without the brokers' settings "
-    "and the sizes of the logs nobody knows how long a healthy cleaner takes",
+    Verdict.UNDECIDABLE: "grant DescribeConfigs and Describe on the Cluster resource: the time that a healthy cleaner "
+    "takes depends on the brokers' settings and the log sizes",
 }
 
 
@@ -50,30 +51,30 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     lag, grace = compaction_lag(subject.live.topic), cleaner_grace_ms(subject)
     for partition, horizon in sorted(subject.horizons.items()):
-        pair = first_pair(subject, partition)
+        pair = first_superseded_pair(subject, partition)
         if pair is None or pair.superseded_by >= horizon.lagging:
             continue
-        facts = {"offset": pair.offset, "superseded_by": pair.superseded_by, **starts(subject, partition)}
-        stood = subject.stood_for(CHECK, partition, facts, RESTS_ON)
-        lawful = unsettled_segment(subject, partition, stood)
-        verdict = Verdict.UNDECIDABLE if grace is None else judged_twice(stood, grace, lawful)
+        facts = {"offset": pair.offset, "superseded_by": pair.superseded_by, **log_start_facts(subject, partition)}
+        persisted_ms = subject.persisted_ms(CHECK, partition, facts, RELEVANT_SETTINGS)
+        explanation = unrolled_segment_reason(subject, partition, persisted_ms)
+        verdict = Verdict.UNDECIDABLE if grace is None else repeated_verdict(persisted_ms, grace, explanation)
         yield CheckResult(
             verdict,
-            f"offset {pair.offset:,} still stands, and offset {pair.superseded_by:,}, of the same key, is older than "
-            "max.compaction.lag.ms by more than a roll",
+            f"offset {pair.offset:,} is still present, although offset {pair.superseded_by:,} supersedes it and is "
+            "older than max.compaction.lag.ms by more than the roll time",
             path=("config", "max.compaction.lag.ms"),
             partitions=(partition,),
-            because=tuple(_because(stood, lawful, lag or 0)),
+            because=tuple(_because(persisted_ms, explanation, lag or 0)),
             remedy=_REMEDIES[verdict],
-            evidence={**facts, "max.compaction.lag.ms": lag, "stood_for_ms": stood},
-            standing={partition: facts},
-            rests_on=RESTS_ON,
+            evidence={**facts, "max.compaction.lag.ms": lag, "stood_for_ms": persisted_ms},
+            tracked_facts={partition: facts},
+            relevant_settings=RELEVANT_SETTINGS,
         )
 
 
-def _because(stood: int | None, lawful: str | None, lag: int) -> Iterable[str]:
-    yield f"a cleaner must come once a rolled segment is older than {lag:,} ms, however little is dirty"
-    if stood is not None:
-        yield f"each look for {stood:,} ms has seen both records"
-    if lawful is not None:
-        yield lawful
+def _because(persisted_ms: int | None, explanation: str | None, lag: int) -> Iterable[str]:
+    yield f"the cleaner must clean a log once a rolled segment is older than {lag:,} ms, whatever the dirty ratio"
+    if persisted_ms is not None:
+        yield f"every audit for {persisted_ms:,} ms has seen both records"
+    if explanation is not None:
+        yield explanation

@@ -1,25 +1,27 @@
-"""The cleaner keeps up: a compacted log is not dirtier than ``min.cleanable.dirty.ratio`` for long.
+"""The cleaner keeps up: the dirty ratio of a compacted log soon falls below ``min.cleanable.dirty.ratio`` again.
 
-A record is superseded when its key has a later one in the partition. It may still stand because the
-later one's segment has not rolled (roll certificate), is held back by an open transaction or by
-``min.compaction.lag.ms``, or because the cleaner has not come by: it takes a log only when the dirty share of
-its bytes exceeds ``min.cleanable.dirty.ratio``, the dirtiest log first, in no set time.
+A record is superseded if its key has a later record in the partition. A superseded record may remain because the
+segment of the later record has not rolled (roll certificate), because an open transaction or
+``min.compaction.lag.ms`` blocks the cleaner, or because the cleaner has not run yet. The cleaner only cleans a log if
+the dirty share of its bytes exceeds ``min.cleanable.dirty.ratio``. It starts with the dirtiest log, and Kafka sets no
+time limit.
 
-**suspect**: superseded records are cleanable for certain, and the log's dirty ratio exceeds its bound for certain.
-Both are measured in bytes on disk, as the brokers do: all bytes of the log are dirty, except the largest record of
-each key, what is not cleanable, and transaction markers. Keys and values count uncompressed, which only makes the
-ratio smaller than it is. **fail**: the same was so at two looks, further apart than a healthy cleaner takes (twice
-``log.cleaner.backoff.ms``, and 1 s for each 5 MiB of all compacted logs), with the same pair of records and the same
-leader epoch at both, and the segments rolled under settings that an audit saw. **pass**, with these reasons: no
-superseded record could have been removed for certain; the dirty ratio does not exceed its bound for certain; or
-nothing was appended since audits know the settings, so that the segment may be active. **undecidable**: the brokers do
-not tell how large their logs are. Of Kafka's own topics no more than about the oldest 64 MiB of a partition are read:
-the dirty part begins before the pair, and everything after it counts except one segment.
+**suspect**: superseded records are certainly cleanable, and the dirty ratio certainly exceeds the bound. Both are
+measured in bytes on disk, as brokers do. All bytes of the log are dirty except the largest record of each key, records
+that are not cleanable, and transaction markers. Keys and values count uncompressed, which can only lower the measured
+ratio. **fail**: two audits saw this, further apart than a healthy cleaner takes: twice ``log.cleaner.backoff.ms``, plus
+1 s for each 5 MiB of all compacted logs. Both audits saw the same pair of records and the same leader epoch, and the
+segments rolled under settings that an audit saw. **pass**, with one of these reasons: no superseded record is certainly
+cleanable; the dirty ratio does not certainly exceed its bound; or no record was appended since audits know the
+settings, so the segment may be active. **undecidable**: the brokers do not report the sizes of their logs.
 
-Example: a cleaner thread died of a corrupt batch in another topic; the cache has held a week of updates since.
+Of Kafka's own topics, the audit reads no more than about the oldest 64 MiB of a partition. The dirty part begins before
+the pair, and all bytes after the pair count except one segment.
 
-Remedy: look at ``uncleanable-partitions-count``, ``DeadThreadCount`` and log-cleaner.log; a restart of the broker
-starts the cleaner again.
+Example: a cleaner thread died of a corrupt batch in another topic; a cache topic has kept a week of updates since.
+
+Remedy: check ``uncleanable-partitions-count``, ``DeadThreadCount`` and log-cleaner.log. A restart of the broker
+restarts the cleaner.
 
 Source: ``LogCleanerManager.grabFilthiestCompactedLog``, ``LogSegment.shouldRoll``, ``LogToClean``.
 """
@@ -31,35 +33,36 @@ from topicwarden.audit.checks.common.duplicate_keys import reasons
 from topicwarden.audit.checks.common.persistence import (
     cleaner_grace_ms,
     extent,
-    first_pair,
-    judged_twice,
-    starts,
-    unsettled_segment,
+    first_superseded_pair,
+    log_start_facts,
+    repeated_verdict,
+    unrolled_segment_reason,
 )
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits(reads_records=True, needs_settings=True, needs_every_record=True)
+
 CHECK = "compaction-ratio"
-RESTS_ON = ("cleanup.policy", "min.cleanable.dirty.ratio", "min.compaction.lag.ms", "segment.ms")
+RELEVANT_SETTINGS = ("cleanup.policy", "min.cleanable.dirty.ratio", "min.compaction.lag.ms", "segment.ms")
 
 _OUTCOMES = {
     Verdict.FAIL: (
-        "and the cleaner has not come for {stood:,} ms",
-        "look at the cleaner: uncleanable-partitions-count, DeadThreadCount, log-cleaner.log; "
-        "a restart of the broker starts it again",
+        "and the cleaner has not cleaned them for {persisted_ms:,} ms",
+        "check the cleaner: uncleanable-partitions-count, DeadThreadCount, log-cleaner.log; "
+        "a restart of the broker restarts the cleaner",
     ),
     Verdict.SUSPECT: (
         "and the cleaner is due",
-        "audit again: if they still stand, look at the cleaner (uncleanable-partitions-count, log-cleaner.log)",
+        "audit again; if they are still present, check the cleaner (uncleanable-partitions-count, log-cleaner.log)",
     ),
-    Verdict.PASS: ("lawfully", ""),
+    Verdict.PASS: ("for a legitimate reason", ""),
     Verdict.UNDECIDABLE: (
-        "and the brokers did not tell their settings, or how large the logs are",
+        "and the brokers' settings or the log sizes are not visible",
         "grant DescribeConfigs and Describe on the Cluster resource",
     ),
 }
-"""What follows "records are superseded", and the remedy."""
+"""The end of the message, after "superseded by a later one of their key,", and the remedy."""
 
 
 def applies(subject: AuditedTopic) -> bool:
@@ -69,12 +72,12 @@ def applies(subject: AuditedTopic) -> bool:
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     repeated = [partition for partition, counts in sorted(subject.counts.items()) if counts.superseded]
     grace = cleaner_grace_ms(subject)
-    sorted_out: dict[Verdict, list[int]] = {}
-    standing: dict[int, dict[str, int]] = {}
-    lawful: dict[int, str] = {}
+    by_verdict: dict[Verdict, list[int]] = {}
+    tracked_facts: dict[int, dict[str, int]] = {}
+    explanations: dict[int, str] = {}
     for partition in repeated:
         cleanable = subject.counts[partition].superseded_cleanable
-        log, pair = extent(subject, partition), first_pair(subject, partition)
+        log, pair = extent(subject, partition), first_superseded_pair(subject, partition)
         if cleanable and (grace is None or log is None or log.log_bytes is None):
             verdict = Verdict.UNDECIDABLE
         elif (
@@ -85,45 +88,49 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         ):
             verdict = Verdict.PASS
         else:
-            facts = {"offset": pair.offset, "superseded_by": pair.superseded_by, **starts(subject, partition)}
-            stood = subject.stood_for(CHECK, partition, facts, RESTS_ON)
-            reason = unsettled_segment(subject, partition, stood)
-            verdict, standing[partition] = judged_twice(stood, grace, reason), facts
-            if reason is not None:
-                lawful[partition] = reason
-        sorted_out.setdefault(verdict, []).append(partition)
-    for verdict, partitions in sorted_out.items():
-        yield _judgement(
+            facts = {"offset": pair.offset, "superseded_by": pair.superseded_by, **log_start_facts(subject, partition)}
+            persisted_ms = subject.persisted_ms(CHECK, partition, facts, RELEVANT_SETTINGS)
+            explanation = unrolled_segment_reason(subject, partition, persisted_ms)
+            verdict, tracked_facts[partition] = repeated_verdict(persisted_ms, grace, explanation), facts
+            if explanation is not None:
+                explanations[partition] = explanation
+        by_verdict.setdefault(verdict, []).append(partition)
+    for verdict, partitions in by_verdict.items():
+        yield _result(
             verdict,
             subject,
             partitions,
-            {partition: standing[partition] for partition in partitions if partition in standing},
-            sorted({lawful[partition] for partition in partitions if partition in lawful}),
+            {partition: tracked_facts[partition] for partition in partitions if partition in tracked_facts},
+            sorted({explanations[partition] for partition in partitions if partition in explanations}),
         )
 
 
-def _judgement(
+def _result(
     verdict: Verdict,
     subject: AuditedTopic,
     partitions: list[int],
-    standing: dict[int, dict[str, int]],
-    lawful: list[str],
+    tracked_facts: dict[int, dict[str, int]],
+    explanations: list[str],
 ) -> CheckResult:
     counts = [subject.counts[partition] for partition in partitions]
     superseded = sum(c.superseded for c in counts)
     rolled = sum(c.superseded_rolled for c in counts)
     cleanable = sum(c.superseded_cleanable for c in counts)
-    stood = max(
-        (subject.stood_for(CHECK, partition, facts, RESTS_ON) or 0 for partition, facts in standing.items()), default=0
+    persisted_ms = max(
+        (
+            subject.persisted_ms(CHECK, partition, facts, RELEVANT_SETTINGS) or 0
+            for partition, facts in tracked_facts.items()
+        ),
+        default=0,
     )
     outcome, remedy = _OUTCOMES[verdict]
     return CheckResult(
         verdict,
         f"{superseded:,} of {sum(c.records for c in counts):,} records are superseded by a later one of their key, "
-        + outcome.format(stood=stood),
+        + outcome.format(persisted_ms=persisted_ms),
         path=("config", "cleanup.policy"),
         partitions=tuple(partitions),
-        because=(*reasons(subject, partitions), *lawful),
+        because=(*reasons(subject, partitions), *explanations),
         remedy=remedy,
         evidence={
             "keys": sum(c.keys for c in counts),
@@ -134,6 +141,6 @@ def _judgement(
             "dirty_ratio_at_least": round(max(dirty_ratio(subject, partition) for partition in partitions), 4),
             "min.cleanable.dirty.ratio": dirty_bound(subject),
         },
-        standing=standing,
-        rests_on=RESTS_ON,
+        tracked_facts=tracked_facts,
+        relevant_settings=RELEVANT_SETTINGS,
     )

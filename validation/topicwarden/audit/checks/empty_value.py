@@ -1,8 +1,8 @@
-"""Nobody wrote an empty value for a tombstone.
+"""No producer wrote an empty value instead of a tombstone.
 
-**fail**: a value of zero length in a compacted topic. Only a null value is a tombstone; an empty one looks like a
-deletion to whoever wrote it, and stays for ever. Only committed records count: what an aborted transaction wrote goes
-with the next cleaning.
+**fail**: a compacted topic has a value of zero length. Only a null value is a tombstone. An empty value looks like a
+deletion to its producer, but compaction keeps it. Only committed records count: the next cleaning removes the records
+of aborted transactions.
 
 Example: ``2 records with an empty value in a compacted topic, first at offset 40 of partition 1``; a library turned
 null into "".
@@ -15,7 +15,7 @@ Source: ``DefaultRecord.hasValue``, ``Cleaner.shouldRetainRecord``.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from topicwarden.audit.checks.common.content_faults import counted_fault, judge_found
+from topicwarden.audit.checks.common.content_faults import counted_fault, results_of_faults
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 
 TRAITS = Traits(reads_records=True, judges_committed_records=True, needs_settings=True)
@@ -31,7 +31,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         for partition, counts in subject.committed.items()
     }
     what, path = "with an empty value in a compacted topic", ("config", "cleanup.policy")
-    because = "an empty value is no tombstone: compaction keeps it as the key's latest value"
+    because = "an empty value is not a tombstone: compaction keeps it as the latest value of the key"
     remedy = "write null, not '', to delete a key; send a real tombstone for each of these keys"
-    for judgement in judge_found(empty, what, path, remedy):
-        yield replace(judgement, because=(because, *judgement.because))
+    for result in results_of_faults(empty, what, path, remedy):
+        yield replace(result, because=(because, *result.because))

@@ -1,17 +1,17 @@
-"""Records are as the YAML's expressions demand.
+"""Every record satisfies the expressions in the YAML.
 
-**fail**: an expression of ``contents: {expressions: [{id, require, message}]}`` is not true of a record that a
-consumer reading committed sees. It is [CEL](https://cel.dev) over ``key`` and ``value``, decoded by their declared
-formats (bytes without one), ``headers`` (texts by name) and ``timestamp``. ``undecidable`` where an expression gives
-neither true nor false, or cannot be evaluated: a field that is not there, a text where a number is needed;
-``has(value.field)`` asks first. Also ``undecidable``: a key or value beyond the limits of ``value-schema``, or a JSON
-number that CEL cannot hold, such as ``1e-400``, which is not 0. A tombstone's ``value`` is null: what cannot be
-evaluated for it is passed over. A record whose key or value is malformed is left to ``key-schema`` and
-``value-schema``.
+**fail**: an expression of ``contents: {expressions: [{id, require, message}]}`` is false for a record that a consumer
+reading committed sees. Expressions are [CEL](https://cel.dev) over ``key`` and ``value``, decoded by their declared
+formats (bytes without a format), ``headers`` (texts by name) and ``timestamp``. **undecidable**: an expression returns
+neither true nor false, or cannot be evaluated, for example because a field is missing or has the wrong type;
+``has(value.field)`` tests for a field. Also **undecidable**: a key or value exceeds the limits of ``value-schema``, or
+has a JSON number that CEL cannot represent, such as ``1e-400``. The ``value`` of a tombstone is null. If an expression
+cannot be evaluated for a tombstone, the record is skipped. ``key-schema`` and ``value-schema`` report records whose key
+or value is malformed.
 
-Example: ``2 records of which positive-amount is not true, first at offset 8 of partition 0``.
+Example: ``2 records that do not satisfy positive-amount, first at offset 8 of partition 0``.
 
-Remedy: what the expression's ``message`` says.
+Remedy: the ``message`` of the expression.
 
 Source: CEL's [language definition](https://github.com/google/cel-spec).
 """
@@ -30,6 +30,7 @@ def applies(subject: AuditedTopic) -> bool:
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     path = ("contents", "expressions")
-    for one in subject.contents.expressions:
-        what = f"of which {one.id} is not true"
-        yield from judge_faults(subject, f"expression:{one.id}", what, path, one.message or "find the producer")
+    for expression in subject.contents.expressions:
+        what = f"that do not satisfy {expression.id}"
+        remedy = expression.message or "find the producer"
+        yield from judge_faults(subject, f"expression:{expression.id}", what, path, remedy)

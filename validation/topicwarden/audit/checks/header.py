@@ -1,12 +1,13 @@
-"""Records carry the headers that they must.
+"""Every record has the required headers.
 
 **fail**: a record that a consumer reading committed sees lacks a header of ``contents: {headers: {required: […]}}``.
-Tombstones need them as well. A header whose value is null or empty is there. A record that lacks several counts once.
+Tombstones need the headers too. A header with a null or empty value is present. A record that lacks several headers
+counts once.
 
 Example: ``42 records that lack a required header, first at offset 3 of partition 0``, because ``40 × lacks trace-id``
 and ``2 × lacks trace-id, tenant``.
 
-Remedy: find the producer that does not set it: often one that writes past the common library, or a connector.
+Remedy: find the producer that does not set the header; often it bypasses the common library, or is a connector.
 
 Source: KIP-82, ``org.apache.kafka.common.header.Headers``.
 """
@@ -26,5 +27,5 @@ def applies(subject: AuditedTopic) -> bool:
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     path = ("contents", "headers", "required")
     return judge_faults(
-        subject, "header", "that lack a required header", path, "find the producer that does not set it"
+        subject, "header", "that lack a required header", path, "find the producer that does not set the header"
     )

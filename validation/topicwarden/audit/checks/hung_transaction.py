@@ -1,40 +1,41 @@
-"""No transaction stays open longer than any may.
+"""No transaction stays open for longer than Kafka allows.
 
-Consumers that read committed, and the cleaner, stop at the last stable offset: where the first open transaction
-begins. A transaction that its coordinator has forgotten, or cannot end, stops them for good.
+Consumers that read committed records, and the cleaner, stop at the last stable offset, which is the start of the first
+open transaction. If the coordinator has lost a transaction, or cannot end it, they stop there forever.
 
-**fail**: the last stable offset trails the high watermark, and stood at the same offset at each look for longer than
-``transaction.max.timeout.ms``, which no producer's own time-out may exceed, and the time in which the coordinators look
-for transactions that ran out; with every replica in sync, and one leader (epoch) all the time. **suspect**: for longer
-than ``transaction.max.timeout.ms`` alone. **pass**: a replica is out of sync, so that the coordinator may be unable to
-end it. An open transaction that may still be that old lawfully is no fault: the audit remembers it and says nothing.
-**undecidable**: it stood at the last look, and the brokers' settings may not be seen (DescribeConfigs on the Cluster
-resource).
+**fail**: the last stable offset is below the high watermark, and every audit has seen it at the same offset for longer
+than two times together: ``transaction.max.timeout.ms``, which no producer's own time-out may exceed, and the interval
+at which the coordinators look for expired transactions. Every replica is in sync, and the leader (epoch) is the same.
+**suspect**: for longer than ``transaction.max.timeout.ms`` alone. **pass**: a replica is out of sync, so the
+coordinator may be unable to end the transaction. If the open transaction is still within its time, the audit remembers
+it and reports nothing. **undecidable**: the previous audit saw the transaction, and the brokers' settings are not
+visible (DescribeConfigs on the Cluster resource).
 
-Example: a producer died while its coordinator moved; a Streams application reads nothing more from one partition.
+Example: a producer died while its coordinator moved; a Streams application no longer reads from one partition.
 
-Remedy: ``kafka-transactions.sh find-hanging``, then ``abort`` with what it prints.
+Remedy: run ``kafka-transactions.sh find-hanging``, then ``abort`` with its output.
 
 Source: KIP-664, ``ProducerStateManager.firstUnstableOffset``.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.audit.checks.common.persistence import all_in_sync, judged_twice, led
+from topicwarden.audit.checks.common.persistence import all_in_sync, leader_facts, repeated_verdict
 from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits()
+
 CHECK = "hung-transaction"
 SETTING = "transaction.max.timeout.ms"
 _DEFAULT_MS = 900_000
 _COORDINATOR_MS = 10_000
 """Kafka's default of ``transaction.abort.timed.out.transaction.cleanup.interval.ms``."""
 
-_OUT_OF_SYNC = "a replica is out of sync: where too few are in sync, the coordinator cannot end the transaction"
+_OUT_OF_SYNC = "a replica is out of sync: if too few replicas are in sync, the coordinator cannot end the transaction"
 _REMEDIES = {
-    Verdict.FAIL: "kafka-transactions.sh find-hanging, then abort with what it prints",
+    Verdict.FAIL: "run kafka-transactions.sh find-hanging, then abort with its output",
     Verdict.SUSPECT: "audit again: the coordinator ends a transaction within seconds of its time-out",
     Verdict.PASS: "",
     Verdict.UNDECIDABLE: "grant DescribeConfigs on the Cluster resource",
@@ -47,33 +48,38 @@ def applies(subject: AuditedTopic) -> bool:
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
-    longest = subject.snapshot.broker_number(SETTING, _DEFAULT_MS)
+    max_timeout = subject.snapshot.broker_number(SETTING, _DEFAULT_MS)
     for partition, log in sorted(subject.live.extents.items()):
         if log.last_stable >= log.end:
             continue
-        facts = {"last_stable": log.last_stable, **led(subject, partition)}
-        stood = subject.stood_for(CHECK, partition, facts, (SETTING,))
-        if stood is None or (longest is not None and stood <= longest):
-            yield CheckResult(Verdict.PASS, "", standing={partition: facts}, rests_on=(SETTING,))
+        facts = {"last_stable": log.last_stable, **leader_facts(subject, partition)}
+        persisted_ms = subject.persisted_ms(CHECK, partition, facts, (SETTING,))
+        if persisted_ms is None or (max_timeout is not None and persisted_ms <= max_timeout):
+            yield CheckResult(Verdict.PASS, "", tracked_facts={partition: facts}, relevant_settings=(SETTING,))
             continue
-        lawful = None if all_in_sync(subject, partition) else _OUT_OF_SYNC
+        explanation = None if all_in_sync(subject, partition) else _OUT_OF_SYNC
         verdict = Verdict.UNDECIDABLE
-        if longest is not None:
-            verdict = judged_twice(stood, longest + _COORDINATOR_MS + CLOCK_MS, lawful)
+        if max_timeout is not None:
+            verdict = repeated_verdict(persisted_ms, max_timeout + _COORDINATOR_MS + CLOCK_MS, explanation)
         yield CheckResult(
             verdict,
-            f"a transaction that begins at offset {log.last_stable:,} has been open for {stood:,} ms at the least; "
-            f"{log.end - log.last_stable:,} offsets from there on are not seen by consumers that read committed",
+            f"a transaction that starts at offset {log.last_stable:,} has been open for at least {persisted_ms:,} ms; "
+            f"consumers that read committed do not see the {log.end - log.last_stable:,} offsets from there on",
             partitions=(partition,),
             because=(
-                f"{SETTING} is not known, as the brokers' settings may not be seen: how long it may take is not known"
-                if longest is None
-                else f"{SETTING} is {longest:,}: no transaction may take longer",
+                f"{SETTING} is not known, because the brokers' settings are not visible"
+                if max_timeout is None
+                else f"{SETTING} is {max_timeout:,}: no transaction may take longer",
                 "consumers that read committed stop at the last stable offset, and so does the cleaner",
-                *([] if lawful is None else [lawful]),
+                *([] if explanation is None else [explanation]),
             ),
             remedy=_REMEDIES[verdict],
-            evidence={"last_stable": log.last_stable, "end": log.end, "stood_for_ms": stood, SETTING: longest},
-            standing={partition: facts},
-            rests_on=(SETTING,),
+            evidence={
+                "last_stable": log.last_stable,
+                "end": log.end,
+                "stood_for_ms": persisted_ms,
+                SETTING: max_timeout,
+            },
+            tracked_facts={partition: facts},
+            relevant_settings=(SETTING,),
         )

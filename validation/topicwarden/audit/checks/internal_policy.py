@@ -1,22 +1,23 @@
-"""A topic that Kafka, Kafka Connect or Kafka Streams made for itself is cleaned as its owner needs it.
+"""Each internal topic of Kafka, Kafka Connect or Kafka Streams has the cleanup policy that its owner needs.
 
-``__consumer_offsets``, ``__transaction_state``, Connect's three topics and Streams' changelogs hold the last word by
-key: with ``delete``, offsets, connectors and state are gone with the old segments. A windowed changelog may be
-``compact,delete``. Connect's configurations need one partition, as their order counts. ``__share_group_state`` and
-Streams' repartition topics are queues that their owner empties itself (DeleteRecords), and must delete nothing on their
-own: ``delete`` with ``retention.ms`` and ``retention.bytes`` of -1.
+``__consumer_offsets``, ``__transaction_state``, Connect's three topics and Streams' changelogs hold the latest value by
+key. With ``delete``, offsets, connectors and state are lost together with old segments. A windowed changelog may be
+``compact,delete``. Connect's configuration topic needs one partition, because the order of its records counts.
+``__share_group_state`` and Streams' repartition topics are queues, and their owner deletes the records itself
+(DeleteRecords). Retention must not delete them: these topics need ``delete`` with ``retention.ms`` and
+``retention.bytes`` of -1.
 
-**fail**: the policy, the retention or the number of partitions in force is another, and it is proven what the topic is:
-Kafka keeps its name for itself, Connect's keys stand in its newest records, or a group of Streams' commits under the
-application's id that its name begins with. **undecidable**: its name alone tells; or it is a changelog that is not
-compacted, and no audit saw it as ``compact``, as Streams makes it for a store without windows: for a windowed one,
-``delete`` with a retention of a window and more is enough; or DescribeConfigs was not granted. Whether a store without
-windows has ``compact,delete`` is not seen from outside.
+**fail**: the policy, the retention or the number of partitions is wrong, and the role of the topic is proven: Kafka
+reserves its name, the newest records have Connect's keys, or a group of Streams with the application id from its name
+commits offsets. **undecidable**: only the name indicates the role; or a changelog is not compacted, and no audit saw it
+as ``compact``, which is the policy for a store without windows. A windowed store works with ``delete`` and a retention
+of at least the window. Also **undecidable**: DescribeConfigs was not granted. The audit cannot see from outside
+whether a store without windows has ``compact,delete``.
 
-Example: ``connect-offsets`` was created by hand with Kafka's default, ``delete``; a week later a source connector that
-was idle reads its whole source again.
+Example: ``connect-offsets`` was created by hand with Kafka's default, ``delete``; a week later an idle source connector
+reads its whole source again.
 
-Remedy: set what is named here; a Connect worker refuses to start until it is.
+Remedy: set the value that the finding names; a Connect worker refuses to start without it.
 
 Source: KAFKA-9216, ``TopicAdmin.verifyTopicCleanupPolicyOnlyCompact``, ``GroupCoordinatorService``,
 ``TransactionStateManager``, ``ShareCoordinatorService``, ``InternalTopicManager``, ``WindowedChangelogTopicConfig``.
@@ -29,6 +30,7 @@ from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits(judges_internal_topics=True)
+
 CHECK = "internal-policy"
 _WAS_COMPACT = {"was_compact": 1}
 _UNLIMITED = ("retention.ms", "retention.bytes")
@@ -41,42 +43,42 @@ def applies(subject: AuditedTopic) -> bool:
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     internal, live = subject.internal, subject.live
     assert internal and live
-    needs = internal.policy
-    if needs.single_partition and live.topic.partitions != 1:
-        yield _judgement(
+    policy = internal.policy
+    if policy.single_partition and live.topic.partitions != 1:
+        yield _result(
             internal,
-            f"has {live.topic.partitions} partitions, and Kafka Connect takes only 1 for its configurations",
+            f"has {live.topic.partitions} partitions, but Kafka Connect requires exactly 1 for its configurations",
             ("partitions",),
-            "stop the workers, copy the topic by its latest values into one of a single partition, and name that one",
+            "stop the workers, copy the latest values into a topic with a single partition, and configure that topic",
             {"partitions": live.topic.partitions},
         )
     if not subject.settings_known:
         yield CheckResult(
             Verdict.UNDECIDABLE,
-            "the brokers did not tell the topic's configuration",
+            "the brokers did not return the topic's configuration",
             remedy="grant DescribeConfigs on the topic",
         )
         return
-    seen = live.topic.cleanup_policies
-    if seen not in needs.policies:
-        shrunk = _was_compact(subject) and internal.role is InternalRole.CHANGELOG
-        wanted = " or ".join(",".join(sorted(one)) for one in needs.policies)
-        said = ",".join(sorted(seen or ())) or "empty"
-        yield _judgement(
+    policies = live.topic.cleanup_policies
+    if policies not in policy.policies:
+        changed = _was_compact(subject) and internal.role is InternalRole.CHANGELOG
+        required = " or ".join(",".join(sorted(alternative)) for alternative in policy.policies)
+        reported = ",".join(sorted(policies or ())) or "empty"
+        yield _result(
             internal,
-            f"cleanup.policy is {said}, where {needs.contents} needs {wanted}",
+            f"cleanup.policy is {reported}, but {policy.contents} needs {required}",
             ("config", "cleanup.policy"),
-            f"set cleanup.policy={wanted.partition(' or ')[0]} now, before more is lost",
-            {"cleanup.policy": said, "needs": wanted},
-            proven=internal.role is not InternalRole.CHANGELOG or shrunk,
-            standing={0: _WAS_COMPACT} if shrunk else {},
+            f"set cleanup.policy={required.partition(' or ')[0]} now, before more records are lost",
+            {"cleanup.policy": reported, "needs": required},
+            proven=internal.role is not InternalRole.CHANGELOG or changed,
+            tracked_facts={0: _WAS_COMPACT} if changed else {},
         )
-    for setting in _UNLIMITED if needs.keeps_every_record else ():
+    for setting in _UNLIMITED if policy.keeps_every_record else ():
         limit = live.topic.number(setting)
         if limit is not None and limit >= 0:
-            yield _judgement(
+            yield _result(
                 internal,
-                f"{setting} is {limit:,}: what waits longer than that is lost unprocessed, as its owner deletes itself",
+                f"{setting} is {limit:,}: older records are lost before the owner of the topic processes them",
                 ("config", setting),
                 f"set {setting}=-1",
                 {setting: limit},
@@ -84,12 +86,12 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
 
 
 def _was_compact(subject: AuditedTopic) -> bool:
-    """Whether an audit saw it as ``compact`` and nothing else, and each one since has remembered that."""
+    """Return whether an audit saw the policy ``compact`` alone, and every audit since has remembered that."""
     before = subject.past.state.settings.get("cleanup.policy") if subject.past.state else None
-    return before == "compact" or subject.stood_for(CHECK, 0, _WAS_COMPACT, ()) is not None
+    return before == "compact" or subject.persisted_ms(CHECK, 0, _WAS_COMPACT, ()) is not None
 
 
-def _judgement(
+def _result(
     internal: InternalTopic,
     message: str,
     path: tuple[str, ...],
@@ -97,14 +99,14 @@ def _judgement(
     evidence: dict[str, int | float | str | None],
     *,
     proven: bool = True,
-    standing: dict[int, dict[str, int]] | None = None,
+    tracked_facts: dict[int, dict[str, int]] | None = None,
 ) -> CheckResult:
     return CheckResult(
         Verdict.FAIL if internal.certain and proven else Verdict.UNDECIDABLE,
         message,
         path=path,
         because=(internal.description,),
-        remedy=remedy if internal.certain else f"if it is what its name says, {remedy}",
+        remedy=remedy if internal.certain else f"if the topic has the role that its name suggests, {remedy}",
         evidence=evidence,
-        standing=standing or {},
+        tracked_facts=tracked_facts or {},
     )

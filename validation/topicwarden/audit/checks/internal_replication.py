@@ -1,18 +1,18 @@
-"""A topic that Kafka, Kafka Connect or Kafka Streams made for itself has as many replicas as the cluster gives.
+"""Each internal topic of Kafka, Kafka Connect or Kafka Streams has enough replicas.
 
-Such topics are created once, by whoever comes first: with one broker up, or by an application that asks for one
-replica, they stay as they are for ever. A lost broker then takes the offsets of all groups, or a state, with it.
+The first client or broker that needs such a topic creates it. If only one broker is up then, or an application requests
+one replica, the topic keeps one replica. If its broker is lost, the offsets of all groups, or a state, are lost too.
 
-**fail**: a partition of one of Kafka's own topics has fewer replicas than the brokers' own setting for it
-(``offsets.topic.replication.factor`` and the like), and there are brokers enough. **undecidable**: fewer than three, or
-than ``default.replication.factor``, where there are brokers enough, as an application may have asked for it; or
-``min.insync.replicas`` is no less than the number of replicas, so that one lost broker stops all writes, or is below
-the brokers' own setting for the topic (``transaction.state.log.min.isr``). **undecidable**: the brokers' settings may
-not be seen (DescribeConfigs on the Cluster resource).
+**fail**: a partition of one of Kafka's own topics has fewer replicas than the brokers' own setting for the topic
+(``offsets.topic.replication.factor`` and similar), and the cluster has enough brokers. **undecidable**: a partition has
+fewer than three replicas, or fewer than ``default.replication.factor``, and there are enough brokers, because an
+application may have requested the number. Also **undecidable**: ``min.insync.replicas`` is not below the number of
+replicas, so one lost broker stops all writes; it is below the brokers' own setting for the topic
+(``transaction.state.log.min.isr``); or the brokers' settings are not visible (DescribeConfigs on the Cluster resource).
 
 Example: one broker of a new cluster was a minute ahead of the others, and ``__consumer_offsets`` has one replica.
 
-Remedy: reassign the partitions, as `kafka-reassign-partitions` does; raise the application's ``replication.factor``.
+Remedy: reassign the partitions with `kafka-reassign-partitions`; raise the application's ``replication.factor``.
 
 Source: KIP-115, KIP-733; ``AutoTopicCreationManager``.
 """
@@ -23,7 +23,8 @@ from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits(judges_internal_topics=True)
-_ENOUGH = 3
+
+_RECOMMENDED_REPLICAS = 3
 
 
 def applies(subject: AuditedTopic) -> bool:
@@ -33,31 +34,32 @@ def applies(subject: AuditedTopic) -> bool:
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.internal and subject.live
     brokers, setting = len(subject.snapshot.racks), subject.internal.policy.replication_factor_setting
-    told = subject.snapshot.broker_number(setting, 1)
-    if told is None:
+    broker_value = subject.snapshot.broker_number(setting, 1)
+    if broker_value is None:
         yield CheckResult(
             Verdict.UNDECIDABLE,
-            f"the brokers do not tell their {setting}",
+            f"the brokers' {setting} is not visible",
             path=("replication_factor",),
             remedy="grant DescribeConfigs on the Cluster resource",
         )
-    asked = told or 1
-    wanted = min(brokers, max(_ENOUGH, asked))
-    few = [state for state in subject.live.replicas if len(state.replicas) < wanted]
-    if few:
-        least = min(len(state.replicas) for state in few)
-        proven = subject.live.topic.internal and least < min(asked, brokers)
+    configured = broker_value or 1
+    expected = min(brokers, max(_RECOMMENDED_REPLICAS, configured))
+    short = [state for state in subject.live.replicas if len(state.replicas) < expected]
+    if short:
+        least = min(len(state.replicas) for state in short)
+        proven = subject.live.topic.internal and least < min(configured, brokers)
         yield CheckResult(
             Verdict.FAIL if proven else Verdict.UNDECIDABLE,
-            f"{len(few)} of {len(subject.live.replicas)} partitions have as few as {least} of {wanted} replicas",
+            f"{len(short)} of {len(subject.live.replicas)} partitions have as few as {least} of {expected} replicas",
             path=("replication_factor",),
-            partitions=tuple(state.partition for state in few),
+            partitions=tuple(state.partition for state in short),
             because=(
-                f"the brokers' {setting} is {'not known' if told is None else told}, and there are {brokers} brokers",
-                f"a lost broker takes it along: {subject.internal.description}",
+                f"the brokers' {setting} is {'not known' if broker_value is None else broker_value}, "
+                f"and there are {brokers} brokers",
+                f"the data may be lost with one broker: {subject.internal.description}",
             ),
             remedy="reassign its partitions to more brokers",
-            evidence={"least": least, "wanted": wanted, setting: told, "brokers": brokers},
+            evidence={"least": least, "wanted": expected, setting: broker_value, "brokers": brokers},
         )
     yield from _in_sync(subject)
 
@@ -68,12 +70,13 @@ def _in_sync(subject: AuditedTopic) -> Iterable[CheckResult]:
     copies = subject.live.topic.replication_factor
     if least is None:
         return
-    wanted = min((subject.snapshot.broker_number(setting, 1) if setting else None) or 1, copies)
+    expected = min((subject.snapshot.broker_number(setting, 1) if setting else None) or 1, copies)
     if least >= copies > 1:
-        message = f"min.insync.replicas is {least}, of {copies} replicas: one lost broker stops every write"
-    elif least < wanted:
+        message = f"min.insync.replicas is {least} of {copies} replicas: one lost broker stops every write"
+    elif least < expected:
         message = (
-            f"min.insync.replicas is {least}, and the brokers' {setting} is {wanted}: a write may be on one broker"
+            f"min.insync.replicas is {least}, and the brokers' {setting} is {expected}: "
+            "an acknowledged write may be on one broker only"
         )
     else:
         return
@@ -82,6 +85,6 @@ def _in_sync(subject: AuditedTopic) -> Iterable[CheckResult]:
         message,
         path=("config", "min.insync.replicas"),
         because=(subject.internal.description,),
-        remedy=f"set min.insync.replicas={max(wanted, 1) if least < wanted else copies - 1}",
+        remedy=f"set min.insync.replicas={max(expected, 1) if least < expected else copies - 1}",
         evidence={"min.insync.replicas": least, "replication_factor": copies},
     )

@@ -1,18 +1,19 @@
-"""No partition of Kafka's own compacted topics outgrows the others.
+"""No partition of Kafka's own compacted topics is much larger than the others.
 
-Groups are spread over the partitions of ``__consumer_offsets`` by their hash, transactional ids over those of
-``__transaction_state``, and what stands after a cleaning is one record a key. A partition many times as large as the
-others is one that the cleaner has given up: it is marked uncleanable on its broker, or the cleaner thread is dead.
+Kafka spreads groups over the partitions of ``__consumer_offsets`` by hash, and transactional ids over those of
+``__transaction_state``. A cleaning leaves one record per key. So if a partition is many times larger than the others,
+the cleaner no longer cleans it: the broker marked the partition as uncleanable, or the cleaner thread is dead.
 
-**undecidable**: the log of a partition is more than ten times the median of the others, and than ten segments. A group
-that commits for very many partitions may do that lawfully. **fail**: never by size; ``compaction-ratio`` has the proof,
-from the records. Also **undecidable**: the records may not be read (Read on the topic), or the sizes are not told.
+**undecidable**: the log of a partition is more than ten times larger than the median of the others, and than ten
+segments. A group that commits offsets for very many partitions can be a legitimate cause. **fail**: never by size;
+``compaction-ratio`` has the proof, from the records. Also **undecidable**: the records are not readable (Read on the
+topic), or the sizes are not visible.
 
 Example: a cleaner thread died of a corrupt batch; months later one partition of ``__consumer_offsets`` had 952 GB, and
 its coordinator took an hour to load.
 
-Remedy: look at ``uncleanable-partitions-count`` and log-cleaner.log of the broker that leads it; a restart of the
-broker starts the cleaner again.
+Remedy: check ``uncleanable-partitions-count`` and log-cleaner.log on the broker that leads the partition. A restart of
+the broker restarts the cleaner.
 
 Source: ``GroupCoordinatorService.partitionFor``, ``LogCleanerManager.markPartitionUncleanable``.
 """
@@ -24,7 +25,8 @@ from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits()
-_TIMES = 10
+
+_MAX_RATIO = 10
 _SEGMENT_BYTES = 100 << 20
 """Kafka's default of ``offsets.topic.segment.bytes``."""
 
@@ -38,26 +40,26 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     if not subject.readable:
         yield CheckResult(
             Verdict.UNDECIDABLE,
-            "its records may not be read, so that only its size tells whether the cleaner keeps up",
+            "this user may not read its records, so only its size shows whether the cleaner keeps up",
             remedy="grant Read on the topic, or watch uncleanable-partitions-count and DeadThreadCount",
         )
     sizes = {p: log.log_bytes for p, log in sorted(subject.live.extents.items()) if log.log_bytes is not None}
     if len(sizes) < len(subject.live.extents):
         yield CheckResult(
             Verdict.UNDECIDABLE,
-            "the brokers did not tell how large its logs are",
+            "the brokers did not return the sizes of its logs",
             partitions=tuple(p for p in sorted(subject.live.extents) if p not in sizes),
             remedy="grant Describe on the cluster, for DescribeLogDirs",
         )
     segment = subject.number("segment.bytes") or _SEGMENT_BYTES
     for partition, size in sizes.items():
-        others = median([held for other, held in sizes.items() if other != partition] or [size])
-        if size > _TIMES * max(others, segment):
+        others = median([other_size for other, other_size in sizes.items() if other != partition] or [size])
+        if size > _MAX_RATIO * max(others, segment):
             yield CheckResult(
                 Verdict.UNDECIDABLE,
-                f"partition {partition} holds {size:,} bytes, and half of the others no more than {int(others):,}",
+                f"partition {partition} has {size:,} bytes, and the median of the others is {int(others):,}",
                 partitions=(partition,),
-                because=("after a cleaning one record a key stands, and keys are spread by their hash",),
-                remedy="look at uncleanable-partitions-count and log-cleaner.log of the broker that leads it",
+                because=("a cleaning leaves one record per key, and keys are spread by their hash",),
+                remedy="check uncleanable-partitions-count and log-cleaner.log on the broker that leads the partition",
                 evidence={"log_bytes": size, "median_of_others": int(others), "segment.bytes": segment},
             )

@@ -1,26 +1,26 @@
-"""A key lives in one partition.
+"""Each key is in one partition.
 
-**fail**: in a compacted topic, a key that a consumer reading committed sees has records in two partitions or more.
-Compaction works by partition: it keeps the last record of each, so that the key has several latest values for ever, and
-which one a reader ends with is chance. Also **fail** where the YAML declares a partitioner: order and joins by key are
-lost. Other topics are not looked at, as their records are not counted by key.
+**fail**: in a compacted topic, a key has records in two or more partitions (as a consumer reading committed sees them).
+Each partition is compacted on its own and keeps its last record. So the key has several latest values, and it is chance
+which of them a reader ends with. Also **fail** if the YAML declares a partitioner: the order by key, and joins, are
+broken. Other topics are not checked, because their records are not counted by key.
 
-Why is told from the keys themselves: partitions were added since (old keys fit a smaller count), two kinds of producer
-(each key fits one of two algorithms), or neither. Where one known algorithm explains every key in its place, no key
-can lie in two, and nothing is read again. A ``pass`` says which algorithm that is.
+The finding explains the cause from the keys: partitions were added (old keys fit a smaller count), there are two kinds
+of producer (each key fits one of two algorithms), or neither. If one known algorithm explains the partition of every
+key, no key can be in two, and nothing is read again. A ``pass`` names the algorithm.
 
-Example: ``1,204 keys lie in several partitions, one at offset 17 of partition 0 and offset 5 of partition 3``, because
+Example: ``1,204 keys are in several partitions, one at offset 17 of partition 0 and offset 5 of partition 3``, because
 ``one partitioner, murmur2, over 4, then 6 partitions: partitions were added since``.
 
-Remedy: after partitions were added, copy the topic into a new one by its latest values. With two kinds of producer,
-give them one partitioner first.
+Remedy: after partitions were added, copy the latest values into a new topic. If there are two kinds of producer,
+configure the same partitioner in both first.
 
-Source: ``Cleaner.doClean`` (a log is cleaned on its own), ``BuiltInPartitioner.partitionForKey``, KIP-195.
+Source: ``Cleaner.doClean`` (each log is cleaned on its own), ``BuiltInPartitioner.partitionForKey``, KIP-195.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.audit.checks.key_partition import scores_of, told
+from topicwarden.audit.checks.key_partition import conclusion_text, score_evidence
 from topicwarden.audit.keys.key_placement import PlacementKind
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
@@ -36,9 +36,9 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     placement = subject.placement
     if placement is None or placement.kind is PlacementKind.NONE or placement.partitions == 1:
         return
-    evidence = {"keys": placement.keys, **scores_of(placement)}
+    evidence = {"keys": placement.keys, **score_evidence(placement)}
     if placement.study is None or not placement.study.scattered_keys:
-        yield CheckResult(Verdict.PASS, told(placement), evidence=evidence)
+        yield CheckResult(Verdict.PASS, conclusion_text(placement), evidence=evidence)
         return
     several = placement.study.scattered_keys
     places = placement.study.scattered_examples
@@ -46,21 +46,21 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     grown = placement.kind is PlacementKind.GROWN
     yield CheckResult(
         Verdict.FAIL,
-        f"{several:,} key{'s lie' if several > 1 else ' lies'} in several partitions, one at {example}",
+        f"{several:,} key{'s are' if several > 1 else ' is'} in several partitions, one at {example}",
         path=("config", "cleanup.policy") if subject.compacted else ("contents", "key"),
         partitions=tuple(sorted({partition for place in places for partition, _ in place})),
         because=(
-            told(placement),
+            conclusion_text(placement),
             *(
-                ["compaction keeps the last record of each partition: it can never merge them"]
+                ["compaction keeps the last record of each partition: it never merges partitions"]
                 if subject.compacted
                 else []
             ),
         ),
         remedy=(
-            "copy the topic into a new one by its latest values"
+            "copy the latest values into a new topic"
             if grown
-            else "give all producers one partitioner, then copy the topic into a new one"
+            else "use the same partitioner in all producers, then copy the latest values into a new topic"
         ),
         evidence={"keys_in_several": several, **evidence},
     )

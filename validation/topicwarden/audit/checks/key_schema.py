@@ -1,16 +1,16 @@
-"""Keys are what the YAML says they are.
+"""Every key has the format and the schema that the YAML declares.
 
-**fail**: a key that a consumer reading committed sees is not of the declared ``contents: {key: {format: …}}``, or
-does not meet its ``schema``, or carries a schema id that the Schema Registry does not know, or knows for another
-subject. ``undecidable``, for the records concerned, if no registry answered, if the schema cannot be used, or if a key
-is legal but beyond the audit's limits. A record without a key is the concern of ``null-key``.
+**fail**: a key that a consumer reading committed sees does not have the declared ``contents: {key: {format: …}}``, or
+does not match its ``schema``. Also **fail**: the key has a schema id that is unknown to the Schema Registry, or that
+the registry has for another subject. **undecidable**, for the affected records: no registry answered, the schema cannot
+be used, or a valid key exceeds the audit's limits. ``null-key`` reports records without a key.
 
-Formats, limits and words are those of ``value-schema``. What compaction and joins go by is the key's bytes: one that is
-written in two encodings is two keys.
+``value-schema`` describes formats and limits. Compaction and joins compare the bytes of keys: a key in two encodings is
+two keys.
 
 Example: ``12 records whose key is not uuid as declared, first at offset 0 of partition 1``.
 
-Remedy: find the producer, and its key serializer.
+Remedy: find the producer, and check its key serializer.
 
 Source: ``org.apache.kafka.common.serialization`` (``StringDeserializer``, ``UUIDDeserializer``, …); Confluent's wire
 format.
@@ -18,7 +18,7 @@ format.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.checks.common.content_faults import judge_encoding
+from topicwarden.audit.checks.common.content_faults import judge_format
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 
 TRAITS = Traits(reads_records=True, judges_committed_records=True)
@@ -29,4 +29,4 @@ def applies(subject: AuditedTopic) -> bool:
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    return judge_encoding(subject, "key", "find the producer, and its key serializer")
+    return judge_format(subject, "key", "find the producer, and check its key serializer")

@@ -1,12 +1,12 @@
-"""No log ends before where it ended at the last look.
+"""No log ends before the offset where it ended in the previous audit.
 
-**fail**: the topic is the same, by its id, and a partition's high watermark is lower than it was. What consumers had
-read was taken back: an unclean leader election, or a leader that lost its disk. What retention deletes moves the
-start of a log, and compaction leaves gaps: neither moves its end. Not looked at in a first audit.
+**fail**: the topic has the same id, and the high watermark of a partition is lower than before. Records that consumers
+had read were removed: by an unclean leader election, or because the leader lost its disk. Retention moves the log
+start, and compaction leaves gaps; neither moves the log end. A first audit skips this check.
 
-Example: the only replica in sync was lost, and ``unclean.leader.election.enable=true`` let one lead that was behind.
+Example: the only in-sync replica was lost, and ``unclean.leader.election.enable=true`` made an outdated replica leader.
 
-Remedy: write again what was acknowledged since; set ``min.insync.replicas`` to 2 and forbid unclean elections.
+Remedy: write the lost acknowledged records again; set ``min.insync.replicas`` to 2 and disable unclean elections.
 
 Source: ``UnifiedLog.truncateTo``, ``UncleanLeaderElectionsPerSec``.
 """
@@ -30,11 +30,11 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         if before is not None and log.end < before.end:
             yield CheckResult(
                 Verdict.FAIL,
-                f"ended at offset {before.end:,} at the last audit, and ends at {log.end:,}: "
-                f"{before.end - log.end:,} offsets that consumers could read were taken back",
+                f"the log ended at offset {before.end:,} in the previous audit, and now ends at {log.end:,}: "
+                f"{before.end - log.end:,} offsets that consumers could read were removed",
                 path=("config", "min.insync.replicas"),
                 partitions=(partition,),
-                because=("neither retention nor compaction moves the end of a log",),
-                remedy="write again what was acknowledged; forbid unclean elections, and raise min.insync.replicas",
+                because=("neither retention nor compaction moves the log end",),
+                remedy="write the lost records again; disable unclean elections, and raise min.insync.replicas",
                 evidence={"end": log.end, "end_before": before.end},
             )

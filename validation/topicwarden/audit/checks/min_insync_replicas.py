@@ -1,8 +1,8 @@
-"""Writes with ``acks=all`` are accepted.
+"""Brokers accept writes with ``acks=all``.
 
-**fail**: a partition has fewer in-sync replicas than ``min.insync.replicas``, or than all its replicas where these are
-fewer: since Kafka 3.7 the setting is bounded by their number. At this moment the leader refuses such writes with
-``NOT_ENOUGH_REPLICAS``.
+**fail**: a partition has fewer in-sync replicas than ``min.insync.replicas``. If the partition has fewer replicas than
+that, the number of replicas is the bound (since Kafka 3.7). At the time of the snapshot, the leader refuses such writes
+with ``NOT_ENOUGH_REPLICAS``.
 
 Example: ``writes with acks=all are refused now in 2 of 6 partitions: 1, 4``, because ``min.insync.replicas is 2, and as
 few as 1 are in sync``.

@@ -1,13 +1,13 @@
-"""Records have keys where they need them.
+"""Records have keys if the topic needs keys.
 
-**fail**: a keyless record in a compacted topic. Brokers refuse such writes (``INVALID_RECORD``), so it dates from
-before the topic was compacted, and the next cleaning destroys it without a word. Also **fail**: a keyless record where
-the YAML says ``contents: {key: {required: true}}``. Only committed records count: nobody reads what an aborted
-transaction wrote.
+**fail**: a compacted topic has a record without a key. Brokers refuse such writes (``INVALID_RECORD``), so the record
+was written before the topic was compacted, and the next cleaning removes it silently. Also **fail**: a record has no
+key, and the YAML says ``contents: {key: {required: true}}``. Only committed records count: consumers do not see the
+records of aborted transactions.
 
 Example: ``3 records without a key in a compacted topic, first at offset 7 of partition 0``.
 
-Remedy: copy them out now if anyone needs them; find the producer that sends no key.
+Remedy: copy the records out now if they are needed; find the producer that sends no key.
 
 Source: ``LogValidator.validateKey``, ``Cleaner.shouldRetainRecord``; KAFKA-4808.
 """
@@ -15,10 +15,11 @@ Source: ``LogValidator.validateKey``, ``Cleaner.shouldRetainRecord``; KAFKA-4808
 from collections.abc import Iterable
 from dataclasses import replace
 
-from topicwarden.audit.checks.common.content_faults import counted_fault, judge_found
+from topicwarden.audit.checks.common.content_faults import counted_fault, results_of_faults
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 
 TRAITS = Traits(reads_records=True, judges_committed_records=True, needs_settings=True)
+
 _COMPACTED: tuple[str, ...] = ("config", "cleanup.policy")
 _REQUIRED: tuple[str, ...] = ("contents", "key", "required")
 
@@ -35,10 +36,10 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     because: tuple[str, ...] = ()
     if subject.compacted:
         what, path = "without a key in a compacted topic", _COMPACTED
-        because = ("written before the topic was compacted; the next cleaning destroys them",)
-        remedy = "copy them out now if anyone needs them, or set cleanup.policy=delete before the cleaner comes"
+        because = ("written before the topic was compacted; the next cleaning removes them",)
+        remedy = "copy the records out now if they are needed, or set cleanup.policy=delete before the cleaner runs"
     else:
-        what, path = "without a key, where a key is required", _REQUIRED
+        what, path = "without a key, although keys are required", _REQUIRED
         remedy = "find the producer that sends no key"
-    for judgement in judge_found(keyless, what, path, remedy):
-        yield replace(judgement, because=(*because, *judgement.because))
+    for result in results_of_faults(keyless, what, path, remedy):
+        yield replace(result, because=(*because, *result.because))

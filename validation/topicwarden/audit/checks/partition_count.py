@@ -1,11 +1,13 @@
-"""The topic has as many partitions as were declared.
+"""The topic has the declared number of partitions.
 
-**fail**: it has more or fewer. More partitions than declared cannot be taken back without losing data. A key's records
-may lie in two partitions since the count changed.
+**fail**: the topic has more or fewer partitions. Extra partitions cannot be removed without losing data. Since the
+number changed, the records of one key may be in two partitions.
 
-Example: ``partitions: 12`` is declared; ``has 24 partitions, declared 12``, as somebody ran `kafka-topics --alter`.
+Example: ``partitions: 12`` is declared; ``has 24 partitions, declared 12``, because somebody ran
+`kafka-topics --alter`.
 
-Remedy: where there are more, declare what is there; where there are fewer, `pulumi up` adds them, and keys move.
+Remedy: if there are more partitions, declare the actual number. If there are fewer, `pulumi up` adds them, and keys
+move.
 
 Source: KIP-195, ``ReplicationControlManager.createPartitions``; ``BuiltInPartitioner.partitionForKey``.
 """
@@ -24,16 +26,16 @@ def applies(subject: AuditedTopic) -> bool:
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.declared and subject.live
-    expected, seen = subject.declared.partitions, subject.live.topic.partitions
-    if seen != expected:
+    expected, actual = subject.declared.partitions, subject.live.topic.partitions
+    if actual != expected:
         yield CheckResult(
             Verdict.FAIL,
-            f"has {seen} partitions, declared {expected}",
+            f"has {actual} partitions, declared {expected}",
             path=("partitions",),
             remedy=(
-                "declare what is there: partitions cannot be taken away without losing data"
-                if seen > expected
-                else "`pulumi up` adds the missing ones; keys will move to other partitions"
+                "declare the actual number: partitions cannot be removed without losing data"
+                if actual > expected
+                else "`pulumi up` adds the missing partitions; keys will move to other partitions"
             ),
-            evidence={"declared": expected, "live": seen},
+            evidence={"declared": expected, "live": actual},
         )

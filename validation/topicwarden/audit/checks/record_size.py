@@ -1,13 +1,14 @@
 """No record is larger than declared.
 
-**fail**: key and value together, of a record that a consumer reading committed sees, are larger than
-``contents: {records: {max_bytes: …}}``, uncompressed. ``max.message.bytes`` is another bound: of the compressed batch.
+**fail**: the key and value of a record that a consumer reading committed sees are together larger than
+``contents: {records: {max_bytes: …}}``, uncompressed. ``max.message.bytes`` is a different limit: it applies to the
+compressed batch.
 
 Example: ``2 records larger than the declared 65,536 bytes, first at offset 9 of partition 0``.
 
-Remedy: find the producer, or declare the size that is meant. Large values belong in a store, their address in Kafka.
+Remedy: find the producer, or declare the intended size. Store large values outside Kafka, and send their address.
 
-Source: ``UnifiedLog.analyzeAndValidateRecords`` for the bound of a batch (``RecordTooLargeException``).
+Source: ``UnifiedLog.analyzeAndValidateRecords`` for the batch limit (``RecordTooLargeException``).
 """
 
 from collections.abc import Iterable
@@ -26,8 +27,8 @@ def applies(subject: AuditedTopic) -> bool:
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     bound = subject.contents.record_max_bytes or 0
     what = f"larger than the declared {bound:,} bytes"
-    path, remedy = ("contents", "records", "max_bytes"), "find the producer, or declare the size that is meant"
-    for judgement in judge_faults(subject, "record-size", what, path, remedy):
-        held = [subject.committed[partition] for partition in judgement.partitions]
-        largest = None if any(counts.at_most for counts in held) else max(counts.largest_record for counts in held)
-        yield replace(judgement, evidence={**judgement.evidence, "largest_record": largest, "declared": bound})
+    path, remedy = ("contents", "records", "max_bytes"), "find the producer, or declare the intended size"
+    for result in judge_faults(subject, "record-size", what, path, remedy):
+        counts = [subject.committed[partition] for partition in result.partitions]
+        largest = None if any(each.at_most for each in counts) else max(each.largest_record for each in counts)
+        yield replace(result, evidence={**result.evidence, "largest_record": largest, "declared": bound})

@@ -1,6 +1,7 @@
-"""Every partition has as many replicas as were declared.
+"""Every partition has the declared number of replicas.
 
-**fail**: a partition has more or fewer; each partition is looked at, as a reassignment may have changed some only.
+**fail**: a partition has more or fewer replicas. Each partition is checked, because a reassignment may have changed
+only some.
 
 Example: ``replication_factor: 3`` is declared; ``4 of 12 partitions have 2 replicas, declared 3``.
 
@@ -26,13 +27,13 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     expected = subject.declared.replication_factor
     wrong = [state for state in subject.live.replicas if len(state.replicas) != expected]
     if wrong:
-        seen = sorted({len(state.replicas) for state in wrong})
+        actual = sorted({len(state.replicas) for state in wrong})
         yield CheckResult(
             Verdict.FAIL,
             f"{len(wrong)} of {len(subject.live.replicas)} partitions have "
-            f"{' or '.join(map(str, seen))} replicas, declared {expected}",
+            f"{' or '.join(map(str, actual))} replicas, declared {expected}",
             path=("replication_factor",),
             partitions=tuple(state.partition for state in wrong),
-            remedy="reassign the partitions to the declared number of brokers",
-            evidence={"declared": expected, "least": seen[0], "most": seen[-1]},
+            remedy="run `topicwarden rebalance`: it reassigns the partitions to the declared number of brokers",
+            evidence={"declared": expected, "least": actual[0], "most": actual[-1]},
         )

@@ -1,16 +1,16 @@
-"""What was deleted stays deleted.
+"""Deleted keys stay deleted.
 
-**fail**: an audit saw a key's last record as a tombstone, one that consumers saw which read committed; a later one
-finds the key with its last record *below* that offset. The cleaner takes away what a tombstone supersedes before
-it takes the tombstone, so that no cleaning can leave this. It happens where a replica comes back that was away for
-longer than ``delete.retention.ms``: it never saw the tombstone, and the others no longer have it.
+**fail**: an audit saw a tombstone as the last record of a key, committed, and a later audit finds the last record of
+the key at a *lower* offset. The cleaner removes the records that a tombstone supersedes before it removes the
+tombstone, so no cleaning can cause this. The cause is a replica that comes back after more than
+``delete.retention.ms``: it never received the tombstone, and the other replicas no longer have it.
 
-Keys are remembered by their 64-bit hash, some of each partition, as what comes back seldom comes alone. Not looked
-at before an audit has seen a tombstone.
+Audits remember some deleted keys of each partition, by their 64-bit hash, because deleted keys seldom come back alone.
+The check starts once an audit has seen a tombstone.
 
-Example: a broker was down for two days with ``delete.retention.ms=1d``, then led again: deleted users are back.
+Example: a broker was down for two days with ``delete.retention.ms=1d``, then became leader: deleted users are back.
 
-Remedy: send the tombstones again; keep ``delete.retention.ms`` longer than any replica may be away.
+Remedy: send the tombstones again; set ``delete.retention.ms`` to more than the longest downtime of a replica.
 
 Source: KIP-534; reported in 2026 with a reproducer for Kafka 3.9 to 4.2.
 """
@@ -29,25 +29,31 @@ def applies(subject: AuditedTopic) -> bool:
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.past.state
-    graves = {(one.partition, one.key): one.offset for one in subject.past.state.tombstones}
+    tombstones = {(tombstone.partition, tombstone.key): tombstone.offset for tombstone in subject.past.state.tombstones}
     for partition, counts in sorted(subject.counts.items()):
-        risen = [(graves[partition, key], at) for key, at in counts.resurrected if at < graves.get((partition, key), 0)]
-        if risen:
-            tombstone, found = risen[0]
+        resurrected = [
+            (tombstones[partition, key], offset)
+            for key, offset in counts.resurrected
+            if offset < tombstones.get((partition, key), 0)
+        ]
+        if resurrected:
+            tombstone_offset, found_offset = resurrected[0]
             yield CheckResult(
                 Verdict.FAIL,
-                f"a key that was deleted at offset {tombstone:,} is back: its last record stands at offset {found:,}",
+                f"a key that was deleted at offset {tombstone_offset:,} is back: "
+                f"its last record is at offset {found_offset:,}",
                 path=("config", "delete.retention.ms"),
                 partitions=(partition,),
                 because=(
-                    "a cleaning takes away what a tombstone supersedes before it takes the tombstone",
-                    "a replica that was away for longer than delete.retention.ms brings deleted keys back",
+                    "the cleaner removes the records that a tombstone supersedes before it removes the tombstone",
+                    "a replica that was down for longer than delete.retention.ms brings deleted keys back",
                 ),
-                remedy="send the tombstones again; keep delete.retention.ms longer than any replica may be away",
+                remedy="send the tombstones again; "
+                "set delete.retention.ms to more than the longest downtime of a replica",
                 evidence={
-                    "tombstone_offset": tombstone,
-                    "found_offset": found,
-                    "keys_found": len(risen),
+                    "tombstone_offset": tombstone_offset,
+                    "found_offset": found_offset,
+                    "keys_found": len(resurrected),
                     "delete.retention.ms": subject.number("delete.retention.ms"),
                 },
             )

@@ -1,15 +1,15 @@
-"""No record stamped in the future keeps expired ones alive.
+"""No record with a future timestamp blocks the deletion of expired records.
 
-Deletion by time goes from the oldest segment on, and stops at the first that has not expired; a segment
-is as young as its youngest record. So one record stamped ahead of the clock protects everything behind it.
+Deletion by time starts at the oldest segment, and stops at the first segment that has not expired. The age of a segment
+is the age of its youngest record. So a single record with a future timestamp protects all records after it.
 
-**fail**: the first record that ``retention.ms`` still protects is stamped in the future, and expired ones
-stand behind it: they cannot go before it does. Since Kafka 4.0 brokers refuse timestamps more than an
-hour ahead (``message.timestamp.after.max.ms``); older ones do not.
+**fail**: the first record that ``retention.ms`` still protects has a timestamp in the future, and expired records
+follow it. Kafka cannot delete these before that record. Since Kafka 4.0, brokers refuse timestamps more than an hour
+ahead (``message.timestamp.after.max.ms``); older brokers do not.
 
-Example: ``18,204 expired records stand behind offset 4711, which is stamped 2031-01-01T00:00:00Z, in the future``.
+Example: ``18,204 expired records are blocked by offset 4711, whose timestamp 2031-01-01T00:00:00Z is in the future``.
 
-Remedy: find the producer whose clock or unit is wrong; `kafka-delete-records` behind its segment frees the rest.
+Remedy: find the producer with the wrong clock or unit; `kafka-delete-records` up to the next segment frees the rest.
 
 Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTimestamp``; KIP-1030.
 """
@@ -28,7 +28,7 @@ def applies(subject: AuditedTopic) -> bool:
 
 
 def blocked_partitions(subject: AuditedTopic) -> list[int]:
-    """The partitions in which a future timestamp provably stands in the way."""
+    """Return the partitions in which a future timestamp certainly blocks deletion by time."""
     return [
         partition
         for partition, horizon in sorted(subject.horizons.items())
@@ -44,24 +44,24 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     retention = subject.live.topic.retention_time or 0
     for partition in blocked_partitions(subject):
         horizon, counts = subject.horizons[partition], subject.counts[partition]
-        stamped = horizon.future_timestamp or 0
+        timestamp = horizon.future_timestamp or 0
         yield CheckResult(
             Verdict.FAIL,
-            f"{counts.expired_behind_future:,} expired records stand behind offset {horizon.future_offset}, "
-            f"which is stamped {utc(stamped)}, in the future",
+            f"{counts.expired_behind_future:,} expired records are blocked by offset {horizon.future_offset}, "
+            f"whose timestamp {utc(timestamp)} is in the future",
             path=("config", "retention.ms"),
             partitions=(partition,),
             because=(
                 "deletion by time stops at the first segment that has not expired, "
-                "and a segment is as young as its youngest record",
-                f"it lets go at {utc(stamped + retention)} (its timestamp + retention.ms of {retention:,}), not before",
+                "and the age of a segment is the age of its youngest record",
+                f"the segment expires at {utc(timestamp + retention)} (timestamp + retention.ms of {retention:,})",
             ),
-            remedy="find the producer whose clock or unit is wrong; kafka-delete-records up to the next segment "
-            "frees the rest; up to the record alone it frees nothing, as the segment stays",
+            remedy="find the producer with the wrong clock or unit; kafka-delete-records up to the next segment frees "
+            "the rest (up to the record alone is not enough, because the segment stays)",
             evidence={
                 "blocking_offset": horizon.future_offset,
-                "blocking_timestamp": stamped,
-                "lets_go_timestamp": stamped + retention,
+                "blocking_timestamp": timestamp,
+                "lets_go_timestamp": timestamp + retention,
                 "expired_behind": counts.expired_behind_future,
             },
         )

@@ -1,56 +1,66 @@
-"""What is older than ``retention.ms`` has been deleted.
+"""Records older than ``retention.ms`` are deleted.
 
-With ``M(o)`` the largest timestamp up to offset ``o`` and ``S`` the time to roll, a record should be gone
-when something more than ``S`` younger was appended and ``now > M(o) + S + retention.ms`` plus the
-brokers' check interval. For ``compact,delete`` only a whole partition is judged, by its largest timestamp.
+Let ``M(o)`` be the largest timestamp up to offset ``o``, and ``S`` the roll time. A record should be gone if a record
+more than ``S`` younger was appended, and ``now > M(o) + S + retention.ms`` plus the brokers' check interval. For
+``compact,delete``, only whole partitions are judged, by their largest timestamp.
 
-**suspect**: such records stand. **fail**: the same log start stands at two looks further apart than the brokers'
-check interval and the time that they wait with it after a start (for ``compact,delete``: than a cleaner that is well
-takes, as it deletes for them), under the same settings and leader (epoch), with every replica in sync; and either
-everything has expired that may lie in the oldest segment: the whole log, or all that was written before the settings
-were known; or the log starts behind that. **pass**, with the reason: at a second look the oldest segment may still be
-as long as an older ``segment.ms`` made it, or a replica is out of sync. **undecidable**: the brokers' check interval
-may not be seen (DescribeConfigs on the Cluster resource), or the cleaner deletes and the brokers do not tell how large
-their logs are. What a future timestamp blocks is ``retention-blocked``'s to say. Where a log does not start at 0, its
-first segment may hold records that DeleteRecords hid and that are younger; then the proof waits until these, too, have
-expired for certain (``message.timestamp.after.max.ms``).
+**suspect**: such records are still present. **fail**: all of these hold:
 
-Example: a log directory went offline and came back; the topic keeps a month under a policy of a week.
+- two audits saw the same log start, further apart than the brokers' check interval plus the initial delay after a start
+  (for ``compact,delete``: than a healthy cleaner takes, because the cleaner deletes);
+- the settings and the leader (epoch) are the same, and every replica is in sync;
+- everything that may be in the oldest segment has expired: the whole log, or all records written before audits knew the
+  settings; or the log starts after those records.
 
-Remedy: read the leader's log for ``LogManager``; a dead cleaner deletes nothing of ``compact,delete`` topics.
+**pass**, with the reason: in a second audit, the oldest segment may still be as long as an older ``segment.ms`` made
+it, or a replica is out of sync. **undecidable**: the brokers' check interval is not visible (DescribeConfigs on the
+Cluster resource), or the cleaner deletes and the brokers do not report the sizes of their logs. ``retention-blocked``
+reports records that a future timestamp blocks. If a log does not start at offset 0, its first segment may contain
+younger records that DeleteRecords hid. The proof then waits until these have certainly expired too
+(``message.timestamp.after.max.ms``).
+
+Example: a log directory went offline and came back; the topic has records of a month under a policy of a week.
+
+Remedy: check the leader's log for ``LogManager``; a dead cleaner deletes nothing of ``compact,delete`` topics.
 
 Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.audit.checks.common.persistence import OUT_OF_SYNC, all_in_sync, hidden_until, starts
+from topicwarden.audit.checks.common.persistence import (
+    OUT_OF_SYNC,
+    all_in_sync,
+    latest_hidden_timestamp,
+    log_start_facts,
+)
 from topicwarden.audit.checks.retention_blocked import blocked_partitions
-from topicwarden.audit.checks.retention_size import undeleted
+from topicwarden.audit.checks.retention_size import deletion_verdict
 from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits(reads_records=True, needs_settings=True)
+
 CHECK = "retention-time"
-RESTS_ON = ("cleanup.policy", "retention.ms", "segment.ms", "max.compaction.lag.ms")
+RELEVANT_SETTINGS = ("cleanup.policy", "retention.ms", "segment.ms", "max.compaction.lag.ms")
 
 _OUTCOMES = {
     Verdict.FAIL: (
-        "they have looked since the last audit, and the log start has not moved",
-        "read the leader's log: a failed log directory, or a dead cleaner, no longer deletes",
+        "the brokers have checked retention since the previous audit, and the log start has not moved",
+        "check the leader's log: brokers stop deleting if a log directory failed or the cleaner is dead",
     ),
     Verdict.SUSPECT: (
-        "one look cannot tell whether retention.ms was lowered just now, or how far the oldest segment goes",
-        "audit again after the brokers' check interval; if they still stand, read the brokers' log",
+        "one audit cannot tell whether retention.ms was lowered just now, or where the oldest segment ends",
+        "audit again after the brokers' check interval; if the records are still present, check the brokers' log",
     ),
     Verdict.PASS: ("", ""),
     Verdict.UNDECIDABLE: (
-        "how long the brokers may take is not known: they did not tell their settings, or the sizes of the logs",
+        "it is not known how long the brokers may take: their settings or the log sizes are not visible",
         "grant DescribeConfigs and Describe on the Cluster resource",
     ),
 }
-"""The last reason, and the remedy."""
+"""The last reason and the remedy, by verdict."""
 
 
 def applies(subject: AuditedTopic) -> bool:
@@ -66,48 +76,52 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     retention = subject.live.topic.retention_time
     assert retention is not None
     blocked = blocked_partitions(subject)
-    late = [
+    overdue = [
         partition
         for partition, counts in sorted(subject.counts.items())
         if counts.records and partition not in blocked and _overdue(subject, partition, retention)
     ]
-    explained = {partition: _explanation(subject, partition) for partition in late}
-    judged = {partition: undeleted(subject, (CHECK, RESTS_ON), partition, explained[partition]) for partition in late}
-    for verdict in sorted(set(judged.values())):
-        partitions = [partition for partition, one in judged.items() if one is verdict]
-        lawful = sorted({reason for partition in partitions if (reason := explained[partition])})
-        yield _judgement(subject, verdict, partitions, retention, lawful)
+    explanations = {partition: _explanation(subject, partition) for partition in overdue}
+    verdicts = {
+        partition: deletion_verdict(subject, CHECK, RELEVANT_SETTINGS, partition, explanations[partition])
+        for partition in overdue
+    }
+    for verdict in sorted(set(verdicts.values())):
+        partitions = [partition for partition, own in verdicts.items() if own is verdict]
+        reasons = sorted({reason for partition in partitions if (reason := explanations[partition])})
+        yield _result(subject, verdict, partitions, retention, reasons)
 
 
-def _judgement(
-    subject: AuditedTopic, verdict: Verdict, late: list[int], retention: int, lawful: list[str]
+def _result(
+    subject: AuditedTopic, verdict: Verdict, partitions: list[int], retention: int, reasons: list[str]
 ) -> CheckResult:
     assert subject.live
-    oldest = min(subject.counts[partition].first_timestamp or 0 for partition in late)
+    oldest = min(subject.counts[partition].first_timestamp or 0 for partition in partitions)
     interval, (because, remedy) = subject.check_interval_ms, _OUTCOMES[verdict]
     return CheckResult(
         verdict,
-        f"records past retention.ms still stand in {len(late)} of {subject.live.topic.partitions} partitions",
+        f"records past retention.ms are still present in {len(partitions)} of "
+        f"{subject.live.topic.partitions} partitions",
         path=("config", "retention.ms"),
-        partitions=tuple(late),
+        partitions=tuple(partitions),
         because=(
             f"the oldest is {(subject.snapshot.taken_at - oldest):,} ms old, retention.ms is {retention:,}"
-            + ("" if interval is None else f", and the brokers look every {interval:,} ms"),
-            *(lawful or [because]),
+            + ("" if interval is None else f", and the brokers check every {interval:,} ms"),
+            *(reasons or [because]),
         ),
         remedy=remedy,
         evidence={
             "retention.ms": retention,
             "oldest_timestamp": oldest,
-            "expired_records": sum(subject.counts[partition].expired for partition in late),
+            "expired_records": sum(subject.counts[partition].expired for partition in partitions),
         },
-        standing={partition: starts(subject, partition) for partition in late},
-        rests_on=RESTS_ON,
+        tracked_facts={partition: log_start_facts(subject, partition) for partition in partitions},
+        relevant_settings=RELEVANT_SETTINGS,
     )
 
 
 def _explanation(subject: AuditedTopic, partition: int) -> str | None:
-    """Return why the records may still lawfully be there; None before a second look, and where nothing explains it."""
+    """Return a legitimate cause for the expired records; None if there is none, or in a first audit."""
     assert subject.live
     known_from = subject.past.shaped_from(partition)
     if known_from is None:
@@ -117,22 +131,24 @@ def _explanation(subject: AuditedTopic, partition: int) -> str | None:
     start, unexpired = subject.live.extents[partition].start, subject.horizons[partition].unexpired
     if unexpired is not None and max(start, unexpired) < known_from:
         return (
-            f"the oldest segment was written before audits saw its settings, and may reach to offset {unexpired:,}, "
+            f"the oldest segment was written before audits saw the settings, and may extend to offset {unexpired:,}, "
             "which has not expired"
         )
-    stood = subject.stood_for(CHECK, partition, starts(subject, partition), RESTS_ON)
-    hidden = None if stood is None else hidden_until(subject, partition, stood)
+    persisted_ms = subject.persisted_ms(CHECK, partition, log_start_facts(subject, partition), RELEVANT_SETTINGS)
+    hidden = None if persisted_ms is None else latest_hidden_timestamp(subject, partition, persisted_ms)
     limit = subject.horizons[partition].expired_time
-    if stood is not None and (hidden is None or (hidden > 0 and (limit is None or hidden >= limit))):
+    if persisted_ms is not None and (hidden is None or (hidden > 0 and (limit is None or hidden >= limit))):
         return (
-            "the log does not start at offset 0: its first segment may hold records that DeleteRecords hid and that "
-            "have not expired"
+            "the log does not start at offset 0: its first segment may contain unexpired records that DeleteRecords hid"
         )
     return None
 
 
 def _overdue(subject: AuditedTopic, partition: int, retention: int) -> bool:
-    """A rolled segment has expired for certain, or the whole log has: then the active segment goes, too."""
+    """Return whether a rolled segment, or the whole log, has certainly expired.
+
+    If the whole log has expired, Kafka deletes the active segment too.
+    """
     assert subject.live
     horizon = subject.horizons[partition]
     if not subject.compacted and horizon.overdue > horizon.start:

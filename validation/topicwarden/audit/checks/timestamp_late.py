@@ -1,14 +1,14 @@
-"""No record is stamped much earlier than those before it.
+"""No timestamp is much earlier than the timestamps before it.
 
-**fail**: a record's timestamp is more than ``contents: {timestamps: {max_late: …}}`` older than the largest before it
-in its partition. Stream processors drop what comes later than their grace; and retention deletes by the youngest record
-of a segment, so late ones outlive it. A partition of more than a million records is read by several tasks, and piece by
-piece with ``--since last``. A record that is late only for one of an earlier piece is then not counted, and the message
-says "at least".
+**fail**: the timestamp of a record is more than ``contents: {timestamps: {max_late: …}}`` before the largest earlier
+timestamp in its partition. Stream processors drop records that are later than their grace period. Retention deletes a
+segment by its youngest record, so late records are kept for longer. Several tasks read a partition of more than a
+million records, and ``--since last`` reads a partition in pieces. A record that is late only compared with a record in
+another piece is not counted, and the message says "at least".
 
-Example: ``5 records stamped more than 600,000 ms before an earlier one, first at offset 90 of partition 1``.
+Example: ``5 records with a timestamp more than 600,000 ms before an earlier one, first at offset 90 of partition 1``.
 
-Remedy: find the producer that buffers, replays or back-dates; or declare what is meant.
+Remedy: find the producer that buffers, replays or back-dates records; or declare the intended delay.
 
 Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTimestamp``;
 ``TimeWindows.ofSizeAndGrace``.
@@ -27,6 +27,7 @@ def applies(subject: AuditedTopic) -> bool:
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    what = f"stamped more than {subject.contents.timestamp_max_late_ms:,} ms before an earlier one"
+    what = f"with a timestamp more than {subject.contents.timestamp_max_late_ms:,} ms before an earlier one"
     path = ("contents", "timestamps", "max_late")
-    return judge_faults(subject, "timestamp-late", what, path, "find the producer that buffers, replays or back-dates")
+    remedy = "find the producer that buffers, replays or back-dates records"
+    return judge_faults(subject, "timestamp-late", what, path, remedy)

@@ -1,24 +1,25 @@
-"""Timestamps tell the time that is declared: of the producer, or of the broker.
+"""Timestamps have the declared type: set by the producer, or by the broker.
 
-**fail**: the topic's ``message.timestamp.type`` in force is not the declared ``contents: {timestamps: {type: …}}``, and
-its latest committed records show it. A broker stamps by the configuration in force (``LogValidator``), so records of
-the other type that lie before are lawful: they were written before the configuration was changed. ``undecidable`` where
-the configuration may not be seen.
+**fail**: the effective ``message.timestamp.type`` of the topic is not the declared
+``contents: {timestamps: {type: …}}``, and the latest committed records confirm this. Brokers set timestamps by the
+effective configuration (``LogValidator``). So earlier records of the other type are valid: they were written before the
+configuration was changed. **undecidable**: the configuration is not visible.
 
-Example: ``the last record of partition 0, offset 99, is stamped CreateTime; declared LogAppendTime``.
+Example: ``the last record of partition 0, offset 99, has type CreateTime; declared LogAppendTime``.
 
-Remedy: declare ``message.timestamp.type`` under ``config`` and deploy; what is written already stays as it is.
+Remedy: declare ``message.timestamp.type`` under ``config`` and deploy; existing records keep their timestamps.
 
 Source: KIP-32, ``LogValidator``.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.audit.checks.common.content_faults import unless_at_most
+from topicwarden.audit.checks.common.content_faults import undecidable_if_upper_bound
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits(reads_records=True, judges_committed_records=True)
+
 _SETTING = "message.timestamp.type"
 _PATH = ("contents", "timestamps", "type")
 
@@ -29,33 +30,33 @@ def applies(subject: AuditedTopic) -> bool:
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
-    declared, in_force = subject.contents.timestamp_type, subject.live.topic.config.get(_SETTING)
+    declared, effective = subject.contents.timestamp_type, subject.live.topic.config.get(_SETTING)
     wrong: dict[int, tuple[int, str]] = {}
     for partition, counts in sorted(subject.committed.items()):
         if counts.timestamp_types:
             name, last = max(counts.timestamp_types.items(), key=lambda item: item[1].last_offset)
             if name != declared:
                 wrong[partition] = last.last_offset, name
-    if not wrong or in_force == declared:
+    if not wrong or effective == declared:
         return
     partition, (offset, name) = next(iter(wrong.items()))
-    seen = f"the last record of partition {partition}, offset {offset}, is stamped {name}; declared {declared}"
-    if in_force is None:
+    message = f"the last record of partition {partition}, offset {offset}, has type {name}; declared {declared}"
+    if effective is None:
         yield CheckResult(
             Verdict.UNDECIDABLE,
-            f"{seen}, but whether the configuration says so is not known",
+            f"{message}, but the configuration is not visible",
             path=_PATH,
             partitions=tuple(wrong),
             remedy="grant DescribeConfigs on the topic",
         )
         return
-    judgement = CheckResult(
+    result = CheckResult(
         Verdict.FAIL,
-        seen,
+        message,
         path=_PATH,
         partitions=tuple(wrong),
-        because=(f"{_SETTING}={in_force} is in force, and brokers stamp by it",),
-        remedy=f"declare config: {{{_SETTING}: {declared}}} and deploy; what is written already stays as it is",
-        evidence={"offset": offset, "seen": name, "in_force": in_force},
+        because=(f"{_SETTING}={effective} is in effect, and brokers set timestamps by it",),
+        remedy=f"declare config: {{{_SETTING}: {declared}}} and deploy; existing records keep their timestamps",
+        evidence={"offset": offset, "seen": name, "in_force": effective},
     )
-    yield unless_at_most((subject.committed[number] for number in wrong), judgement)
+    yield undecidable_if_upper_bound((subject.committed[number] for number in wrong), result)

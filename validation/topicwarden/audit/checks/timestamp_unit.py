@@ -1,15 +1,15 @@
-"""Timestamps are milliseconds.
+"""Timestamps are in milliseconds.
 
-**fail**: a record's timestamp, read as milliseconds, lies before March 1973 or after the year 5138: its size says that
-it counts seconds, or microseconds, or nanoseconds. Brokers take any number. Seconds look old, and ``retention.ms``
-deletes such records at once; microseconds look like the far future, and keep all behind them (KAFKA-6482: five days
-under a policy of 48 hours). Needs no declaration.
+**fail**: the timestamp of a record, read as milliseconds, is before March 1973 or after the year 5138. Its size shows
+that the unit is seconds, microseconds or nanoseconds. Brokers accept any number. Timestamps in seconds look old, and
+``retention.ms`` deletes such records at once. Timestamps in microseconds look like the far future, and keep all records
+after them (KAFKA-6482: five days under a policy of 48 hours). The check needs no declaration.
 
-Example: ``7 records whose timestamp counts no milliseconds, first at offset 12 of partition 0``, because ``7 ×
+Example: ``7 records whose timestamp is not in milliseconds, first at offset 12 of partition 0``, because ``7 ×
 microseconds: partition 0: offsets 12, 13, …``.
 
-Remedy: find the producer that sets timestamps itself, and multiply or divide there. ``message.timestamp.before.max.ms``
-and ``message.timestamp.after.max.ms`` make the broker refuse them (KIP-937).
+Remedy: find the producer that sets timestamps itself, and convert the unit there. ``message.timestamp.before.max.ms``
+and ``message.timestamp.after.max.ms`` make the broker refuse such records (KIP-937).
 
 Source: KAFKA-6482, KIP-937; ``LogValidator.validateTimestamp``.
 """
@@ -27,6 +27,6 @@ def applies(subject: AuditedTopic) -> bool:
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    what = "whose timestamp counts no milliseconds"
+    what = "whose timestamp is not in milliseconds"
     path = ("contents", "timestamps")
     return judge_faults(subject, "timestamp-unit", what, path, "find the producer that sets timestamps itself")

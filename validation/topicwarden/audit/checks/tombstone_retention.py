@@ -1,32 +1,37 @@
-"""Tombstones go when their time has come.
+"""The cleaner removes tombstones after ``delete.retention.ms``.
 
-The first cleaning that meets a tombstone stamps its batch with the time + ``delete.retention.ms``; a cleaning after
-that moment removes it. Its own age proves nothing.
+The first cleaning that reads a tombstone marks its batch with the time + ``delete.retention.ms``. A cleaning after that
+time removes the tombstone. The age of a tombstone alone proves nothing.
 
-**fail**, after at least four looks at one replica that led all the time (leader epoch): the cleaner had passed the
-tombstone by the look at T1, as it had taken away a record behind it; at a look after T1 + ``delete.retention.ms`` the
-log ended at some offset; a record from there on was cleaned away since, so that a whole cleaning took place after the
-moment; and the tombstone still stands. Settings unchanged throughout. Not looked at in a first audit.
+**fail**: at least four audits saw one replica that led the whole time (leader epoch), and:
 
-Example: a broker from before KIP-534, where markers and tombstones were kept for ever by a cleaning that always moved
-their horizon on (KAFKA-4545, KAFKA-8522).
+1. by the audit at time T1, the cleaner had passed the tombstone: it had removed a record after the tombstone;
+2. an audit after T1 + ``delete.retention.ms`` noted the log end;
+3. the cleaner has removed a record at or after that offset since, so a complete cleaning took place after the time;
+4. the tombstone is still present, and the settings did not change.
 
-Remedy: upgrade; look whether ``delete.retention.ms`` is what is meant.
+A first audit skips this check.
+
+Example: a broker without KIP-534 keeps markers and tombstones forever, because every cleaning moves their horizon
+(KAFKA-4545, KAFKA-8522).
+
+Remedy: upgrade the brokers; check that ``delete.retention.ms`` has the intended value.
 
 Source: KIP-534, ``Cleaner.cleanInto``, ``RecordBatch.deleteHorizonMs``.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.audit.checks.common.persistence import cleaned_away, extent, replicas, same_leader
+from topicwarden.audit.checks.common.persistence import extent, removed_by_cleaner, replicas, same_leader
 from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.audit.history.topic_state import RememberedRecord
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits(reads_records=True, needs_previous_audit=True)
+
 CHECK = "tombstone-retention"
-RESTS_ON = ("cleanup.policy", "delete.retention.ms")
+RELEVANT_SETTINGS = ("cleanup.policy", "delete.retention.ms")
 
 
 def applies(subject: AuditedTopic) -> bool:
@@ -34,47 +39,57 @@ def applies(subject: AuditedTopic) -> bool:
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    for stone in sorted(subject.past.still_present, key=lambda one: (one.partition, one.offset)):
-        if stone.superseded_by is None and same_leader(subject, stone.partition):
-            yield from _judged(subject, stone)
+    for tombstone in sorted(subject.past.still_present, key=lambda record: (record.partition, record.offset)):
+        if tombstone.superseded_by is None and same_leader(subject, tombstone.partition):
+            yield from _judge_tombstone(subject, tombstone)
 
 
-def _judged(subject: AuditedTopic, stone: RememberedRecord) -> Iterable[CheckResult]:
-    """From look to look: passed by the cleaner (T1), then ripe (where the log ended), then left by a cleaning."""
-    partition, log, state = stone.partition, extent(subject, stone.partition), replicas(subject, stone.partition)
-    kept = subject.past.state.open_finding(CHECK, partition) if subject.past.state else None
+def _judge_tombstone(subject: AuditedTopic, tombstone: RememberedRecord) -> Iterable[CheckResult]:
+    """Yield the result for one tombstone, and the facts that the next audit needs.
+
+    The tracked facts go through the stages of the module's docstring: first ``passed`` (T1), then also ``ripe_from``,
+    the log end once the tombstone may be removed.
+    """
+    partition = tombstone.partition
+    log, state = extent(subject, partition), replicas(subject, partition)
+    previous = subject.past.state.open_finding(CHECK, partition) if subject.past.state else None
     if log is None or state is None or state.leader_epoch is None:
         return
-    passed = {"offset": stone.offset, "epoch": state.leader_epoch}
-    taken = [one.offset for one in cleaned_away(subject, partition)]
-    if kept is None or kept.settings != subject.in_force(RESTS_ON) or not passed.items() <= kept.facts.items():
-        if any(offset > stone.offset for offset in taken):
-            yield CheckResult(Verdict.PASS, "", standing={partition: passed}, rests_on=RESTS_ON)
+    passed = {"offset": tombstone.offset, "epoch": state.leader_epoch}
+    removed = [record.offset for record in removed_by_cleaner(subject, partition)]
+    if (
+        previous is None
+        or previous.settings != subject.effective_settings(RELEVANT_SETTINGS)
+        or not passed.items() <= previous.facts.items()
+    ):
+        if any(offset > tombstone.offset for offset in removed):
+            yield CheckResult(Verdict.PASS, "", tracked_facts={partition: passed}, relevant_settings=RELEVANT_SETTINGS)
         return
     retention = subject.number("delete.retention.ms") or 0
-    cleaned_at, ripe_from = kept.facts.get("cleaned_at", kept.since), kept.facts.get("ripe_from")
+    cleaned_at, ripe_from = previous.facts.get("cleaned_at", previous.since), previous.facts.get("ripe_from")
     if ripe_from is None:
         ripe = subject.snapshot.taken_at > cleaned_at + retention + CLOCK_MS
         facts = {**passed, "cleaned_at": cleaned_at, "ripe_from": log.end} if ripe else passed
-        yield CheckResult(Verdict.PASS, "", standing={partition: facts}, rests_on=RESTS_ON)
+        yield CheckResult(Verdict.PASS, "", tracked_facts={partition: facts}, relevant_settings=RELEVANT_SETTINGS)
         return
-    left = [offset for offset in taken if offset >= ripe_from]
+    removed_late = [offset for offset in removed if offset >= ripe_from]
     yield CheckResult(
-        Verdict.FAIL if left else Verdict.PASS,
-        f"the tombstone at offset {stone.offset:,} still stands, though a cleaning took place when its time had come"
-        if left
+        Verdict.FAIL if removed_late else Verdict.PASS,
+        f"the tombstone at offset {tombstone.offset:,} is still present, although a cleaning took place after its "
+        "retention time"
+        if removed_late
         else "",
         path=("config", "delete.retention.ms"),
-        partitions=(partition,) if left else (),
+        partitions=(partition,) if removed_late else (),
         because=(
-            f"the cleaner had passed it {subject.snapshot.taken_at - cleaned_at:,} ms ago at the latest, and "
+            f"the cleaner had passed the tombstone at least {subject.snapshot.taken_at - cleaned_at:,} ms ago, and "
             f"delete.retention.ms is {retention:,}",
-            f"offset {left[0]:,}, written after that time had passed, was cleaned away since",
+            f"the cleaner has since removed offset {removed_late[0]:,}, which was written after that time",
         )
-        if left
+        if removed_late
         else (),
-        remedy="look at the brokers' version and log-cleaner.log" if left else "",
-        evidence={"offset": stone.offset, "delete.retention.ms": retention},
-        standing={partition: dict(kept.facts)},
-        rests_on=RESTS_ON,
+        remedy="check the brokers' version and log-cleaner.log" if removed_late else "",
+        evidence={"offset": tombstone.offset, "delete.retention.ms": retention},
+        tracked_facts={partition: dict(previous.facts)},
+        relevant_settings=RELEVANT_SETTINGS,
     )

@@ -1,12 +1,12 @@
 """Every declared topic is on the cluster.
 
-**fail**: it is not, at the moment of the snapshot. Producers that find no topic fail, or make one with the brokers'
-defaults where ``auto.create.topics.enable`` lets them. **undecidable**: this user may not describe a topic of that name
-(Describe); Kafka answers TOPIC_AUTHORIZATION_FAILED whether it exists or not.
+**fail**: the topic is missing at the time of the snapshot. Producers that do not find a topic fail, or create one with
+the brokers' defaults if ``auto.create.topics.enable`` allows it. **undecidable**: this user may not describe a topic of
+that name (Describe). Kafka then answers TOPIC_AUTHORIZATION_FAILED whether the topic exists or not.
 
-Example: ``orders.placed.v1: is declared, and not on the cluster``; the YAML was merged, and nobody deployed it.
+Example: ``orders.placed.v1: is declared, but not on the cluster``; the YAML was merged, but not deployed.
 
-Remedy: `pulumi up` creates it; if it was deleted by hand, `pulumi refresh` first.
+Remedy: `pulumi up` creates the topic; if it was deleted by hand, run `pulumi refresh` first.
 
 Source: ``UNKNOWN_TOPIC_OR_PARTITION`` of Metadata, ``DefaultAutoTopicCreationManager.createTopics``.
 """
@@ -28,12 +28,12 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     if subject.declared.name in subject.snapshot.hidden:
         yield CheckResult(
             Verdict.UNDECIDABLE,
-            "is declared; whether it exists is not known, as the brokers do not tell this user",
-            remedy="grant Describe on the topic, then audit again; nothing is known of it, so change nothing",
+            "is declared, but it is not known whether it exists, because this user may not describe it",
+            remedy="grant Describe on the topic, then audit again; do not change the topic until then",
         )
     elif subject.live is None:
         yield CheckResult(
             Verdict.FAIL,
-            "is declared, and not on the cluster",
-            remedy="`pulumi up` creates it; if it was deleted by hand, `pulumi refresh` first",
+            "is declared, but not on the cluster",
+            remedy="`pulumi up` creates it; if it was deleted by hand, run `pulumi refresh` first",
         )

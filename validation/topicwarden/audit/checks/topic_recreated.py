@@ -1,12 +1,12 @@
-"""The topic is the one that the last audit saw.
+"""The topic is the same topic that the previous audit saw.
 
-**fail**: its name is the same and its id (KIP-516) is another: it was deleted and created since, with all its
-records lost, and its consumers' offsets are those of the old one. Nothing that is remembered of the old one is used
-to judge the new one. Where the YAML says ``allow: [recreate]``, it is only noted. Not looked at in a first audit.
+**fail**: the topic has the same name, but another id (KIP-516). It was deleted and created again since, all its records
+were lost, and its consumers' offsets belong to the old topic. Facts remembered about the old topic are not used to
+judge the new one. If the YAML says ``allow: [recreate]``, the check passes with a note. A first audit skips this check.
 
-Example: a Streams application was reset while it ran, and its internal topics came back empty (KIP-698).
+Example: a Streams application was reset while it was running, and its internal topics came back empty (KIP-698).
 
-Remedy: find out who did it; reset the offsets of the groups that read the topic.
+Remedy: find out who recreated the topic; reset the offsets of the groups that read it.
 
 Source: KIP-516 for topic ids.
 """
@@ -33,9 +33,9 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     allowed = any(permit.change is Allowance.RECREATE for permit in permits)
     yield CheckResult(
         Verdict.PASS if allowed else Verdict.FAIL,
-        f"was deleted and created again since the last audit: its id was {before}, and is {subject.live.id}",
+        f"was deleted and created again since the previous audit: its id was {before}, and is now {subject.live.id}",
         path=("allow",) if allowed else (),
-        because=("what is remembered of the old one is not used to judge the new one",),
-        remedy="" if allowed else "find out who did it; reset the offsets of the groups that read the topic",
+        because=("facts remembered about the old topic are not used to judge the new one",),
+        remedy="" if allowed else "find out who recreated the topic; reset the offsets of the groups that read it",
         evidence={"id": subject.live.id, "id_before": before},
     )

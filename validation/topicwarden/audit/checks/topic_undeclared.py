@@ -1,14 +1,15 @@
 """Every topic on the cluster is declared.
 
-**fail**: it is not. Topics that Kafka, Kafka Connect and Kafka Streams make for themselves need no declaration; where
-one is taken for such by its name alone, the ``pass`` says so. **undecidable**: its name may be one of Kafka Connect's,
-and its records, which would tell, may not be read (Read on the topic).
+**fail**: the topic is not declared. Topics that Kafka, Kafka Connect and Kafka Streams create for themselves need no
+declaration. If only the name indicates such a topic, the ``pass`` says so. **undecidable**: the name may belong to a
+topic of Kafka Connect, and the records that would show this are not readable (Read on the topic).
 
-Example: a topic that somebody created by hand, or that a producer's typing error created.
+Example: a topic that somebody created by hand, or that a producer created because of a typing error.
 
-Remedy: declare it (`topicwarden import` writes the YAML), or delete it.
+Remedy: declare the topic (`topicwarden import` writes the YAML), or delete it.
 
-Source: ``DefaultAutoTopicCreationManager.createTopics``; ``internal-policy`` for how Kafka's own are told.
+Source: ``DefaultAutoTopicCreationManager.createTopics``; see ``internal-policy`` for how internal topics are
+recognised.
 """
 
 from collections.abc import Iterable
@@ -34,13 +35,13 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     if not subject.readable and fits_connect_name(subject.live.topic.name):
         yield CheckResult(
             Verdict.UNDECIDABLE,
-            "is on the cluster, and not declared; only its records tell whether it is one of Kafka Connect's, and they "
-            "may not be read",
+            "is on the cluster, but not declared; its name fits Kafka Connect, but this user may not read the records "
+            "that would show whether it belongs to it",
             remedy="grant Read on the topic, or declare it",
         )
         return
     yield CheckResult(
         Verdict.FAIL,
-        "is on the cluster, and not declared",
-        remedy="declare it in topics/, or delete it if nobody needs it",
+        "is on the cluster, but not declared",
+        remedy="declare it (`topicwarden import` writes the YAML), or delete it if it is not needed",
     )

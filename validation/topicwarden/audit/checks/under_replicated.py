@@ -1,7 +1,7 @@
 """Every replica is in sync.
 
-**fail**: at the moment of the snapshot a partition had fewer in-sync replicas than replicas, or no leader at all. It is
-what the brokers themselves report, so one look is proof; a broker that restarts causes it for a while.
+**fail**: at the time of the snapshot, a partition had fewer in-sync replicas than replicas, or no leader. The brokers
+report this themselves, so one audit is proof. A restarting broker causes this for a short time.
 
 Example: ``6 of 12 partitions are under-replicated: 1, 3, 5, 7, 9, 11``, because ``broker 3 is not part of the cluster
 now``.
@@ -34,11 +34,11 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     missing = sorted({broker for state in behind for broker in set(state.replicas) - set(state.in_sync)})
     gone = [broker for broker in missing if broker not in subject.snapshot.racks]
     because = [
-        f"broker {broker} is {'not part of the cluster now' if broker in gone else 'up, but behind its leaders'}"
+        f"broker {broker} is {'not part of the cluster now' if broker in gone else 'up, but behind the leader'}"
         for broker in missing
     ]
     if leaderless:
-        because.append(f"no replica of partition {_listed(leaderless)} can lead: it can be neither read nor written")
+        because.append(f"partition {_listed(leaderless)} has no leader, and can be neither read nor written")
     yield CheckResult(
         Verdict.FAIL,
         f"{len(behind)} of {len(subject.live.replicas)} partitions are under-replicated: "

@@ -1,35 +1,37 @@
-"""Values are what the YAML says they are.
+"""Every value has the format and the schema that the YAML declares.
 
-**fail**: a value that a consumer reading committed sees is not of the declared ``contents: {value: {format: …}}``, or
-does not meet its ``schema``, or carries a schema id that the Schema Registry does not know, or knows for another
-subject. A tombstone has no value, and so is never malformed. ``undecidable``, for the records concerned, if no registry
-answered, if the schema cannot be used, or if a value is legal but beyond the audit's limits; all others are judged.
+**fail**: a value that a consumer reading committed sees does not have the declared ``contents: {value: {format: …}}``,
+or does not match its ``schema``. Also **fail**: the value has a schema id that is unknown to the Schema Registry, or
+that the registry has for another subject. A tombstone has no value, so it is never malformed. **undecidable**, for the
+affected records: no registry answered, the schema cannot be used, or a valid value exceeds the audit's limits. All
+other records are judged.
 
-Formats are those of Kafka's own serializers (``string``, ``int``, ``long``, ``uuid``, ``bytes``) and JSON, Avro and
-Protocol Buffers, bare or, with ``registry: true``, in Confluent's wire format: a zero, the schema's id in four bytes,
-for Protocol Buffers the path of the message, then the data. A ``uuid`` is what ``UUIDDeserializer`` reads.
+Formats are those of Kafka's own serializers (``string``, ``int``, ``long``, ``uuid``, ``bytes``), and JSON, Avro and
+Protocol Buffers. These three are plain or, with ``registry: true``, in Confluent's wire format: a zero byte, four bytes
+with the schema id, for Protocol Buffers the path of the message, then the data. A ``uuid`` is a value that
+``UUIDDeserializer`` reads.
 
 JSON is one value in UTF-8, without a byte order mark. Without a schema and expressions there are no limits. With them,
 the limits are 1,000 nested arrays and objects, and numbers of 1,000 characters with exponents up to 1,000. JSON Schema
 is of draft 4, 6, 7, 2019-09 or 2020-12 (if ``$schema`` is missing). Numbers are compared exactly. ``format`` is an
-annotation in every draft, as it is by default since 2019-09: use ``pattern`` to assert. Regular expressions are those
-of ECMA-262 without lookbehind; a match is given up after ten million steps. Avro values have up to 500 nested values
-and a million empty items; Protocol Buffers have up to 100 nested messages.
+annotation in every draft, which is the default since 2019-09; use ``pattern`` to assert. Regular expressions are those
+of ECMA-262 without lookbehind; a match stops after ten million steps. Avro values have up to 500 nested values and a
+million empty items; Protocol Buffers have up to 100 nested messages.
 
 Example: ``3 records whose value is not json as declared, first at offset 17 of partition 2``, because ``3 × /amount:
-expected number, seen string ({id: integer, amount: string})``. Names are told where the schema has them; nothing else
-of a record is.
+expected number, seen string ({id: integer, amount: string})``. A finding shows names from the schema, and nothing else
+of a record.
 
-Remedy: find the producer; a consumer that trusts the contract stops at that offset. Skip, or correct by a later record
-of the key.
+Remedy: find the producer; a consumer that trusts the contract stops at that offset. Skip the record, or correct it with
+a later record of the same key.
 
-Source: ``org.apache.kafka.common.serialization``; RFC 8259; the JSON Schema Test Suite; Avro's and Protocol Buffers'
-specifications; the wire format of Confluent's Schema Registry, which Apicurio speaks too.
+Source: ``org.apache.kafka.common.serialization``; RFC 8259; the JSON Schema Test Suite; the specifications of Avro and
+Protocol Buffers; the wire format of Confluent's Schema Registry, which Apicurio supports too.
 """
 
 from collections.abc import Iterable
 
-from topicwarden.audit.checks.common.content_faults import judge_encoding
+from topicwarden.audit.checks.common.content_faults import judge_format
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 
 TRAITS = Traits(reads_records=True, judges_committed_records=True)
@@ -40,4 +42,4 @@ def applies(subject: AuditedTopic) -> bool:
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    return judge_encoding(subject, "value", "find the producer; consumers stop at that offset")
+    return judge_format(subject, "value", "find the producer; consumers stop at that offset")

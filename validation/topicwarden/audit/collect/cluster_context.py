@@ -53,8 +53,8 @@ def read_cluster_context(cluster: Cluster, snapshot: Snapshot, topics: Mapping[s
     # Groups of all topics: a Kafka Streams application's group identifies its changelog topics.
     groups = cluster.groups(snapshot.topics)
     candidates = connect_candidates(topics)
-    tails = cluster.tails(candidates) if candidates else {}
-    internal = recognise_internal_topics(topics, groups, {name: tail.keys for name, tail in tails.items()})
+    newest = cluster.newest_records(candidates) if candidates else {}
+    internal = recognise_internal_topics(topics, groups, {name: records.keys for name, records in newest.items()})
     consumer_groups = _consumer_groups(cluster, snapshot, topics, groups)
     return ClusterContext(internal, consumer_groups, cluster.unreadable(snapshot, topics))
 

@@ -1,7 +1,7 @@
 """Borders in the offsets of a partition that the broker's answers prove before any record is read.
 
 ``ListOffsets`` by time returns the *first* offset with a timestamp at or after a time, over all batches. Let ``T`` be
-the largest timestamp of the log, ``S`` the longest time until a segment rolls, and ``p`` the first offset with a
+the largest timestamp of the log, and ``S`` the longest time until a segment rolls. Let ``p`` be the first offset with a
 timestamp at or after ``T - S``. Every batch before the batch of ``p`` only has records more than ``S`` older than a
 later record. A segment rolls when a batch arrives that is more than ``S`` younger than the first batch of the segment
 (``LogSegment.shouldRoll``). So all batches before the batch of ``p`` have left the active segment. This proof is called

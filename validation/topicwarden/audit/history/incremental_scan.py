@@ -56,12 +56,12 @@ def scan_since(
     name = part_name(snapshot.taken_at)
     new_offsets = sum(step.read.range.size for step in steps if step.known)
     keys = KeyStore(spark, store, {step.read.range.part: step.stored for step in steps}, name, new_offsets)
-    parts = [step.read for step in steps]
+    reads = [step.read for step in steps]
     try:
         found = scan(
             spark,
             connection,
-            parts,
+            reads,
             snapshot.taken_at,
             rules,
             deleted_keys=deleted_keys,

@@ -1,9 +1,9 @@
 """Save the groups of an audit's scan, so that the next audit only reads new records (``--since last``).
 
-A part of the history has a row for each key (by its hash) and each block of offsets that the audit read, with their
-counts. The counts of a key are the sum over all parts. The first part of a partition has all of its records, later
-parts have the new ones. Later parts are merged before there are many; once they are large, the first part is merged,
-too.
+A part of the history has a row of counts for each key, identified by its hash, and for each block of offsets. The
+counts of a key are the sum over all parts. The first part of a partition has the counts of all records at that time;
+later parts have those of newer records. Later parts are merged before there are many. Once they are large, the first
+part is merged, too.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from topicwarden.audit.history.key_totals import KeyTotals
 from topicwarden.audit.history.store import HistoryPart, HistoryStore
 from topicwarden.audit.history.stored_partitions import StoredPartition, merged_name
 from topicwarden.audit.scan.aggregate import GROUP, RangeTotals, add_up, merge_groups
+from topicwarden.audit.scan.counts import METRICS
 from topicwarden.audit.scan.literal_rows import literal
 from topicwarden.audit.scan.partition_reads import BANDS_AT_MOST, BLOCK
 
@@ -28,21 +29,22 @@ FOLDER = "keys"
 MOST_LOOKED_UP = 1_000_000
 """The number of keys that are looked up at a time, because these keys are kept in memory."""
 
-_BY_BORDER = ("rolled", "cleanable", "cleanable_bytes", "expired", "expired_behind_future")
+_BY_BORDER = tuple(name for name, metric in METRICS.items() if metric.by_border)
 """Counts by the borders of one audit; for records of earlier audits, ``Checkpoint`` has these counts."""
 
-_COUNTED_AGAIN = ("records", "largest_record", "first_offset")
-"""The counts of a known key that are needed when new records of the key are read."""
+_KNOWN_COUNTS = ("records", "largest_record", "first_offset")
+"""The counts that are needed of a known key; merged parts only keep these."""
 
 _KNOWN_KEY = "topic_id string, partition int, bucket long, records long, largest_record int, first_offset long"
 _READ_KEY = f"{_KNOWN_KEY}, rolled long, cleanable long, last_offset long, last_tombstone long, fits int"
 """The columns of known keys and of keys that were read, in the order of ``reader/KeyColumns.java``."""
 
-_COLUMNS = (
-    "topic_id string, partition int, note string, bucket long, records long, rolled long, cleanable long, "
-    "largest_record int, first_offset long, last_offset long, last_tombstone long, fits int, payload_bytes long, "
-    "null_keys long, first_null_key long, tombstones long, empty_values long, first_empty_value long, "
-    "cleanable_bytes long, expired long, expired_behind_future long, first_timestamp long, last_timestamp long"
+_COLUMNS = ", ".join(
+    (
+        "topic_id string, partition int, note string, bucket long",
+        "first_offset long, last_offset long, last_tombstone long, fits int",
+        *(f"{name} {metric.column}" for name, metric in METRICS.items() if metric.column),
+    )
 )
 
 
@@ -64,13 +66,13 @@ class KeyStore:
         self._spark = spark
         self._store = store
         self._stored = stored
-        self._known = {part: partition for part, partition in stored.items() if partition.parts}
+        self._known = {number: partition for number, partition in stored.items() if partition.parts}
         self._name = name
         self._lookups = max(1, -(-new_offsets // MOST_LOOKED_UP))
         self.read: dict[int, int] = {}
-        """The number of records that this audit read, by part."""
+        """The number of records that this audit read, by the partition's number in the scan."""
         self.totals: dict[int, str] = {}
-        """The totals of the keys of each partition for the next audit, as JSON."""
+        """The totals of the keys of each partition for the next audit, as JSON, by the same number."""
 
     def add_up(self, read: DataFrame, cut: Collection[int], counting: str) -> list[RangeTotals]:
         """Save the groups in ``read``, and return the totals of all records; see ``full_scan.IncrementalReads``."""
@@ -78,30 +80,30 @@ class KeyStore:
         totals = self._add_up(self._blocks(read.columns), counting)
         keys = self._read([self._name], _READ_KEY, keyed=True)
         if keys is not None:
-            new = {part: partition for part, partition in self._stored.items() if not partition.parts}
-            by_one_task = {part: partition for part, partition in new.items() if part not in cut}
+            new = {number: partition for number, partition in self._stored.items() if not partition.parts}
+            by_one_task = {number: partition for number, partition in new.items() if number not in cut}
             if by_one_task:
                 totals += _parse(self._lookup.ofNew(keys._jdf, _numbers(by_one_task), counting))
             by_several_tasks = {
-                part: replace(partition, parts=(self._name,)) for part, partition in new.items() if part in cut
+                number: replace(partition, parts=(self._name,)) for number, partition in new.items() if number in cut
             }
             if by_several_tasks:
                 rows = self._rows(by_several_tasks, keyed=True).select(read.columns)
                 totals += self._add_up(merge_groups(rows), counting)
-            for number in range(self._lookups if self._known else 0):
-                totals += self._look_up(keys, counting, number)
+            for index in range(self._lookups if self._known else 0):
+                totals += self._look_up(keys, counting, index)
         return totals + self._unchanged(totals)
 
     def _add_up(self, groups: DataFrame, counting: str) -> list[RangeTotals]:
         return [RangeTotals.from_json(row[0]) for row in add_up(self._spark, groups, counting).collect()]
 
-    def _look_up(self, read: DataFrame, counting: str, number: int) -> list[RangeTotals]:
-        """Return the totals of the ``number``-th share of the keys read, with their earlier counts."""
-        lookup = self._lookup(read._jdf, _numbers(self._known), counting, number, self._lookups)
+    def _look_up(self, read: DataFrame, counting: str, index: int) -> list[RangeTotals]:
+        """Return the totals of the keys read with their earlier counts, for the ``index``-th share of these keys."""
+        lookup = self._lookup(read._jdf, _numbers(self._known), counting, index, self._lookups)
         for partitions, names in _by_parts(self._known):
             known = self._read(names, _KNOWN_KEY, keyed=True)
             if known is not None:
-                lookup.find(known._jdf, _numbers({part: self._known[part] for part in partitions}))
+                lookup.find(known._jdf, _numbers({number: self._known[number] for number in partitions}))
         return _parse(lookup.totals())
 
     @property
@@ -112,27 +114,27 @@ class KeyStore:
     def _unchanged(self, changed: list[RangeTotals]) -> list[RangeTotals]:
         """Return the totals of known keys without new records; set ``read`` and ``totals``."""
         self.read = dict.fromkeys(self._stored, 0)
-        after, before = ({part: KeyTotals() for part in self._stored} for _ in range(2))
+        after, before = ({number: KeyTotals() for number in self._stored} for _ in range(2))
         for total in changed:
             self.read[total.part] += total.read
             after[total.part] = after[total.part].plus(KeyTotals.time_independent(total.keys))
             before[total.part] = before[total.part].plus(KeyTotals(total.before))
         unchanged = {
-            part: KeyTotals.from_json(partition.totals).without(before[part])
-            for part, partition in self._stored.items()
+            number: KeyTotals.from_json(partition.totals).without(before[number])
+            for number, partition in self._stored.items()
         }
-        self.totals = {part: totals.plus(after[part]).to_json() for part, totals in unchanged.items()}
-        return [RangeTotals(part, 0, [], [], unchanged[part].row()) for part in self._known]
+        self.totals = {number: totals.plus(after[number]).to_json() for number, totals in unchanged.items()}
+        return [RangeTotals(number, 0, [], [], unchanged[number].row()) for number in self._known]
 
     def merge_parts(self) -> None:
         """Merge the parts of partitions that have too many."""
         to_merge = {
-            part: replace(partition, parts=(*partition.parts[partition.unmerged :], self._name))
-            for part, partition in self._known.items()
+            number: replace(partition, parts=(*partition.parts[partition.unmerged :], self._name))
+            for number, partition in self._known.items()
             if partition.unmerged < len(partition.parts)
         }
         if to_merge:
-            keys = merge_groups(self._rows(to_merge, keyed=True).select(*GROUP, *_COUNTED_AGAIN))
+            keys = merge_groups(self._rows(to_merge, keyed=True).select(*GROUP, *_KNOWN_COUNTS))
             blocks = merge_groups(self._rows(to_merge, keyed=False))
             self._write(merged_name(self._name), keys.unionByName(blocks, allowMissingColumns=True))
 
@@ -144,7 +146,7 @@ class KeyStore:
 
     def _blocks(self, columns: Iterable[str]) -> DataFrame:
         """Return the blocks and notes of this audit and of earlier ones; ``read`` is 0 for those of earlier ones."""
-        new = {part: replace(partition, parts=(self._name,), start=0) for part, partition in self._stored.items()}
+        new = {number: replace(partition, parts=(self._name,), start=0) for number, partition in self._stored.items()}
         blocks = self._rows(new, keyed=False).withColumn("read", F.col("records"))
         if self._known:
             zeros = {name: F.lit(0).cast("long") for name in (*_BY_BORDER, "read")}
@@ -160,7 +162,7 @@ class KeyStore:
         for parts, names in _by_parts(partitions):
             stored = self._read(names, _COLUMNS, keyed=keyed)
             rows = literal(self._spark, [], _COLUMNS) if stored is None else stored
-            numbers = self._partition_rows({part: partitions[part] for part in parts})
+            numbers = self._partition_rows({number: partitions[number] for number in parts})
             rows = rows.withColumn("keyed", F.lit(keyed)).join(F.broadcast(numbers), ["topic_id", "partition"])
             block_start = F.floor(F.col("bucket") / BANDS_AT_MOST) * BLOCK
             in_log = F.col("keyed") | F.col("note").isNotNull() | (block_start >= F.col("log_start"))
@@ -176,12 +178,12 @@ class KeyStore:
     def _partition_rows(self, partitions: Mapping[int, StoredPartition]) -> DataFrame:
         rows = [
             {
-                "part": part,
+                "part": number,
                 "topic_id": partition.topic_id,
                 "partition": partition.partition,
                 "log_start": partition.start,
             }
-            for part, partition in partitions.items()
+            for number, partition in partitions.items()
         ]
         return literal(self._spark, rows, "part int, topic_id string, partition int, log_start long")
 
@@ -190,14 +192,14 @@ def _by_parts(partitions: Mapping[int, StoredPartition]) -> list[tuple[frozenset
     """Return groups of partitions that are in the same parts, with the names of these parts."""
     groups: dict[frozenset[int], list[str]] = {}
     for name in sorted({name for partition in partitions.values() for name in partition.parts}):
-        members = frozenset(part for part, partition in partitions.items() if name in partition.parts)
+        members = frozenset(number for number, partition in partitions.items() if name in partition.parts)
         groups.setdefault(members, []).append(name)
     return list(groups.items())
 
 
 def _numbers(partitions: Mapping[int, StoredPartition]) -> str:
     """Return the numbers of the partitions as the JSON that ``reader/Places.java`` parses."""
-    return json.dumps([[partition.topic_id, partition.partition, part] for part, partition in partitions.items()])
+    return json.dumps([[partition.topic_id, partition.partition, number] for number, partition in partitions.items()])
 
 
 def _parse(lines: str) -> list[RangeTotals]:

@@ -46,7 +46,7 @@ def committed_tombstones(
     }
     present = _find(spark, connection, lookups, READ_COMMITTED)
     return {
-        partition: tuple(one for one in found if (partition, one.offset, one.key) in present)
+        partition: tuple(tombstone for tombstone in found if (partition, tombstone.offset, tombstone.key) in present)
         for partition, found in tombstones.items()
     }
 

@@ -34,7 +34,7 @@ from topicwarden.audit.scan.offset_ranges import READ_COMMITTED, OffsetRange, pa
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, ALGORITHMS_BY_NAME, DECLARED_ALGORITHMS, HASHES
 from topicwarden.kafka.connection import Connection
 from topicwarden.model.topic import Contents
-from topicwarden.policies.custom_partitioners import refused
+from topicwarden.policies.custom_partitioners import refusal_reason
 
 SAMPLE_KEYS = 10_000
 """The approximate size of a topic's sample; enough to notice one key in a thousand."""
@@ -185,7 +185,7 @@ def misplaced(
     """Return the keys by partition that the declared partitioner puts elsewhere, and why a custom one failed."""
     if not keys.contents.places_keys:
         return {}, ""
-    if message := refused(keys.contents, functions):
+    if message := refusal_reason(keys.contents, functions):
         return {}, message
     try:
         expected = _expected_partition(keys.contents, root)

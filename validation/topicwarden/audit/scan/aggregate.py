@@ -13,12 +13,16 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from topicwarden.audit.scan.counts import METRICS, Merge
+
 GROUP = ("part", "note", "keyed", "bucket")
 """The columns that identify a group."""
 
-LEAST = ("fits", "first_null_key", "first_empty_value", "first_offset", "first_timestamp")
-GREATEST = ("largest_record", "last_offset", "last_tombstone", "last_timestamp")
-"""Two rows of one group have the minimum of the ``LEAST`` columns, the maximum of these, and the sum of all others."""
+_MERGES: dict[str, Merge] = {
+    **{name: metric.merge for name, metric in METRICS.items() if metric.column},
+    # Columns of keys: the partitioners that fit, and offsets of the key's records.
+    **{"fits": Merge.MIN, "first_offset": Merge.MIN, "last_offset": Merge.MAX, "last_tombstone": Merge.MAX},
+}
 
 Counted = dict[str, int]
 """Counts by the field names of ``PartitionCounts``; a count is absent if there is nothing to count."""
@@ -26,7 +30,7 @@ Counted = dict[str, int]
 
 @dataclass(frozen=True)
 class RangeTotals:
-    """The totals that one task reports for the part with the number ``part``.
+    """The totals that one task reports for the partition with the number ``part`` in the scan.
 
     ``read``: the records that this audit read. ``bands``: the counts of each age band. ``keys``: the counts of the
     keys. ``before``: what earlier audits had counted for the same keys. ``notes``: the reader's notes on the records.
@@ -50,11 +54,7 @@ class RangeTotals:
 def merge_groups(counted: DataFrame) -> DataFrame:
     """Return one row for each key, one for each age band of a block of offsets, and one for each note."""
     merged = counted.groupBy(*GROUP).agg(
-        *(
-            (F.min if name in LEAST else F.max if name in GREATEST else F.sum)(name).alias(name)
-            for name in counted.columns
-            if name not in GROUP
-        )
+        *(getattr(F, _MERGES[name].value)(name).alias(name) for name in counted.columns if name not in GROUP)
     )
     return merged.select(counted.columns)
 

@@ -43,31 +43,31 @@ def may_hold_uncommitted(counts: PartitionCounts, end: int, last_stable: int) ->
 def committed_counts(
     spark: SparkSession,
     connection: Connection,
-    parts: Iterable[PartitionRead],
+    reads: Iterable[PartitionRead],
     counts: Mapping[TopicPartition, PartitionCounts],
     *,
     contracts: Contracts,
     now: int,
     rate: int | None = None,
 ) -> dict[TopicPartition, PartitionCounts]:
-    """Return the counts of the committed records of each part; ``counts`` has the counts of all records.
+    """Return the counts of the committed records of each read; ``counts`` has the counts of all records.
 
-    ``parts`` end at the last stable offset. The smallest are read again, up to ``MOST_RECORDS`` records in total. Of
+    ``reads`` end at the last stable offset. The smallest are read again, up to ``MOST_RECORDS`` records in total. Of
     the others, only the offsets in their faults are looked up; a number that may be too high is marked ``at_most``.
     ``now`` (ms) and ``rate`` (bytes a second) as in ``scan``.
     """
     in_full: list[PartitionRead] = []
     sampled: list[PartitionRead] = []
     remaining = MOST_RECORDS
-    for part in sorted(parts, key=lambda part: counts[part.topic_partition].records):
-        remaining -= counts[part.topic_partition].records
-        (in_full if remaining >= 0 else sampled).append(part)
-    nonempty = [part for part in in_full if part.range.start < part.range.end]
+    for read in sorted(reads, key=lambda read: counts[read.topic_partition].records):
+        remaining -= counts[read.topic_partition].records
+        (in_full if remaining >= 0 else sampled).append(read)
+    nonempty = [read for read in in_full if read.range.start < read.range.end]
     exact = scan(spark, connection, nonempty, now, contracts, rate=rate, consumer=READ_COMMITTED)
     committed = _committed_offsets(spark, connection, sampled, counts)
-    return {part.topic_partition: exact.get(part.topic_partition, PartitionCounts()) for part in in_full} | {
-        part.topic_partition: _bounded(counts[part.topic_partition], committed.get(part.range.part, frozenset()))
-        for part in sampled
+    return {read.topic_partition: exact.get(read.topic_partition, PartitionCounts()) for read in in_full} | {
+        read.topic_partition: _bounded(counts[read.topic_partition], committed.get(read.range.part, frozenset()))
+        for read in sampled
     }
 
 
@@ -80,18 +80,18 @@ def _faulty_offsets(counts: PartitionCounts) -> set[int]:
 def _committed_offsets(
     spark: SparkSession,
     connection: Connection,
-    parts: Iterable[PartitionRead],
+    reads: Iterable[PartitionRead],
     counts: Mapping[TopicPartition, PartitionCounts],
 ) -> dict[int, frozenset[int]]:
-    """Return which faulty offsets of each part hold a committed record, by the number of the part."""
-    ranges = [part.range for part in parts]
+    """Return which faulty offsets hold a committed record, by the number of the read."""
+    ranges = [read.range for read in reads]
     faulty = {
         offsets.part: {
             offset for offset in _faulty_offsets(counts[offsets.topic, offsets.partition]) if offset < offsets.end
         }
         for offsets in ranges
     }
-    rows = [{"part": part, "offset": offset} for part, offsets in faulty.items() for offset in sorted(offsets)]
+    rows = [{"part": number, "offset": offset} for number, offsets in faulty.items() for offset in sorted(offsets)]
     if not rows:
         return {}
     windows = [
@@ -104,7 +104,7 @@ def _committed_offsets(
     records = read_ranges(spark, connection, in_separate_tasks(windows), READ_COMMITTED).select("part", "offset")
     for row in records.join(selected, ["part", "offset"]).collect():
         found.setdefault(row["part"], set()).add(row["offset"])
-    return {part: frozenset(offsets) for part, offsets in found.items()}
+    return {number: frozenset(offsets) for number, offsets in found.items()}
 
 
 def _bounded(counts: PartitionCounts, committed: Container[int]) -> PartitionCounts:

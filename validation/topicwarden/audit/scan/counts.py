@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
 
 _HOUR, _DAY = 3_600_000, 86_400_000
 BANDS: tuple[int, ...] = (0, _HOUR, 6 * _HOUR, _DAY, 7 * _DAY, 30 * _DAY, 90 * _DAY, 365 * _DAY, 3 * 365 * _DAY)
@@ -41,45 +44,86 @@ class TimestampTypeCount:
     last_offset: int
 
 
+class Merge(Enum):
+    """How the numbers of two groups of records become one."""
+
+    SUM = "sum"
+    MIN = "min"
+    MAX = "max"
+
+    def of(self, numbers: Iterable[int]) -> int | None:
+        """Return the merged number; None if there is none."""
+        present = list(numbers)
+        if not present:
+            return None
+        match self:
+            case Merge.SUM:
+                return sum(present)
+            case Merge.MIN:
+                return min(present)
+            case Merge.MAX:
+                return max(present)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number that the reader counts, under the name of its field in ``PartitionCounts``.
+
+    ``column``: its Spark SQL type among the saved counts of blocks; None if it is counted from keys.
+    ``by_border``: it depends on the borders of one audit, such as ``Horizon.rolled``.
+    """
+
+    merge: Merge = Merge.SUM
+    column: str | None = "long"
+    by_border: bool = False
+
+
+def _metric(default: int | None = 0, **traits: Any) -> Any:
+    return field(default=default, metadata={"metric": Metric(**traits)})
+
+
 @dataclass(frozen=True)
 class PartitionCounts:
-    """The counts of one partition."""
+    """The counts of one partition.
 
-    records: int = 0
-    payload_bytes: int = 0
-    largest_record: int = 0
-    null_keys: int = 0
-    first_null_key: int | None = None
-    tombstones: int = 0
-    empty_values: int = 0
-    first_empty_value: int | None = None
-    keys: int = 0
-    superseded: int = 0
-    superseded_rolled: int = 0
-    superseded_cleanable: int = 0
-    rolled: int = 0
+    A number of the reader is declared here once: its column in the history and its merging follow from the metric.
+    """
+
+    records: int = _metric()
+    payload_bytes: int = _metric()
+    largest_record: int = _metric(merge=Merge.MAX, column="int")
+    null_keys: int = _metric()
+    first_null_key: int | None = _metric(None, merge=Merge.MIN)
+    tombstones: int = _metric()
+    empty_values: int = _metric()
+    first_empty_value: int | None = _metric(None, merge=Merge.MIN)
+    keys: int = _metric(column=None)
+    superseded: int = _metric(column=None)
+    superseded_rolled: int = _metric(column=None)
+    superseded_cleanable: int = _metric(column=None)
+    rolled: int = _metric(by_border=True)
     """Records before ``Horizon.rolled``."""
-    cleanable: int = 0
+    cleanable: int = _metric(by_border=True)
     """Records before ``Horizon.cleanable``."""
-    cleanable_bytes: int = 0
+    cleanable_bytes: int = _metric(by_border=True)
     """Bytes of keys and values of these records."""
-    clean_bytes_at_most: int = 0
+    clean_bytes_at_most: int = _metric(column=None)
     """Bytes of keys and values if only the largest record of each key remained."""
-    keys_rolled: int = 0
+    keys_rolled: int = _metric(column=None)
     """Keys with a record before ``Horizon.rolled``; counted if an earlier audit has read a part of the records."""
-    keys_cleanable: int = 0
+    keys_cleanable: int = _metric(column=None)
     """Keys with a record before ``Horizon.cleanable``; counted under the same condition."""
+    first_superseded: int | None = _metric(None, merge=Merge.MIN, column=None)
+    expired: int = _metric(by_border=True)
+    expired_behind_future: int = _metric(by_border=True)
+    first_timestamp: int | None = _metric(None, merge=Merge.MIN)
+    last_timestamp: int | None = _metric(None, merge=Merge.MAX)
     earliest_pair: SupersededPair | None = None
     """The first and the last record of the key whose last record has the lowest offset, among keys with several."""
     deleted: tuple[tuple[int, int], ...] = ()
     """Some keys whose last record is a tombstone: the key's hash and the offset of the tombstone."""
     resurrected: tuple[tuple[int, int], ...] = ()
     """Keys known as deleted whose last record is before the tombstone: the key's hash and that record's offset."""
-    first_superseded: int | None = None
-    expired: int = 0
-    expired_behind_future: int = 0
-    first_timestamp: int | None = None
-    last_timestamp: int | None = None
     ages: tuple[int, ...] = (0,) * (len(BANDS) + 1)
     """Records by age band, from the future to the oldest."""
     fits: tuple[int, ...] = ()
@@ -96,6 +140,10 @@ class PartitionCounts:
     """The last offset in the read range without a record."""
     at_most: bool = False
     """In counts of committed records: the numbers may include records of aborted and open transactions."""
+
+
+METRICS = MappingProxyType({one.name: one.metadata["metric"] for one in fields(PartitionCounts) if one.metadata})
+"""The metrics by field name, in the order of the fields."""
 
 
 @dataclass(frozen=True)

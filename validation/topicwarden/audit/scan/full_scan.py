@@ -31,15 +31,15 @@ class IncrementalReads(Protocol):
     def add_up(self, read: DataFrame, cut: Collection[int], counting: str) -> list[RangeTotals]:
         """Return the totals of the groups in ``read`` and of all records that earlier audits counted.
 
-        ``cut`` has the numbers of the parts that several tasks read; ``counting`` is the JSON that the reader
-        received.
+        ``cut`` has the numbers of the partitions that several tasks read by key. ``counting`` is the JSON that the
+        reader received.
         """
 
 
 def scan(
     spark: SparkSession,
     connection: Connection,
-    parts: list[PartitionRead],
+    reads: list[PartitionRead],
     now: int,
     contracts: Contracts = NO_CONTRACTS,
     *,
@@ -48,21 +48,21 @@ def scan(
     rate: int | None = None,
     consumer: Mapping[str, str] | None = None,
 ) -> dict[TopicPartition, PartitionCounts]:
-    """Return the counts of ``parts``, with the records judged by ``contracts``.
+    """Return the counts of ``reads``, with the records judged by ``contracts``.
 
     Record ages are measured from ``now`` (ms). For each of ``deleted_keys``, the scan looks for a record that was
-    resurrected after the key was seen deleted. With ``earlier_reads``, ``parts`` are the new ranges, and it adds the
+    resurrected after the key was seen deleted. With ``earlier_reads``, ``reads`` are the new ranges, and it adds the
     counts of the others. ``rate`` limits the bytes a second; ``consumer`` overrides ``offset_ranges.READ_OPTIONS``.
     """
-    if not parts:
+    if not reads:
         return {}
-    by_key = frozenset(part.range.part for part in parts if counted_by_key(part, contracts))
+    by_key = frozenset(read.range.part for read in reads if counted_by_key(read, contracts))
     # A consumer has one position in each partition, so a second range of a partition needs its own tasks.
-    rereads = pack_tasks(spark, (part.reread for part in parts if part.reread))
-    tasks = pack_tasks(spark, (part.range for part in parts), whole=by_key) + rereads
+    rereads = pack_tasks(spark, (read.reread for read in reads if read.reread))
+    tasks = pack_tasks(spark, (read.range for read in reads), whole=by_key) + rereads
     pieces = Counter(piece.part for task in tasks for piece in task)
-    cut = frozenset(part for part in by_key if pieces[part] > 1)
-    counting = counting_options(parts, contracts, now, deleted_keys)
+    cut = frozenset(number for number in by_key if pieces[number] > 1)
+    counting = counting_options(reads, contracts, now, deleted_keys)
     rows = "totals" if earlier_reads is None and not cut else "groups"
     found = read_ranges(spark, connection, tasks, consumer, contracts, rate=rate, counted=rows, counting=counting)
     # As many reducers as readers: each reducer then has about as many groups as one reader produces.
@@ -78,9 +78,9 @@ def scan(
         counted.setdefault(total.part, []).extend([*total.bands, total.keys])
         notes.setdefault(total.part, []).extend(total.notes)
     return {
-        part.topic_partition: merge(
-            counted[number], notes.get(number, []), contracts.topics.get(part.range.topic, {}).get("late")
+        read.topic_partition: merge(
+            counted[number], notes.get(number, []), contracts.topics.get(read.range.topic, {}).get("late")
         )
-        for part in parts
-        if (number := part.range.part) in counted
+        for read in reads
+        if (number := read.range.part) in counted
     }

@@ -18,25 +18,25 @@ MOST_OFFSETS = 500_000
 """The offsets that are read of a partition if the brokers do not report its size."""
 
 
-def limit_internal_topics(parts: Iterable[PartitionRead], topics: Mapping[str, LiveTopic]) -> list[PartitionRead]:
-    """Return ``parts``, with large partitions of internal topics cut to their oldest records and borders.
+def limit_internal_topics(reads: Iterable[PartitionRead], topics: Mapping[str, LiveTopic]) -> list[PartitionRead]:
+    """Return ``reads``, with large partitions of internal topics cut to their oldest records and borders.
 
     The number of offsets in ``MOST_BYTES`` follows from the mean bytes of an offset. A cleaned part has fewer bytes an
     offset, so the audit never reads much more than that.
     """
-    return [_limit(part, topics[part.range.topic]) for part in parts]
+    return [_limit(read, topics[read.range.topic]) for read in reads]
 
 
-def _limit(part: PartitionRead, live: LiveTopic) -> PartitionRead:
-    size, span = live.extents[part.range.partition].log_bytes, part.range.size
+def _limit(read: PartitionRead, live: LiveTopic) -> PartitionRead:
+    size, span = live.extents[read.range.partition].log_bytes, read.range.size
     most = MOST_OFFSETS if size is None else span * MOST_BYTES // max(size, MOST_BYTES)
     if not live.topic.internal or span <= most:
-        return part
-    end, horizon = part.range.start + max(1, most), part.horizon
+        return read
+    end, horizon = read.range.start + max(1, most), read.horizon
     limited = replace(
         horizon,
         rolled=min(horizon.rolled, end),
         cleanable=min(horizon.cleanable, end),
         lagging=min(horizon.lagging, end),
     )
-    return replace(part, range=replace(part.range, end=end), horizon=limited)
+    return replace(read, range=replace(read.range, end=end), horizon=limited)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 from topicwarden.audit.scan.aggregate import Counted
-from topicwarden.audit.scan.counts import BANDS, PartitionCounts, SupersededPair
+from topicwarden.audit.scan.counts import BANDS, METRICS, Merge, PartitionCounts, SupersededPair
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
 from topicwarden.audit.scan.reader_notes import last_gap, merge_faults, timestamp_types
 
@@ -18,16 +19,8 @@ def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> Part
 
     ``max_late`` (ms) as in ``merge_faults``.
     """
-
-    def values(name: str) -> list[int]:
-        return [counted[name] for counted in totals if name in counted]
-
-    def total(name: str) -> int:
-        return sum(values(name))
-
-    def least(name: str) -> int | None:
-        return min(values(name), default=None)
-
+    numbers = {name: _merged(totals, name, metric.merge) for name, metric in METRICS.items()}
+    merged: dict[str, Any] = {name: number for name, number in numbers.items() if number is not None}
     ages: Counter[int | None] = Counter()
     for counted in totals:
         ages[counted.get("band")] += counted.get("records", 0)
@@ -35,34 +28,12 @@ def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> Part
     hottest = max(totals, key=hottest_rank)
     deleted_names = ((f"deleted_key_{number}", f"deleted_offset_{number}") for number in range(_DELETED_KEYS))
     return PartitionCounts(
-        records=total("records"),
-        payload_bytes=total("payload_bytes"),
-        largest_record=max(values("largest_record"), default=0),
-        null_keys=total("null_keys"),
-        first_null_key=least("first_null_key"),
-        tombstones=total("tombstones"),
-        empty_values=total("empty_values"),
-        first_empty_value=least("first_empty_value"),
-        keys=total("keys"),
-        superseded=total("superseded"),
-        superseded_rolled=total("superseded_rolled"),
-        superseded_cleanable=total("superseded_cleanable"),
-        rolled=total("rolled"),
-        cleanable=total("cleanable"),
-        cleanable_bytes=total("cleanable_bytes"),
-        clean_bytes_at_most=total("clean_bytes_at_most"),
-        keys_rolled=total("keys_rolled"),
-        keys_cleanable=total("keys_cleanable"),
+        **merged,
         earliest_pair=_earliest_pair(totals),
         deleted=_keys(totals, *deleted_names),
         resurrected=_keys(totals, ("risen_key", "risen_offset")),
-        first_superseded=least("first_superseded"),
-        expired=total("expired"),
-        expired_behind_future=total("expired_behind_future"),
-        first_timestamp=least("first_timestamp"),
-        last_timestamp=max(values("last_timestamp"), default=None),
         ages=tuple(ages.get(number, 0) for number in range(len(BANDS) + 1)),
-        fits=tuple(total(algorithm.name) for algorithm in ALGORITHMS) if by_key else (),
+        fits=tuple(_merged(totals, algorithm.name) or 0 for algorithm in ALGORITHMS) if by_key else (),
         hottest=hottest.get("hottest", 0),
         hottest_offset=hottest.get("hottest_offset"),
         hottest_key=hottest.get("hottest_key"),
@@ -70,6 +41,10 @@ def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> Part
         timestamp_types=timestamp_types(notes),
         last_gap=last_gap(notes),
     )
+
+
+def _merged(totals: list[Counted], name: str, merge: Merge = Merge.SUM) -> int | None:
+    return merge.of(counted[name] for counted in totals if name in counted)
 
 
 def hottest_rank(keys: Counted) -> tuple[int, int]:

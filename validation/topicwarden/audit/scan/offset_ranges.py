@@ -37,7 +37,7 @@ NEAR = 1_000
 
 @dataclass(frozen=True)
 class OffsetRange:
-    """Offsets ``[start, end)`` of a partition; ``part`` is the number that identifies the partition in Spark rows."""
+    """Offsets ``[start, end)`` of a partition; ``part`` is the partition's number in the scan."""
 
     part: int
     topic: str
@@ -100,7 +100,7 @@ def pack_tasks(
     """Return tasks with about the same number of offsets: the largest range first, always into the emptiest task.
 
     A large range is cut. Small ranges share a task, and so a consumer. Every core gets a task, if there are enough
-    ranges. The parts in ``whole`` are cut only if one core would get too many offsets.
+    ranges. Partitions with a number in ``whole`` are cut only if one core would get too many offsets.
     """
     cores, uncut = spark.sparkContext.defaultParallelism, list(ranges)
     total = sum(offsets.size for offsets in uncut)

@@ -56,7 +56,7 @@ def partition_reads(topics: Iterable[LiveTopic], horizons: Mapping[TopicPartitio
 
 
 def counting_options(
-    parts: list[PartitionRead], contracts: Contracts, now: int, deleted_keys: Iterable[DeletedKey] = ()
+    reads: list[PartitionRead], contracts: Contracts, now: int, deleted_keys: Iterable[DeletedKey] = ()
 ) -> str:
     """Return the JSON that tells the reader how to count; see ``reader/Counting.java``."""
     deleted: dict[TopicPartition, list[tuple[int, int]]] = {}
@@ -64,20 +64,20 @@ def counting_options(
         deleted.setdefault((topic, partition), []).append((key, offset))
     borders = [
         {
-            "part": part.range.part,
-            "by_key": counted_by_key(part, contracts),
-            "rolled_border": part.horizon.rolled,
-            "cleanable_border": part.horizon.cleanable,
-            "expired_time": part.horizon.expired_time,
-            "future_offset": part.horizon.future_offset,
-            "graves": deleted.get(part.topic_partition, []),
+            "part": read.range.part,
+            "by_key": counted_by_key(read, contracts),
+            "rolled_border": read.horizon.rolled,
+            "cleanable_border": read.horizon.cleanable,
+            "expired_time": read.horizon.expired_time,
+            "future_offset": read.horizon.future_offset,
+            "graves": deleted.get(read.topic_partition, []),
         }
-        for part in parts
+        for read in reads
     ]
     rules = {"now": now, "bands": BANDS, "block": BLOCK, "bands_at_most": BANDS_AT_MOST}
     return json.dumps({**rules, "parts": borders})
 
 
-def counted_by_key(part: PartitionRead, contracts: Contracts) -> bool:
+def counted_by_key(read: PartitionRead, contracts: Contracts) -> bool:
     """Return whether the reader also counts the records by key."""
-    return part.compacted or part.range.topic in contracts.by_key
+    return read.compacted or read.range.topic in contracts.by_key

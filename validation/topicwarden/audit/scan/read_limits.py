@@ -32,20 +32,20 @@ class ReadLimits:
             shares.append(self.max_records / offsets)
         return min(shares)
 
-    def apply(self, parts: Iterable[PartitionRead]) -> list[PartitionRead]:
+    def apply(self, reads: Iterable[PartitionRead]) -> list[PartitionRead]:
         """Return the reads, cut to the newest offsets of each partition; empty reads are left out."""
-        unlimited = list(parts)
-        share = self.share(sum(part.range.size for part in unlimited))
+        unlimited = list(reads)
+        share = self.share(sum(read.range.size for read in unlimited))
         if share >= 1:
             return unlimited
-        cut = [replace(part, range=replace(part.range, start=_start(part, share))) for part in unlimited]
-        return [part for part in cut if part.range.start < part.range.end]
+        cut = [replace(read, range=replace(read.range, start=_start(read, share))) for read in unlimited]
+        return [read for read in cut if read.range.start < read.range.end]
 
 
-def _start(part: PartitionRead, share: float) -> int:
+def _start(read: PartitionRead, share: float) -> int:
     """Return the start offset of the newest ``share`` of a partition.
 
     The number of offsets is rounded down, so that the limit holds over all partitions; it is at least one.
     """
-    size = part.range.size
-    return part.range.end - max(1, int(size * share)) if share > 0 else part.range.end
+    size = read.range.size
+    return read.range.end - max(1, int(size * share)) if share > 0 else read.range.end

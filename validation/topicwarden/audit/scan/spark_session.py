@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.scan import reader_jars
-from topicwarden.child_processes import signals_held
+from topicwarden.child_processes import defer_signals
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 
@@ -99,7 +99,7 @@ def _start(project: Project, master: str | None) -> SparkSession:
     log.parent.mkdir(parents=True, exist_ok=True)
     try:
         # A signal between the start of the JVM and the read of its gateway port would leave the JVM running.
-        with _stderr_to(log), signals_held():
+        with _stderr_to(log), defer_signals():
             return builder.getOrCreate()
     except (PySparkException, RuntimeError) as error:
         reason = str(error).strip().partition("\n")[0]

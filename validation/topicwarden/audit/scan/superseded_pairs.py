@@ -27,7 +27,7 @@ MOST_PARTITIONS = 100
 def superseded_pairs(
     spark: SparkSession,
     connection: Connection,
-    parts: list[PartitionRead],
+    reads: list[PartitionRead],
     counts: Mapping[TopicPartition, PartitionCounts],
 ) -> dict[TopicPartition, tuple[SupersededPair, ...]]:
     """Return the pairs within ``WINDOW_OFFSETS`` after the first superseded record of each partition.
@@ -35,16 +35,16 @@ def superseded_pairs(
     Reads ``MOST_PARTITIONS`` partitions at most, and none without superseded records.
     """
     windows = [
-        replace(part.range, start=first, end=min(part.range.end, first + WINDOW_OFFSETS))
-        for part in parts
-        if (first := _first_superseded(counts, part)) is not None
+        replace(read.range, start=first, end=min(read.range.end, first + WINDOW_OFFSETS))
+        for read in reads
+        if (first := _first_superseded(counts, read)) is not None
     ][:MOST_PARTITIONS]
     if not windows:
         return {}
     # The key itself does not leave Spark, only its digest. One stage, because this adds to the time of every audit.
     hashes = F.xxhash64("key").alias("hash"), F.sha2("key", 256).alias("digest")
     rows = read_ranges(spark, connection, pack_tasks(spark, windows)).where(F.col("key").isNotNull())
-    partitions = {part.range.part: part.topic_partition for part in parts}
+    partitions = {read.range.part: read.topic_partition for read in reads}
     previous: dict[tuple[int, str], int] = {}
     pairs: dict[TopicPartition, list[SupersededPair]] = {}
     for row in sorted(rows.select("part", "offset", *hashes).collect(), key=lambda row: row["offset"]):
@@ -56,5 +56,5 @@ def superseded_pairs(
     return {partition: tuple(sorted(found, key=lambda pair: pair.offset)) for partition, found in pairs.items()}
 
 
-def _first_superseded(counts: Mapping[TopicPartition, PartitionCounts], part: PartitionRead) -> int | None:
-    return counts[part.topic_partition].first_superseded if part.compacted and part.topic_partition in counts else None
+def _first_superseded(counts: Mapping[TopicPartition, PartitionCounts], read: PartitionRead) -> int | None:
+    return counts[read.topic_partition].first_superseded if read.compacted and read.topic_partition in counts else None

@@ -33,38 +33,38 @@ class _FoundBorders:
 def resolve_timestamp_borders(
     spark: SparkSession,
     connection: Connection,
-    parts: Iterable[PartitionRead],
+    reads: Iterable[PartitionRead],
     counts: Mapping[TopicPartition, PartitionCounts],
     *,
     now: int,
     rate: int | None = None,
 ) -> tuple[dict[TopicPartition, Horizon], dict[TopicPartition, PartitionCounts]]:
-    """Return corrected horizons and counts of the parts whose records have a border that the broker did not report.
+    """Return corrected horizons and counts of the reads whose records have a border that the broker did not report.
 
-    Only the timestamps of these parts are read again. ``now`` (ms) and ``rate`` (bytes a second) as in ``scan``.
+    Only the timestamps of these reads are read again. ``now`` (ms) and ``rate`` (bytes a second) as in ``scan``.
     """
     unresolved = [
-        part
-        for part in parts
-        if part.topic_partition in counts and _has_unreported_border(part.horizon, counts[part.topic_partition], now)
+        read
+        for read in reads
+        if read.topic_partition in counts and _has_unreported_border(read.horizon, counts[read.topic_partition], now)
     ]
     if not unresolved:
         return {}, {}
-    tasks = pack_tasks(spark, (part.range for part in unresolved))
+    tasks = pack_tasks(spark, (read.range for read in unresolved))
     found = _find_borders(spark, unresolved, read_ranges(spark, connection, tasks, rate=rate), now)
     behind_future = {
         offsets.part: replace(offsets, start=future + 1)
-        for offsets in (part.range for part in unresolved)
+        for offsets in (read.range for read in unresolved)
         if (future := found[offsets.part].future_offset) is not None and future + 1 < offsets.end
     }
-    limits = {part.range.part: part.horizon.expired_time for part in unresolved}
+    limits = {read.range.part: read.horizon.expired_time for read in unresolved}
     expired = _count_expired(spark, connection, behind_future, limits, rate)
-    horizons = {part.topic_partition: _horizon(part, found[part.range.part]) for part in unresolved}
+    horizons = {read.topic_partition: _horizon(read, found[read.range.part]) for read in unresolved}
     corrected = {
-        part.topic_partition: replace(
-            counts[part.topic_partition], expired_behind_future=expired.get(part.range.part, 0)
+        read.topic_partition: replace(
+            counts[read.topic_partition], expired_behind_future=expired.get(read.range.part, 0)
         )
-        for part in unresolved
+        for read in unresolved
     }
     return horizons, corrected
 
@@ -79,9 +79,9 @@ def _has_unreported_border(horizon: Horizon, counts: PartitionCounts, now: int) 
 
 
 def _find_borders(
-    spark: SparkSession, parts: list[PartitionRead], records: DataFrame, now: int
+    spark: SparkSession, reads: list[PartitionRead], records: DataFrame, now: int
 ) -> dict[int, _FoundBorders]:
-    rows = [{"part": part.range.part, "expired_time": part.horizon.expired_time} for part in parts]
+    rows = [{"part": read.range.part, "expired_time": read.horizon.expired_time} for read in reads]
     limits = F.broadcast(literal(spark, rows, "part int, expired_time long"))
     in_future, unexpired = F.col("time") > now + CLOCK_MS, F.col("time") >= F.col("expired_time")
     firsts = (
@@ -93,7 +93,7 @@ def _find_borders(
             F.min(F.when(unexpired, F.col("offset"))).alias("unexpired"),
         )
     )
-    found = {part.range.part: _FoundBorders(None, None, None) for part in parts}
+    found = {read.range.part: _FoundBorders(None, None, None) for read in reads}
     for row in firsts.collect():
         future = row["future"]
         found[row["part"]] = _FoundBorders(
@@ -109,8 +109,8 @@ def _count_expired(
     limits: Mapping[int, int | None],
     rate: int | None,
 ) -> dict[int, int]:
-    """Return the number of expired records in the range of each part, by the number of the part."""
-    rows = [{"part": part, "expired_time": limit} for part in ranges if (limit := limits[part]) is not None]
+    """Return the number of expired records in each range, by the number of the read."""
+    rows = [{"part": number, "expired_time": limit} for number in ranges if (limit := limits[number]) is not None]
     if not rows:
         return {}
     selected = [ranges[row["part"]] for row in rows if row["part"] is not None]
@@ -121,13 +121,13 @@ def _count_expired(
     return {row["part"]: row["count"] for row in counted}
 
 
-def _horizon(part: PartitionRead, found: _FoundBorders) -> Horizon:
-    """Return the horizon of ``part`` with the borders that were found.
+def _horizon(read: PartitionRead, found: _FoundBorders) -> Horizon:
+    """Return the horizon of ``read`` with the borders that were found.
 
     If the log was not read from its start, ``retention.ms`` may protect any earlier record.
     """
-    horizon = part.horizon
-    whole = part.range.start <= horizon.start
+    horizon = read.horizon
+    whole = read.range.start <= horizon.start
     future_reported = horizon.future_offset is not None
     return replace(
         horizon,

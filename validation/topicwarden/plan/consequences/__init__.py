@@ -1,4 +1,4 @@
-"""Every consequence, by a name of its own. A new one is a new file and a new line here."""
+"""The table of all consequence rules by name. A new rule needs a new file and a new line here."""
 
 from topicwarden.plan.consequence_rule import ConsequenceRule
 from topicwarden.plan.consequences import (

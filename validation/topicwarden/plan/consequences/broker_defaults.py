@@ -1,6 +1,7 @@
-"""Brokers have different defaults for a setting that the topic leaves to them: which one counts depends on the leader.
+"""Brokers have different defaults for a setting that the topic does not set.
 
-Each broker applies its own configuration to the replicas it has: after an election the topic behaves differently.
+Each broker applies its own configuration to its replicas, so the effective value depends on the leader and may change
+with an election.
 """
 
 from collections.abc import Iterable
@@ -32,7 +33,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
                 kind="broker-defaults",
                 weight=Severity.DANGER,
                 message=f"the topic leaves {name} to its brokers, and they differ: {'; '.join(shown)}",
-                because=["each broker applies its own value to the replicas that it has"],
+                because=["each broker applies its own value to its replicas"],
                 measured="the configuration of every living broker",
                 remedy=f"declare {name}, or give all brokers the same value",
                 evidence={f"brokers with {value}": len(ids) for value, ids in brokers.items()},

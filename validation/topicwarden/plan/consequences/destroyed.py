@@ -1,8 +1,8 @@
-"""A topic that is deleted, or created again: everything in it is gone.
+"""A topic is deleted, or deleted and created again: all its records are lost.
 
-Kafka cannot take partitions away and cannot rename a topic, so that fewer partitions are a deletion and a
-creation, and a new name is one too. A deletion takes two merges: `allow: [delete]` is deployed first, and only then
-the YAML may be removed; Pulumi's state records what the last deployed YAML allowed.
+Kafka cannot remove partitions or rename a topic. So fewer partitions, or a new name, mean a deletion and a creation. A
+deletion takes two merges: first deploy `allow: [delete]`, then remove the YAML. Pulumi's state records what the last
+deployed YAML allowed.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from topicwarden.model.planned_change import Action, Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, filled
-from topicwarden.plan.required_allowance import remedy_of, unseen, unseen_partitions
+from topicwarden.plan.required_allowance import remedy_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import UNSEEN_GROUPS, bytes_of, count, group_effects, listed, loss, records_of
 
@@ -34,10 +34,9 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     yield Consequence(
         kind="destroyed",
         weight=Severity.REFUSED if refused else Severity.DANGER,
-        message=(_lowered(change) if recreated else "no YAML declares it any more, so the topic would be deleted; ")
-        + f"{loss(live)} would be lost",
-        because=[*unseen(live), *_because(change, evidence, [group.name for group in active])],
-        measured="offsets and log sizes of the leaders; at most, as compaction and transactions leave gaps",
+        message=(_lowered(change) if recreated else _UNDECLARED) + f"{loss(live)} would be lost",
+        because=[*unseen_reasons(live), *_because(change, evidence, [group.name for group in active])],
+        measured="offsets and log sizes of the leaders; at most, because compaction and transactions leave gaps",
         remedy=_remedy(change, refused),
         evidence={
             "records": records_of(live),
@@ -66,9 +65,9 @@ def _all_described(evidence: PlanEvidence) -> bool:
 
 
 def _unknown_to_pulumi(change: TopicChange) -> bool:
-    """Return whether only the cluster has more partitions than declared, as somebody added them by hand.
+    """Return whether only the cluster has more partitions than declared, because somebody added them by hand.
 
-    Pulumi compares with its state, so that it would not create the topic again, whatever the YAML allows.
+    Pulumi compares the YAML with its state, so it would not create the topic again, whatever the YAML allows.
     """
     if change.action is not Action.RECREATE or change.deployed is None or change.declaration is None:
         return False
@@ -90,17 +89,17 @@ def _because(change: TopicChange, evidence: PlanEvidence, active: list[str]) -> 
         names = [group.name for group in evidence.groups]
         yield f"{count(len(names), 'consumer group')} read it: {listed(names)}"
     if active:
-        yield f"of these with active members: {listed(active)}"
+        yield f"consumer groups with active members: {listed(active)}"
     if _unknown_to_pulumi(change):
         assert change.live and change.deployed
         yield (
             f"the cluster has {change.live.topic.partitions} partitions, Pulumi's state {change.deployed.partitions}: "
-            "somebody added partitions by hand, and Pulumi does not see them before a refresh"
+            "somebody added partitions by hand, and Pulumi only sees them after a refresh"
         )
     if change.action is Action.DELETE and evidence.created:
         yield (
-            f"the same deploy creates {listed(evidence.created)}; if that is its new name: Kafka renames no topic, "
-            "and records do not move along"
+            f"the same deploy creates {listed(evidence.created)}; if that is its new name: Kafka cannot rename a "
+            "topic, and the records do not move to the new topic"
         )
 
 
@@ -114,4 +113,4 @@ def _remedy(change: TopicChange, refused: bool) -> str:
             instead = f"run `pulumi refresh`, and declare {change.live.topic.partitions} partitions or deploy again"
             return instead if change.permits(Allowance.RECREATE) else remedy_of(change, Allowance.RECREATE, instead)
         return remedy_of(change, Allowance.RECREATE, instead)
-    return "put its YAML back; to delete it, first deploy it with `allow: [delete]`, then remove the YAML"
+    return "restore its YAML; to delete the topic, first deploy it with `allow: [delete]`, then remove the YAML"

@@ -1,7 +1,7 @@
-"""What somebody changed by hand, and what becomes of it.
+"""Somebody changed a topic by hand: whether the deploy reverts the change.
 
-The provider writes a topic's whole configuration at once, so that any change to a topic drops what others
-have set on it. A topic that is not changed keeps it, until `pulumi up --refresh` looks at the cluster.
+The provider writes the whole configuration of a topic at once, so any change of the topic drops manual settings. A
+topic without other changes keeps its manual settings until `pulumi up --refresh`.
 """
 
 from collections.abc import Iterable
@@ -36,20 +36,20 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             weight=Severity.NOTE,
             message=f"{setting.name} was changed by hand: {_seen(setting)}; "
             + (_put_back(setting) if now else f"`pulumi up --refresh` {_verb(setting)} it, `pulumi up` leaves it"),
-            remedy="declare it, if it was meant",
+            remedy="declare it, if the change was intended",
             evidence={"setting": setting.name, "live": setting.live, "deployed": setting.deployed},
             place=setting.place,
         )
 
 
 def _missing(change: TopicChange) -> Consequence:
-    """Return what becomes of a topic that is gone: a deploy that would change it fails halfway, so it is refused."""
+    """Return the consequence for a deployed topic that is missing; a deploy that changes it would fail halfway."""
     fails = change.action is not Action.DRIFT
     return Consequence(
         kind="missing",
         weight=Severity.REFUSED if fails else Severity.DANGER,
-        message="the topic was deployed, and is not on the cluster: somebody deleted it",
-        because=["Pulumi's state still has it, so that " + (_FAILS if fails else "a deploy changes nothing")],
+        message="the topic was deployed, but is not on the cluster: somebody deleted it",
+        because=["Pulumi's state still has it, so " + (_FAILS if fails else "a deploy changes nothing")],
         remedy="find out who deleted it; "
         + ("run `pulumi refresh`, and the next deploy" if fails else "`pulumi up --refresh`")
         + " creates it again, empty",
@@ -58,11 +58,11 @@ def _missing(change: TopicChange) -> Consequence:
 
 
 def _missing_and_removed(change: TopicChange) -> Consequence:
-    """Return why a topic whose YAML is gone, and that no broker shows, is not taken for one that is gone."""
+    """Return the consequence for a missing topic without YAML: the broker may only be behind, so it is refused."""
     return Consequence(
         kind="missing",
         weight=Severity.REFUSED,
-        message="no YAML declares the topic any more, and the broker that was asked does not know it: somebody deleted "
+        message="no YAML declares the topic any more, and the broker that answered does not know it: somebody deleted "
         "it, or the broker is behind",
         because=["its YAML did not allow `delete` when it was last deployed"],
         remedy="plan again; if somebody deleted it, `pulumi refresh` forgets it",
@@ -70,11 +70,11 @@ def _missing_and_removed(change: TopicChange) -> Consequence:
     )
 
 
-_FAILS = "a deploy would try to change it, and fail when others are changed already"
+_FAILS = "a deploy would try to change it, and fail after it has changed other topics"
 
 
 def _by_hand(setting: Setting) -> str | None:
-    """What stands on the topic itself; what the brokers have for it was set by nobody."""
+    """Return the value that is set on the topic itself; None if the value comes from the brokers."""
     return setting.live if setting.source in (None, SET_ON_TOPIC) else None
 
 
@@ -88,5 +88,5 @@ def _verb(setting: Setting) -> str:
 
 def _put_back(setting: Setting) -> str:
     if setting.declared is None:
-        return "the deploy drops it, as it writes the topic's whole configuration"
+        return "the deploy drops it, because it writes the whole configuration of the topic"
     return f"the deploy writes {setting.declared}"

@@ -1,6 +1,6 @@
-"""Pulumi's state holds a topic twice: the engine deletes the topic of the resource that no program registers.
+"""Pulumi's state has two resources of one topic: the engine deletes the topic of the resource that is not registered.
 
-`pulumi import` makes such a resource, and so does a rename of the project's components.
+`pulumi import` creates such a resource, and so does a rename of the project's components.
 """
 
 from collections.abc import Iterable
@@ -24,17 +24,18 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             kind="duplicate",
             weight=Severity.REFUSED,
             message=(
-                f"Pulumi's state holds a resource of the topic that is pending deletion, {duplicate.urn}: `pulumi up` "
+                f"Pulumi's state has a resource of the topic that is pending deletion, {duplicate.urn}: `pulumi up` "
                 "would delete the topic itself"
                 if duplicate.pending_deletion
-                else f"Pulumi's state holds the topic under another URN, {duplicate.urn}, which no program registers: "
+                else f"Pulumi's state has the topic under another URN, {duplicate.urn}, which no program registers: "
                 "`pulumi up` would delete the topic itself"
             )
             + lost,
-            remedy='take the entry with `"delete": true` out of what `pulumi stack export --file state.json` writes, '
-            "then `pulumi stack import --file state.json`: that leaves the topic alone"
+            remedy='run `pulumi stack export --file state.json`, remove the entry with `"delete": true` from the file, '
+            "then run `pulumi stack import --file state.json`: this does not change the topic"
             if duplicate.pending_deletion
-            else f"`pulumi state delete --force '{duplicate.urn}'` forgets that resource and leaves the topic alone",
+            else f"`pulumi state delete --force '{duplicate.urn}'` removes that resource from the state and does not "
+            "change the topic",
             evidence={"urn": duplicate.urn, "pending deletion": int(duplicate.pending_deletion)},
             place=change.at(),
         )

@@ -1,7 +1,7 @@
-"""Segments roll sooner under a retention: what only a large or an old segment still held is deleted.
+"""Segments roll sooner on a topic with retention, so records that a large or old segment protected are deleted.
 
-Kafka deletes whole segments. Records that have expired, and bytes above ``retention.bytes``, stay as long as their
-segment holds a younger record or is too large to go. Smaller segments let them go with the next roll.
+Kafka deletes whole segments. Expired records, and bytes above ``retention.bytes``, stay as long as their segment has a
+younger record, or is too large to be deleted. With smaller segments they are deleted after the next roll.
 Source: ``UnifiedLog.deleteOldSegments``, ``LogSegment.shouldRoll``.
 """
 
@@ -11,7 +11,7 @@ from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequences.retention_cut import bytes_over, size_limit
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, filled
-from topicwarden.plan.required_allowance import remedy_of, unseen, unseen_partitions, weight_of
+from topicwarden.plan.required_allowance import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.setting_effects import EFFECTS, SettingRisk, lowered, raised
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import at_most, count, goes, group_effects, readers, records_of
@@ -23,17 +23,17 @@ SETTINGS = tuple(name for name, effect in EFFECTS.items() if "earlier-roll" in e
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.live is None or not sooner(change) or change.after is None:
         return None
-    kept, limit = change.after.retention_time, size_limit(change.after)
-    if kept is None and limit is None:
+    retention, limit = change.after.retention_time, size_limit(change.after)
+    if retention is None and limit is None:
         return None
-    return RequiredEvidence(times=frozenset() if kept is None else frozenset({now - kept}), groups=True)
+    return RequiredEvidence(times=frozenset() if retention is None else frozenset({now - retention}), groups=True)
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     live, after = change.live, change.after
     assert live and after and change.before
-    kept, limit = after.retention_time, size_limit(after)
-    expired = evidence.below(live, evidence.now - kept) if kept is not None else {}
+    retention, limit = after.retention_time, size_limit(after)
+    expired = evidence.below(live, evidence.now - retention) if retention is not None else {}
     by_time = {
         number: (extent.start, expired[number])
         for number, extent in filled(live).items()
@@ -48,17 +48,17 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     groups = group_effects(evidence.groups, change.name, by_time)
     yield Consequence(
         kind="earlier-roll",
-        weight=weight_of(change, Allowance.SHRINK_RETENTION) if loses else Severity.NOTE,
-        message=f"{goes(names, change.before, after)}, so that segments roll sooner: "
+        weight=severity_of(change, Allowance.SHRINK_RETENTION) if loses else Severity.NOTE,
+        message=f"{goes(names, change.before, after)}, so segments roll sooner: "
         f"{at_most(records, 'record')} of {records_of(live):,} that "
-        "the retention no longer protects, and that a segment still holds, are deleted",
+        "the retention no longer protects, and that are still in a segment, are deleted",
         because=[
-            *unseen(live),
-            *([f"{count(sum(over.values()), 'byte')} above retention.bytes are held by large segments"] * bool(over)),
+            *unseen_reasons(live),
+            *([f"{count(sum(over.values()), 'byte')} above retention.bytes are in large segments"] * bool(over)),
             *(["the sizes of the logs could not be seen (Describe on Cluster)"] * sizes_hidden),
             *readers(evidence, groups),
         ],
-        measured="offsets asked of the brokers by time, and bytes of the leaders' logs",
+        measured="offsets by time from the brokers, and bytes of the leaders' logs",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the segments as they are") if loses else "",
         evidence={
             "records": records,
@@ -71,7 +71,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
 
 
 def sooner(change: TopicChange) -> list[str]:
-    """Return the settings of which the change makes segments roll sooner."""
+    """Return the settings whose change makes segments roll sooner."""
     if change.before is None or change.after is None:
         return []
     before, after = change.before.config, change.after.config

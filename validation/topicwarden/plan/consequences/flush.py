@@ -1,6 +1,6 @@
-"""Records are forced to disk less often: what all replicas hold in memory only is lost if all lose power at once.
+"""Records are flushed to disk less often: records in memory are lost if all replicas lose power at once.
 
-Source: ``flush.messages`` and ``flush.ms``; without them Kafka relies on replication and leaves it to the system.
+Source: ``flush.messages`` and ``flush.ms``. Without them Kafka relies on replication, and the operating system flushes.
 """
 
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from topicwarden.model.planned_change import Consequence
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.required_allowance import remedy_of, weight_of
+from topicwarden.plan.required_allowance import remedy_of, severity_of
 from topicwarden.plan.setting_effects import raised
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import goes
@@ -26,9 +26,9 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     for name in _less_often(change):
         yield Consequence(
             kind="flush",
-            weight=weight_of(change, Allowance.RELAX_FLUSH),
-            message=f"{goes([name], change.before, change.after)}: more acknowledged records are in memory only, and "
-            "lost if all replicas lose power at once",
+            weight=severity_of(change, Allowance.RELAX_FLUSH),
+            message=f"{goes([name], change.before, change.after)}: more acknowledged records are only in memory, and "
+            "are lost if all replicas lose power at once",
             remedy=remedy_of(change, Allowance.RELAX_FLUSH, "leave it as it is"),
             place=change.at("config", name),
         )

@@ -1,7 +1,7 @@
-"""A topic that is on the cluster already, and that this stack did not deploy.
+"""A declared topic already exists on the cluster, but this stack did not deploy it.
 
-Where it is exactly as declared, a deploy adopts it and touches nothing. Where it differs, creating it would
-fail halfway through the deploy, so that it is refused before.
+If the topic is exactly as declared, a deploy adopts it without a change. If it differs, creating it would fail halfway
+through the deploy, so the change is refused before.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         yield Consequence(
             kind="adopted",
             weight=Severity.NOTE,
-            message="the topic is on the cluster as declared; it is adopted as it is",
+            message="the topic is on the cluster as declared; it is adopted without a change",
             place=change.at(),
         )
         return
@@ -32,8 +32,8 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     yield Consequence(
         kind="foreign",
         weight=Severity.REFUSED,
-        message=f"the topic is on the cluster, this stack did not deploy it, and it differs: {listed(shown)}",
+        message=f"the topic is on the cluster, but this stack did not deploy it, and it differs: {listed(shown)}",
         because=["Pulumi would try to create it, and fail in the middle of the deploy"],
-        remedy="declare it as it is (`topicwarden import` writes such YAML), deploy, and change it after that",
+        remedy="declare it as it is (`topicwarden import` writes this YAML), deploy, and change it after that",
         place=differing[0].place,
     )

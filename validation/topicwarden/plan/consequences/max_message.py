@@ -1,7 +1,7 @@
-"""Larger batches would be refused: `max.message.bytes` goes down.
+"""Large batches will be refused, because `max.message.bytes` is lowered.
 
-The limit counts the compressed batch (``UnifiedLog.analyzeAndValidateRecords``); what is written already stays
-readable. Producers that send larger ones get RECORD_TOO_LARGE.
+The limit applies to the compressed batch (``UnifiedLog.analyzeAndValidateRecords``). Existing batches stay readable.
+Producers that send larger batches get RECORD_TOO_LARGE.
 """
 
 from collections.abc import Iterable
@@ -33,15 +33,17 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         weight=Severity.DANGER if over else Severity.NOTE,
         message=f"batches above {size(limit)} will be refused; "
         + (
-            f"{count(len(over), 'partition')} hold larger ones, up to {size(largest)}"
+            f"{count(len(over), 'partition')} have larger batches, up to {size(largest)}"
             if over
-            else f"the largest of the newest is {size(largest)}"
+            else f"the largest of the newest batches has {size(largest)}"
             if largest
-            else "the newest could not be read (Read on the topic)"
+            else "the newest batches could not be read (Read on the topic)"
             if change.live is not None and records_of(change.live)
-            else "there is none to compare with"
+            else "the topic has no batch to compare with"
         ),
-        because=["what was written stays readable; a producer that sends more gets RECORD_TOO_LARGE"] if over else [],
+        because=["existing batches stay readable; a producer that sends larger ones gets RECORD_TOO_LARGE"]
+        if over
+        else [],
         measured=f"the newest batches of each partition, of at most {NEWEST:,} offsets",
         remedy="lower the producers' max.request.size and batch.size first" if over else "",
         evidence={_SETTING: limit, "largest_batch": largest or None, "partitions": len(over) if largest else None},

@@ -1,8 +1,8 @@
-"""Writes that would be refused: `min.insync.replicas` above what is in sync at this moment.
+"""Writes are refused or become less durable, because `min.insync.replicas` changes.
 
-A producer with ``acks=all`` gets NOT_ENOUGH_REPLICAS from a partition whose in-sync replicas are fewer
-(``Partition.appendRecordsToLeader``); others are not stopped. Since Kafka 3.7 no more are asked for than the partition
-has replicas (``Partition.effectiveMinIsr``).
+A producer with ``acks=all`` gets NOT_ENOUGH_REPLICAS from a partition with fewer in-sync replicas
+(``Partition.appendRecordsToLeader``). Other producers are not affected. Since Kafka 3.7 the limit is never higher than
+the number of replicas of the partition (``Partition.effectiveMinIsr``).
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, changed
-from topicwarden.plan.required_allowance import remedy_of, weight_of
+from topicwarden.plan.required_allowance import remedy_of, severity_of
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import count
 
@@ -27,13 +27,13 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     stopped = [state for state in change.live.replicas if len(state.in_sync) < min(after, len(state.replicas))]
     total = change.live.topic.partitions
     if after > before and stopped:
-        lacking = min(len(state.in_sync) for state in stopped)
+        fewest = min(len(state.in_sync) for state in stopped)
         yield Consequence(
             kind="min-insync",
             weight=Severity.DANGER,
             message=f"min.insync.replicas goes from {before} to {after}: {len(stopped)} of {count(total, 'partition')} "
-            f"would refuse writes with acks=all at this moment, with as few as {lacking} in sync",
-            measured="the in-sync replicas of every partition when the cluster was looked at",
+            f"would refuse writes with acks=all now, with as few as {fewest} in sync",
+            measured="the in-sync replicas of every partition when the cluster was read",
             remedy="bring the missing replicas back first",
             evidence={"partitions": len(stopped), "before": before, "after": after},
             partitions=[
@@ -48,7 +48,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             weight=Severity.NOTE,
             message=f"min.insync.replicas goes from {before} to {after}: writes with acks=all survive the loss of "
             f"{count(max(0, fewest - after), 'broker')}, so far {max(0, fewest - before)}",
-            measured="the in-sync replicas of every partition when the cluster was looked at",
+            measured="the in-sync replicas of every partition when the cluster was read",
             evidence={"before": before, "after": after},
             place=change.at("config", "min.insync.replicas"),
         )
@@ -58,10 +58,10 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         weaker = survives < survived
         yield Consequence(
             kind="min-insync",
-            weight=weight_of(change, Allowance.LOWER_MIN_INSYNC) if weaker else Severity.NOTE,
+            weight=severity_of(change, Allowance.LOWER_MIN_INSYNC) if weaker else Severity.NOTE,
             message=f"min.insync.replicas goes from {before} to {after}: a write that is acknowledged from now on "
             f"survives the loss of {count(survives, 'broker')}, so far {survived}",
-            because=["an acknowledged write is for sure on as many replicas as min.insync.replicas says"],
+            because=["an acknowledged write is guaranteed to be on min.insync.replicas replicas"],
             measured="the replicas of every partition when the cluster was read",
             remedy=remedy_of(change, Allowance.LOWER_MIN_INSYNC, f"keep {before}") if weaker else "",
             evidence={

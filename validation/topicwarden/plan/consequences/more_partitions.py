@@ -1,9 +1,9 @@
-"""Partitions are added: keys move.
+"""Partitions are added, so keys move to other partitions.
 
-A producer puts a key into partition ``hash(key) mod n``. With another ``n`` most keys go elsewhere from then
-on, while their old records stay where they are: readers no longer see one key's records in order,
-compaction cannot merge them across the border, a join with a topic of the old count finds nothing, and a
-Streams application's state lies in the wrong task (KIP-253 was never built).
+A producer puts a key into partition ``hash(key) mod n``. With another ``n`` most keys go to another partition from then
+on, while their old records stay in the old one. Readers no longer see the records of one key in order. Compaction
+cannot merge them across partitions. A join with a topic of the old partition count finds no partners. The state of a
+Streams application is in the wrong task (KIP-253 was never implemented).
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ _DEFAULT = "murmur2"
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.live is None or change.after is None or change.after.partitions <= change.live.topic.partitions:
         return None
-    return RequiredEvidence(groups=True, tail=True)
+    return RequiredEvidence(groups=True, newest_records=True)
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
@@ -31,16 +31,20 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     contents = change.declaration.topic.contents
     declared = contents.partitioner
     own = contents.partition_expression or contents.partition_function
-    tail = evidence.tail
-    keys = sorted(tail.keys) if tail else []
-    if tail is not None and not keys and not contents.key_required:
+    newest = evidence.newest_records
+    keys = sorted(newest.keys) if newest else []
+    if newest is not None and not keys and not contents.key_required:
         yield Consequence(
             kind="more-partitions",
             weight=Severity.NOTE,
-            message=f"from {before} to {after} partitions; no key moves, as "
-            + ("there is none" if tail.whole else f"none of the newest {count(tail.records, 'record')} has one"),
-            measured=_measured(tail.records, tail.whole) if tail.records else "the topic is empty",
-            evidence={"records_read": tail.records, "keys": 0},
+            message=f"from {before} to {after} partitions; no key moves, because "
+            + (
+                "the topic has no keys"
+                if newest.complete
+                else f"none of the newest {count(newest.records, 'record')} has one"
+            ),
+            measured=_measured(newest.records, newest.complete) if newest.records else "the topic is empty",
+            evidence={"records_read": newest.records, "keys": 0},
             place=change.at("partitions"),
         )
         return
@@ -50,23 +54,23 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     yield Consequence(
         kind="more-partitions",
         weight=Severity.DANGER,
-        message=f"from {before} to {after} partitions {share:.1%} of the keys move to another one under "
-        + (declared or ("a partitioner of their own" if own else f"{_DEFAULT}, Java's, as the YAML declares none")),
+        message=f"from {before} to {after} partitions {share:.1%} of the keys move to another partition under "
+        + (declared or ("a custom partitioner" if own else f"{_DEFAULT} (Java's default; the YAML declares none)")),
         because=list(_broken(change, evidence)),
         measured=(
-            f"{moved:,} of {count(len(keys), 'distinct key')}; {_measured(tail.records, tail.whole)}"
-            if keys and tail and moved is not None
+            f"{moved:,} of {count(len(keys), 'distinct key')}; {_measured(newest.records, newest.complete)}"
+            if keys and newest and moved is not None
             else "arithmetic for evenly spread hashes: "
-            + ("the declared partitioner is not run here" if own else "no key could be read")
+            + ("the declared partitioner cannot be run here" if own else "no key could be read")
         ),
-        remedy="move to a new topic and let both be read for a while, where order by key or compaction counts",
-        evidence={"share": round(share, 4), "keys": len(keys) if tail else None, "moved": moved if tail else None},
+        remedy="if order by key or compaction matters, move to a new topic and read both topics for a while",
+        evidence={"share": round(share, 4), "keys": len(keys) if newest else None, "moved": moved if newest else None},
         place=change.at("partitions"),
     )
 
 
 def stays(before: int, after: int) -> float:
-    """The share of hashes that give the same partition under both counts."""
+    """Return the share of hashes that give the same partition with both partition counts."""
     both = lcm(before, after)
     return sum(number % before == number % after for number in range(both)) / both
 
@@ -74,10 +78,10 @@ def stays(before: int, after: int) -> float:
 def _broken(change: TopicChange, evidence: PlanEvidence) -> Iterable[str]:
     assert change.live
     groups = evidence.groups
-    who = f" for {listed([group.name for group in groups])}" if groups else ""
-    yield f"records of one key are no longer read in the order in which they were written{who}"
+    readers = f" for {listed([group.name for group in groups])}" if groups else ""
+    yield f"records of one key are no longer read in the order in which they were written{readers}"
     if change.live.topic.compacted:
-        yield "old and new records of a key lie in two partitions: compaction can never merge them"
+        yield "old and new records of a key are in two partitions: compaction can never merge them"
     partners = sorted(
         {
             name
@@ -87,7 +91,7 @@ def _broken(change: TopicChange, evidence: PlanEvidence) -> Iterable[str]:
         }
     )
     if partners:
-        yield f"no longer co-partitioned with {listed(partners)}, which the same groups read: joins miss their partners"
+        yield f"no longer co-partitioned with {listed(partners)}, which the same groups read: joins miss records"
     streams = [
         group.name
         for group in groups
@@ -97,7 +101,7 @@ def _broken(change: TopicChange, evidence: PlanEvidence) -> Iterable[str]:
         )
     ]
     if streams:
-        yield f"the Streams state of {listed(streams)} lies in the wrong tasks, and the application will not start"
+        yield f"the Streams state of {listed(streams)} is in the wrong tasks, and the application will not start"
 
 
 def _measured(records: int, whole: bool) -> str:

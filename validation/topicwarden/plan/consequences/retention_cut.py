@@ -1,12 +1,12 @@
-"""Less is kept: by time, by size, or because a compacted topic is to delete as well.
+"""Fewer records are kept: shorter retention by time or by size, or a compacted topic that also deletes.
 
-Counts are upper bounds. By time, all records before the first one that the new ``retention.ms`` protects
-(ListOffsets by time) have expired; Kafka deletes a segment when its newest record has expired. By size, Kafka
-deletes the oldest segment as long as the log is not smaller than ``retention.bytes`` without it: never more bytes
-than are above the limit. Source: ``UnifiedLog.deleteRetentionMsBreachedSegments`` and
+Counts are upper bounds. By time, all records before the first record that the new ``retention.ms`` protects
+(ListOffsets by time) have expired. Kafka deletes a segment when its newest record has expired. By size, Kafka deletes
+the oldest segment as long as the log without that segment is not smaller than ``retention.bytes``. So Kafka never
+deletes more bytes than are above the limit. Source: ``UnifiedLog.deleteRetentionMsBreachedSegments`` and
 ``deleteRetentionSizeBreachedSegments``.
 
-Every cut is refused that shortens the life of records, also if none of them expires today.
+Every change that shortens the life of records is refused, even if no record expires today.
 """
 
 from collections.abc import Collection, Iterable
@@ -15,16 +15,16 @@ from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import Allowance, Topic
 from topicwarden.plan.plan_evidence import FIRST, PlanEvidence, RequiredEvidence, filled
-from topicwarden.plan.required_allowance import remedy_of, unseen, unseen_partitions, weight_of
+from topicwarden.plan.required_allowance import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.topic_change import TopicChange
-from topicwarden.plan.wording import at_most, count, group_effects, readers, records_of, size, summed, times
+from topicwarden.plan.wording import at_most, count, duration, group_effects, readers, records_of, size, summed
 
 AVOIDABLE = True
 _DAY_MS = 86_400_000
 _HORIZONS = {"at once": 0, "within a day": _DAY_MS, "within a week": 7 * _DAY_MS}
 
 Bounds = dict[int, tuple[int, int]]
-"""By partition: the first offset that goes, and the first one that stays."""
+"""The first offset that is removed, and the first offset that stays, by partition."""
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
@@ -60,8 +60,8 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
     empty = not total and not hidden
     return Consequence(
         kind="retention-cut",
-        weight=Severity.NOTE if empty else weight_of(change, Allowance.SHRINK_RETENTION),
-        message=f"{_was(before)} and will be {times(after)}: "
+        weight=Severity.NOTE if empty else severity_of(change, Allowance.SHRINK_RETENTION),
+        message=f"{_before(before)} and will be {duration(after)}: "
         + (
             "the topic is empty"
             if empty
@@ -69,12 +69,12 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
             f"expire at once, {records['within a day']:,} within a day, {records['within a week']:,} within a week"
         ),
         because=[
-            *unseen(live),
-            *(["every record that is there now expires earlier than it would have"] if not empty else []),
+            *unseen_reasons(live),
+            *(["every existing record expires earlier than before"] if not empty else []),
             "at most: Kafka deletes whole segments, each when its newest record has expired",
             *readers(evidence, groups),
         ],
-        measured="offsets asked of the brokers by time",
+        measured="offsets by time from the brokers",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the retention") if not empty else "",
         evidence={
             "records": records["at once"],
@@ -103,21 +103,21 @@ def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequ
     empty = not total and not hidden
     return Consequence(
         kind="retention-cut",
-        weight=Severity.NOTE if empty else weight_of(change, Allowance.SHRINK_RETENTION),
+        weight=Severity.NOTE if empty else severity_of(change, Allowance.SHRINK_RETENTION),
         message=f"a partition will keep {size(limit)}: "
         + (
             "the topic is empty"
             if empty
-            else "how much goes at once is not known"
+            else "how much is deleted at once is not known"
             if unknown
-            else f"at most {size(sum(over.values()))} of {_partitions(over)} go at once"
+            else f"at most {size(sum(over.values()))} of {_partitions(over)} are deleted at once"
         )
         + (", the oldest first" if over else ""),
         because=[
-            *unseen(live),
+            *unseen_reasons(live),
             *([f"the size of {_partitions(unknown)} could not be seen (Describe on Cluster)"] * bool(unknown)),
-            *(["every partition keeps less than it would have"] if not empty else []),
-            *([f"by its bytes, about {_records(going):,} of {count(total, 'record')}; at most all"] * bool(over)),
+            *(["every partition keeps less than before"] if not empty else []),
+            *([f"about {_records(going):,} of {count(total, 'record')}, estimated by bytes; at most all"] * bool(over)),
             "at most: Kafka deletes the oldest segment only if the log is no smaller than retention.bytes without it",
             *readers(evidence, groups),
         ],
@@ -140,18 +140,18 @@ def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequ
 
 def smaller(before: Topic, after: Topic) -> int | None:
     """Return the new ``retention.bytes`` if it is lower than the one in force; None if not."""
-    held, limit = size_limit(before), size_limit(after)
-    return limit if limit is not None and (held is None or limit < held) else None
+    limit_before, limit_after = size_limit(before), size_limit(after)
+    return limit_after if limit_after is not None and (limit_before is None or limit_after < limit_before) else None
 
 
 def size_limit(topic: Topic) -> int | None:
-    """Return the bytes that a partition keeps at least; None without a limit."""
-    most = topic.number("retention.bytes")
-    return most if "delete" in (topic.cleanup_policies or ()) and most is not None and most >= 0 else None
+    """Return the bytes that every partition keeps under retention by size; None without a limit."""
+    limit = topic.number("retention.bytes")
+    return limit if "delete" in (topic.cleanup_policies or ()) and limit is not None and limit >= 0 else None
 
 
 def bytes_over(live: LiveTopic, limit: int) -> dict[int, int]:
-    """Return by partition how many bytes its log is larger than ``limit``."""
+    """Return, by partition, by how many bytes its log exceeds ``limit``."""
     return {
         number: extent.log_bytes - limit
         for number, extent in filled(live).items()
@@ -160,19 +160,19 @@ def bytes_over(live: LiveTopic, limit: int) -> dict[int, int]:
 
 
 def _shorter(before: Topic, after: Topic) -> bool:
-    held, kept = before.retention_time, after.retention_time
-    return kept is not None and (held is None or kept < held)
+    time_before, time_after = before.retention_time, after.retention_time
+    return time_after is not None and (time_before is None or time_after < time_before)
 
 
 def _cutoffs(change: TopicChange, now: int) -> list[int]:
     """Return the times before which records have expired at ``now``: by the new retention, then by the old one."""
     assert change.before and change.after
-    kept = [change.after.retention_time, change.before.retention_time]
-    return [now - each for each in kept if each is not None]
+    retention_times = [change.after.retention_time, change.before.retention_time]
+    return [now - time for time in retention_times if time is not None]
 
 
 def _expiring(change: TopicChange, evidence: PlanEvidence, horizon: int) -> Bounds:
-    """Return what expires within ``horizon`` milliseconds by the new retention, and would not by the old one."""
+    """Return the offsets that expire within ``horizon`` milliseconds under the new retention, but not under the old."""
     assert change.live
     new, *old = _cutoffs(change, evidence.now + horizon)
     expired = evidence.below(change.live, new)
@@ -217,5 +217,5 @@ def _partitions(numbers: Collection[int]) -> str:
     return count(len(numbers), "partition")
 
 
-def _was(before: int | None) -> str:
-    return "nothing expires now; retention.ms counts" if before is None else f"retention.ms is {times(before)}"
+def _before(before: int | None) -> str:
+    return "no record expires now; retention.ms applies" if before is None else f"retention.ms is {duration(before)}"

@@ -1,7 +1,8 @@
-"""A change of the settings of a topic whose partitions somebody added by hand and then declared.
+"""Settings change on a topic whose partitions somebody added by hand and then declared.
 
-Pulumi's state has fewer partitions than the cluster until a refresh. The provider writes the settings, and then waits
-for a topic with the state's number of partitions: the deploy fails half a minute later, with other topics changed.
+Until a refresh, Pulumi's state has fewer partitions than the cluster. The provider writes the settings, and then waits
+until the topic has the state's number of partitions. So the deploy fails half a minute later, after it has changed
+other topics.
 """
 
 from collections.abc import Iterable
@@ -25,10 +26,10 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     yield Consequence(
         kind="stale-partitions",
         weight=Severity.REFUSED,
-        message=f"the cluster has {live} partitions and Pulumi's state {known}, so that the deploy would write the "
+        message=f"the cluster has {live} partitions and Pulumi's state {known}, so the deploy would write the "
         "settings and then fail",
         because=["somebody added partitions by hand since the last deploy or refresh"],
-        remedy="run `pulumi refresh`, which writes nothing to the cluster, and deploy after it",
+        remedy="run `pulumi refresh`, which writes nothing to the cluster, and then deploy",
         evidence={"live": live, "deployed": known},
         place=change.at("partitions"),
     )

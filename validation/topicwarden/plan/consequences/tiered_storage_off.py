@@ -1,4 +1,4 @@
-"""Tiered storage is turned off: everything that is only in remote storage is deleted.
+"""Tiered storage is turned off: records that are only in remote storage are deleted.
 
 Kafka refuses to turn it off unless ``remote.log.delete.on.disable`` is true, and then deletes all remote segments
 (KIP-950).
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from topicwarden.model.planned_change import Consequence
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.required_allowance import remedy_of, unseen, weight_of
+from topicwarden.plan.required_allowance import remedy_of, severity_of, unseen_reasons
 from topicwarden.plan.setting_effects import lowered
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import at_most
@@ -31,14 +31,14 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     remote = sum(max(0, evidence.local_starts.get(number, log.end) - log.start) for number, log in extents.items())
     yield Consequence(
         kind="tiered-storage-off",
-        weight=weight_of(change, Allowance.SHRINK_RETENTION),
+        weight=severity_of(change, Allowance.SHRINK_RETENTION),
         message=f"{SETTING} becomes false: {at_most(remote, 'record')} that are only in remote storage are deleted",
         because=[
-            *unseen(change.live),
-            "at most: offsets from the log's start to its first on the leader's own disk, of which compaction and "
+            *unseen_reasons(change.live),
+            "at most: offsets from the log start to the first offset on the leader's own disk; compaction and "
             "transactions may have left fewer records",
         ],
-        measured="offsets asked of the brokers",
+        measured="offsets from the brokers",
         remedy=remedy_of(
             change,
             Allowance.SHRINK_RETENTION,

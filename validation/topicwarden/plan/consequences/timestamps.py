@@ -1,8 +1,8 @@
-"""Other timestamps are taken: producers are refused, or new records expire by another clock.
+"""The accepted timestamps, or their type, change: records are refused, or expire at another time.
 
 A record outside ``message.timestamp.before.max.ms`` and ``message.timestamp.after.max.ms`` is refused with
-INVALID_TIMESTAMP (KIP-937). Retention by time counts from the records' timestamps: with CreateTime these are the
-producers', so that a record that is stamped in the past expires sooner. Records that are there are not changed.
+INVALID_TIMESTAMP (KIP-937). Retention by time uses the records' timestamps. With CreateTime the producers set these, so
+a record with a timestamp in the past expires sooner. Existing records do not change.
 """
 
 from collections.abc import Iterable
@@ -28,8 +28,8 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         yield Consequence(
             kind="timestamp-limit",
             weight=Severity.DANGER,
-            message=f"{goes([name], change.before, change.after)}: producers that send records outside of it "
-            " are refused with INVALID_TIMESTAMP",
+            message=f"{goes([name], change.before, change.after)}: records outside this limit are "
+            "refused with INVALID_TIMESTAMP",
             place=change.at("config", name),
         )
     if changed(change, TYPE):
@@ -40,11 +40,11 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             weight=Severity.DANGER if expires else Severity.NOTE,
             message=f"{TYPE} goes from {change.before.config.get(TYPE)} to {after}: "
             + (
-                "new records expire by the producers' clocks; one that is stamped in the past expires sooner"
+                "new records expire by the producers' clocks; a record with a timestamp in the past expires sooner"
                 if expires
-                else "new records have other timestamps than the producers or consumers may expect"
+                else "new records have other timestamps than producers or consumers may expect"
             ),
-            because=["records that are there keep their timestamps"],
+            because=["existing records keep their timestamps"],
             place=change.at("config", TYPE),
         )
 

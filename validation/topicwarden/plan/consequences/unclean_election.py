@@ -1,7 +1,7 @@
-"""A replica that is not in sync may become leader: what it lacks is lost, although it was acknowledged.
+"""An out-of-sync replica may become leader: acknowledged records that it lacks are lost.
 
-Source: ``unclean.leader.election.enable``, KIP-106; with it, the controller elects any living replica when no in-sync
-one is left, and the other replicas truncate their logs to its log.
+With ``unclean.leader.election.enable`` (KIP-106) the controller elects any living replica if no in-sync replica is
+left. The other replicas then truncate their logs to the log of the new leader.
 """
 
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.required_allowance import remedy_of, weight_of
+from topicwarden.plan.required_allowance import remedy_of, severity_of
 from topicwarden.plan.setting_effects import raised
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.plan.wording import count, records_of
@@ -32,12 +32,12 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     single = max(len(state.replicas) for state in live.replicas) == 1
     yield Consequence(
         kind="unclean-election",
-        weight=Severity.NOTE if single else weight_of(change, Allowance.UNCLEAN_ELECTION),
-        message=f"{SETTING} becomes true: when no in-sync replica is left, one that lacks records becomes leader, and "
-        f"acknowledged records are lost, at most all {records_of(live):,}"
+        weight=Severity.NOTE if single else severity_of(change, Allowance.UNCLEAN_ELECTION),
+        message=f"{SETTING} becomes true: when no in-sync replica is left, a replica that lacks records becomes "
+        f"leader, and acknowledged records are lost, at most all {records_of(live):,}"
         if not single
         else f"{SETTING} becomes true; without a second replica it changes nothing",
-        because=[f"replicas are out of sync at this moment in {count(len(behind), 'partition')}"] if behind else [],
+        because=[f"replicas are out of sync now in {count(len(behind), 'partition')}"] if behind else [],
         remedy="" if single else remedy_of(change, Allowance.UNCLEAN_ELECTION, "leave it false"),
         evidence={"partitions out of sync": len(behind), "records": records_of(live)},
         place=change.at("config", SETTING),

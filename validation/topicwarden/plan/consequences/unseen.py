@@ -1,7 +1,7 @@
-"""What this user may not see: nothing is predicted of it, and so nothing is changed.
+"""This user may not see the topic, its settings or the brokers' defaults, so the change cannot be predicted.
 
-Kafka answers TOPIC_AUTHORIZATION_FAILED for a topic that is hidden and for one that does not exist alike: neither may
-be concluded. Without DescribeConfigs, neither the settings in force nor the brokers' defaults are known.
+Kafka returns TOPIC_AUTHORIZATION_FAILED both for a hidden topic and for a topic that does not exist. Without
+DescribeConfigs, neither the effective settings nor the brokers' defaults are known. Such a change is refused.
 """
 
 from collections.abc import Iterable
@@ -28,8 +28,8 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         yield Consequence(
             kind="unseen",
             weight=weight,
-            message="the brokers do not tell whether the topic exists, so that nothing is known of what is in it",
-            because=["Kafka answers alike for a topic that is hidden from this user and for one that does not exist"],
+            message="the brokers do not report whether the topic exists, so its records are not known",
+            because=["Kafka returns the same error for a hidden topic and for a topic that does not exist"],
             remedy="grant Describe on the topic (or on its name), and plan again",
             place=change.at(),
         )
@@ -39,7 +39,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         yield Consequence(
             kind="unseen",
             weight=weight,
-            message="the topic's configuration may not be read, so that the effect on its data is not known",
+            message="the topic's configuration may not be read, so the effect on its data is not known",
             remedy="grant DescribeConfigs on the topic, and plan again",
             place=change.at("config"),
         )
@@ -47,15 +47,15 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         yield Consequence(
             kind="unseen",
             weight=weight,
-            message=f"the deploy leaves {listed(names)} to the brokers, whose settings may not be read: what will "
-            "be in force is not known",
+            message=f"the deploy leaves {listed(names)} to the brokers, whose settings may not be read: the effective "
+            "values are not known",
             remedy="declare them, or grant DescribeConfigs on the Cluster resource, and plan again",
             place=change.at("config"),
         )
 
 
 def _unknown_defaults(change: TopicChange) -> list[str]:
-    """Return the settings that can do harm, that the deploy unsets, and of which no broker tells its default."""
+    """Return the settings that the deploy unsets, whose default is unknown, and whose change can cause a loss."""
     if change.live is None or change.after is None or change.declaration is None:
         return []
     unset = change.live.own_config.keys() - change.declaration.topic.config.keys() - change.after.config.keys()

@@ -1,1 +1,1 @@
-"""Where the replicas of a topic belong, and what it costs to move them."""
+"""Placement of replicas on brokers: as declared, spread over racks, with balanced load."""

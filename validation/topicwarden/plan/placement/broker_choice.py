@@ -1,4 +1,4 @@
-"""Which brokers are the best for one partition that is not right."""
+"""Chooses the best brokers for a partition whose replicas are not placed as declared."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from topicwarden.plan.placement.load_balancing import BrokerLoad
 
 @dataclass(frozen=True)
 class PartitionRepair:
-    """A partition that is not right, and how good it would be on other brokers."""
+    """A partition that is not placed as declared; compares other brokers for it."""
 
     state: PartitionReplicas
     factor: int
     racks: Mapping[int, str]
 
     def cost(self, brokers: frozenset[int]) -> tuple[int, ...]:
-        """The less the better: racks that lack, copies, replicas out of sync, a new preferred leader, uneven racks."""
+        """Return the cost of ``brokers``, smaller is better.
+
+        In order: missing racks, copies, replicas out of sync, a new preferred leader, uneven racks.
+        """
         before = frozenset(self.state.replicas)
         racks = Counter(self.racks[broker] for broker in brokers)
         return (
@@ -32,38 +35,44 @@ class PartitionRepair:
         )
 
     def best(self, load: BrokerLoad) -> frozenset[int]:
-        """The best brokers, the least loaded ones of those that are as good."""
+        """Return the brokers with the lowest cost; among equals, those with the least load."""
         alive = [broker for broker in self.state.replicas if broker in self.racks]
         for size in range(min(self.factor, len(alive)), -1, -1):
-            whole = [self._filled(kept, load) for kept in map(frozenset, combinations(alive, size))]
-            good = [brokers for brokers in whole if _spread(brokers, self.racks) == _most(self.factor, self.racks)]
+            candidates = [self._filled(retained, load) for retained in map(frozenset, combinations(alive, size))]
+            good = [brokers for brokers in candidates if _rack_count(brokers, self.racks) == self._most_racks]
             if good:
-                return min(good, key=lambda found: (self.cost(found), sorted(map(load.of, found), reverse=True)))
-        raise AssertionError("with no replica kept, as many racks as there are can be had")
+                return min(good, key=lambda brokers: (self.cost(brokers), sorted(map(load.of, brokers), reverse=True)))
+        raise AssertionError("without a retained replica, the brokers can always cover the largest number of racks")
 
-    def _filled(self, kept: frozenset[int], load: BrokerLoad) -> frozenset[int]:
-        while len(kept) < self.factor:
-            racks = Counter(self.racks[broker] for broker in kept)
-            free = self.racks.keys() - kept
-            kept |= {min(free, key=lambda broker: (racks[self.racks[broker]], *load.of(broker)))}
-        return kept
+    @property
+    def _most_racks(self) -> int:
+        return _most_racks(self.factor, self.racks)
+
+    def _filled(self, retained: frozenset[int], load: BrokerLoad) -> frozenset[int]:
+        """Return ``retained``, filled up to the replication factor with the least loaded brokers of unused racks."""
+        brokers = retained
+        while len(brokers) < self.factor:
+            racks = Counter(self.racks[broker] for broker in brokers)
+            free = self.racks.keys() - brokers
+            brokers |= {min(free, key=lambda broker: (racks[self.racks[broker]], *load.of(broker)))}
+        return brokers
 
 
 def racks_of(snapshot: Snapshot) -> dict[int, str]:
-    """The living brokers and their racks; each in a rack of its own where one does not say."""
+    """Return the rack of each living broker; if one broker has no ``broker.rack``, each counts as its own rack."""
     named = {broker: rack for broker, rack in snapshot.racks.items() if rack is not None}
     return named if len(named) == len(snapshot.racks) else {broker: str(broker) for broker in snapshot.racks}
 
 
-def _most(factor: int, racks: Mapping[int, str]) -> int:
+def _most_racks(factor: int, racks: Mapping[int, str]) -> int:
     return min(factor, len(set(racks.values())))
 
 
-def _spread(brokers: Iterable[int], racks: Mapping[int, str]) -> int:
+def _rack_count(brokers: Iterable[int], racks: Mapping[int, str]) -> int:
     return len({racks[broker] for broker in brokers})
 
 
-def is_right(state: PartitionReplicas, factor: int, racks: Mapping[int, str]) -> bool:
-    """Whether nothing is to be moved: ``factor`` replicas, all on living brokers, in as many racks as can be."""
+def is_placed(state: PartitionReplicas, factor: int, racks: Mapping[int, str]) -> bool:
+    """Return whether a partition needs no move: ``factor`` replicas on living brokers, in as many racks as possible."""
     alive = all(broker in racks for broker in state.replicas)
-    return len(state.replicas) == factor and alive and _spread(state.replicas, racks) == _most(factor, racks)
+    return len(state.replicas) == factor and alive and _rack_count(state.replicas, racks) == _most_racks(factor, racks)

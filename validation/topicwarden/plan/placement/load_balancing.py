@@ -1,4 +1,4 @@
-"""Evening out: which of several equally good choices lets every broker carry about as much as the others."""
+"""Balances load: chooses among equally good brokers so that all brokers have about the same load."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 Chosen: TypeAlias = dict[int, frozenset[int]]
-"""By partition, the brokers chosen for it."""
+"""The chosen brokers by partition."""
 
 Fits: TypeAlias = Callable[[int, frozenset[int]], bool]
-"""Whether other brokers would be as good a choice for a partition."""
+"""Predicate that is true if a partition may have these brokers instead of the chosen ones."""
 
 
 @dataclass
 class BrokerLoad:
-    """How much each broker carries: of one topic, and of every topic; ``log_bytes`` decides between equals."""
+    """Replicas of each broker: ``here`` counts one topic, ``everywhere`` all; ``log_bytes`` decides between equals."""
 
     everywhere: Counter[int]
     log_bytes: Counter[int]
@@ -28,57 +28,58 @@ class BrokerLoad:
             self.everywhere[broker] += amount
 
     def of(self, broker: int) -> tuple[int, int, int, int]:
-        """What to prefer the least loaded broker by; no two brokers are equal."""
+        """Return the sort key of ``broker``: the least loaded broker comes first, and no two keys are equal."""
         return self.here[broker], self.everywhere[broker], self.log_bytes[broker], broker
 
     def eases(self, source: int, target: int) -> bool:
-        """Whether one replica less on ``source`` and one more on ``target`` evens out topic or cluster."""
+        """Return whether moving one replica from ``source`` to ``target`` balances the topic or the cluster."""
         ahead = self.here[source] - self.here[target]
         return ahead > 1 or (ahead == 1 and self.everywhere[source] > self.everywhere[target] + 1)
 
 
 def even_out(chosen: Chosen, fits: Fits, load: BrokerLoad, brokers: Collection[int]) -> None:
-    """Exchanges brokers in ``chosen`` for others that fit, as long as that eases ``load``; both are changed.
+    """Exchange brokers in ``chosen`` for others that fit, while that balances ``load``; changes both arguments.
 
-    One exchange may only be possible after another, so that paths of exchanges are looked for: with nothing
-    but exchanges of a kind on its way, a load without such a path is the most even one (a minimal flow of convex cost).
+    An exchange may only be possible after another one, so the search follows paths of exchanges. If no such path is
+    left, the load is as even as possible (a minimum-cost flow with convex costs).
     """
-    eased = True
-    while eased:
+    improved = True
+    while improved:
         sources = sorted(brokers, key=load.of, reverse=True)
-        eased = any(_eased_from(source, chosen, fits, load, brokers) for source in sources)
+        improved = any(_relieve(source, chosen, fits, load, brokers) for source in sources)
 
 
-def _eased_from(source: int, chosen: Chosen, fits: Fits, load: BrokerLoad, brokers: Collection[int]) -> bool:
+def _relieve(source: int, chosen: Chosen, fits: Fits, load: BrokerLoad, brokers: Collection[int]) -> bool:
+    """Move one replica away from ``source`` along a path of exchanges; return whether a path was found."""
     if not any(load.eases(source, target) for target in brokers):
         return False
-    ways: dict[int, list[tuple[int, int, int]]] = {source: []}
-    waiting = deque([source])
+    paths: dict[int, list[tuple[int, int, int]]] = {source: []}
+    queue = deque([source])
     targets = sorted(brokers, key=load.of)
-    while waiting:
-        giving = waiting.popleft()
-        for partition, held in chosen.items():
-            if giving not in held:
+    while queue:
+        giver = queue.popleft()
+        for partition, replicas in chosen.items():
+            if giver not in replicas:
                 continue
-            for taking in targets:
-                if taking in held or taking in ways or not fits(partition, held - {giving} | {taking}):
+            for taker in targets:
+                if taker in replicas or taker in paths or not fits(partition, replicas - {giver} | {taker}):
                     continue
-                ways[taking] = [*ways[giving], (partition, giving, taking)]
-                if load.eases(source, taking) and _exchanged(chosen, fits, ways[taking]):
+                paths[taker] = [*paths[giver], (partition, giver, taker)]
+                if load.eases(source, taker) and _exchange(chosen, fits, paths[taker]):
                     load.add([source], -1)
-                    load.add([taking])
+                    load.add([taker])
                     return True
-                waiting.append(taking)
+                queue.append(taker)
     return False
 
 
-def _exchanged(chosen: Chosen, fits: Fits, way: list[tuple[int, int, int]]) -> bool:
-    """Makes the exchanges if they fit together: a partition may be asked for two."""
+def _exchange(chosen: Chosen, fits: Fits, path: list[tuple[int, int, int]]) -> bool:
+    """Make the exchanges of ``path`` if they fit together, as a path may change a partition twice; return success."""
     after: Chosen = {}
-    for partition, giving, taking in reversed(way):
-        held = after.get(partition, chosen[partition])
-        after[partition] = held - {giving} | {taking}
-        if giving not in held or taking in held or not fits(partition, after[partition]):
+    for partition, giver, taker in reversed(path):
+        replicas = after.get(partition, chosen[partition])
+        after[partition] = replicas - {giver} | {taker}
+        if giver not in replicas or taker in replicas or not fits(partition, after[partition]):
             return False
     chosen.update(after)
     return True

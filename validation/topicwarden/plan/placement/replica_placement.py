@@ -1,8 +1,8 @@
-"""On which brokers the replicas of a topic belong: as declared, over as many racks as there are, moving the least.
+"""Plans the moves that bring the replicas of topics to the declared number, over all racks, with the least copying.
 
-A partition is right where it has the declared number of replicas, all on brokers of the cluster, in as
-many racks as possible; what is right is not touched. Where a broker has no ``broker.rack``, racks say
-nothing, and every broker counts as one (as ``kafka-reassign-partitions --disable-rack-aware``).
+A partition is placed correctly if it has the declared number of replicas, all on brokers of the cluster, in as many
+racks as possible. Such partitions are not moved. If a broker has no ``broker.rack``, racks are ignored and every broker
+counts as its own rack (as ``kafka-reassign-partitions --disable-rack-aware``).
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 
 from topicwarden.kafka.snapshot import LiveTopic, PartitionReplicas, Snapshot
 from topicwarden.model.problem import Problem
-from topicwarden.plan.placement.broker_choice import PartitionRepair, is_right, racks_of
+from topicwarden.plan.placement.broker_choice import PartitionRepair, is_placed, racks_of
 from topicwarden.plan.placement.load_balancing import BrokerLoad, even_out
 from topicwarden.specs.resolve import Declaration
 
 
 @dataclass(frozen=True, order=True)
 class ReplicaMove:
-    """One partition's replicas, as they are and as they are to be; the first is the preferred leader.
+    """A partition's replicas before and after; the first replica is the preferred leader.
 
-    ``log_bytes`` is the size of the leader's log, None where it is not known.
+    ``log_bytes`` is the size of the leader's log, None if unknown.
     """
 
     topic: str
@@ -33,24 +33,29 @@ class ReplicaMove:
     log_bytes: int | None
 
     @property
+    def partition_id(self) -> tuple[str, int]:
+        """The topic and the partition."""
+        return self.topic, self.partition
+
+    @property
     def added(self) -> tuple[int, ...]:
         """The brokers that get a copy."""
         return tuple(broker for broker in self.after if broker not in self.before)
 
     @property
     def removed(self) -> tuple[int, ...]:
-        """The brokers that delete theirs."""
+        """The brokers that delete their copy."""
         return tuple(broker for broker in self.before if broker not in self.after)
 
     @property
     def bytes_to_copy(self) -> int | None:
-        """Bytes that all added brokers together fetch; None where the log's size is not known."""
+        """Bytes that all added brokers fetch in total; None if the log's size is unknown."""
         return None if self.log_bytes is None and self.added else (self.log_bytes or 0) * len(self.added)
 
 
 @dataclass(frozen=True, order=True)
 class StuckPartition:
-    """A partition that is not right and cannot be moved now, and why."""
+    """A partition that needs a move but cannot be moved now, with the reason."""
 
     topic: str
     partition: int
@@ -59,65 +64,66 @@ class StuckPartition:
 
 @dataclass(frozen=True)
 class ReplicaPlacement:
-    """What to move, sorted; what is declared and cannot be; and what must wait for a broker."""
+    """Moves, declarations that the cluster cannot satisfy, and partitions that wait for a broker; all sorted."""
 
     moves: tuple[ReplicaMove, ...] = ()
     problems: tuple[Problem, ...] = ()
     stuck: tuple[StuckPartition, ...] = ()
 
 
-def place(declarations: Iterable[Declaration], snapshot: Snapshot) -> ReplicaPlacement:
-    """The moves with which every declared topic of ``snapshot`` is right; topics that do not exist are left out.
+def place_replicas(declarations: Iterable[Declaration], snapshot: Snapshot) -> ReplicaPlacement:
+    """Return the moves after which every declared topic of ``snapshot`` is placed correctly.
 
-    ``snapshot`` should hold every topic of the cluster: new replicas go to the brokers that carry the fewest of
-    their topic, then of all topics, then the fewest bytes. Partitions only count as far as they are there.
-    The same input gives the same moves.
+    ``snapshot`` should have all topics of the cluster. New replicas go to the brokers with the fewest replicas of the
+    topic, then of all topics, then the fewest bytes. Topics and partitions that do not exist are left out. The same
+    input gives the same moves.
     """
     racks = racks_of(snapshot)
     replicas, leaders = _loads(snapshot)
     moves: list[ReplicaMove] = []
     problems: list[Problem] = []
     stuck: list[StuckPartition] = []
-    for held in sorted(declarations, key=lambda held: held.topic.name):
-        live = snapshot.topics.get(held.topic.name)
+    for declaration in sorted(declarations, key=lambda each: each.topic.name):
+        topic = declaration.topic
+        live = snapshot.topics.get(topic.name)
         if live is None:
             continue
-        factor = held.topic.replication_factor
-        wrong = [state for state in live.replicas if not is_right(state, factor, racks)]
+        factor = topic.replication_factor
+        misplaced = [state for state in live.replicas if not is_placed(state, factor, racks)]
         if len(racks) < factor:
             if any(len(state.replicas) != factor for state in live.replicas):
-                problems.append(_too_few(held, racks))
+                problems.append(_too_few_brokers(declaration, racks))
             else:
-                stuck += [StuckPartition(held.topic.name, state.partition, _lost(state, racks)) for state in wrong]
+                stuck += [StuckPartition(topic.name, state.partition, _lost(state, racks)) for state in misplaced]
             continue
         stuck += [
-            StuckPartition(held.topic.name, state.partition, _leaderless(state))
-            for state in wrong
+            StuckPartition(topic.name, state.partition, _leaderless(state))
+            for state in misplaced
             if state.leader is None
         ]
-        movable = [PartitionRepair(state, factor, racks) for state in wrong if state.leader is not None]
-        moves += _moved(live, movable, replicas, leaders)
+        repairs = [PartitionRepair(state, factor, racks) for state in misplaced if state.leader is not None]
+        moves += _moves(live, repairs, replicas, leaders)
     return ReplicaPlacement(tuple(sorted(moves)), tuple(sorted(problems)), tuple(sorted(stuck)))
 
 
-def wait_for_lagging(placement: ReplicaPlacement, snapshot: Snapshot) -> ReplicaPlacement:
-    """Return ``placement`` without the moves that drop in-sync replicas while one that they keep is out of sync.
+def without_lagging_moves(placement: ReplicaPlacement, snapshot: Snapshot) -> ReplicaPlacement:
+    """Return ``placement`` without moves that drop in-sync replicas while a remaining replica is out of sync.
 
-    Such a move is stuck. Kafka would carry it out at once: a reassignment ends when all added replicas are in sync,
-    whatever the others, and only the last in-sync replica is safe
+    Such a move becomes a stuck partition. Kafka would finish the move at once: a reassignment ends when all added
+    replicas are in sync, regardless of the others, and only the last in-sync replica is safe
     (``PartitionReassignmentReplicas.maybeCompleteReassignment``).
     """
     stuck = {
-        (move.topic, move.partition): StuckPartition(move.topic, move.partition, reason)
+        move.partition_id: StuckPartition(move.topic, move.partition, reason)
         for move in placement.moves
-        if (reason := lagging(move, snapshot.topics[move.topic].in_sync(move.partition)))
+        if (reason := wait_reason(move, snapshot.topics[move.topic].in_sync(move.partition)))
     }
-    moves = tuple(move for move in placement.moves if (move.topic, move.partition) not in stuck)
+    moves = tuple(move for move in placement.moves if move.partition_id not in stuck)
     return replace(placement, moves=moves, stuck=tuple(sorted((*placement.stuck, *stuck.values()))))
 
 
-def lagging(move: ReplicaMove, in_sync: Collection[int]) -> str | None:
-    """Return why ``move`` has to wait for replicas to catch up; None if it leaves as many in sync as it can hold."""
+def wait_reason(move: ReplicaMove, in_sync: Collection[int]) -> str | None:
+    """Return why ``move`` must wait for replicas to catch up; None if it loses no in-sync replica needlessly."""
     left = {*in_sync, *move.added} & {*move.after}
     if len(left) >= min(len(in_sync), len(move.after)):
         return None
@@ -129,8 +135,8 @@ def lagging(move: ReplicaMove, in_sync: Collection[int]) -> str | None:
     )
 
 
-def settled(snapshot: Snapshot, targets: Mapping[tuple[str, int], tuple[int, ...]]) -> Snapshot:
-    """The snapshot as it will be when reassignments are done that lead to ``targets``, by topic and partition."""
+def with_replicas(snapshot: Snapshot, targets: Mapping[tuple[str, int], tuple[int, ...]]) -> Snapshot:
+    """Return ``snapshot`` with the replicas in ``targets``, by (topic, partition), such as after reassignments."""
     topics = dict(snapshot.topics)
     for name in {topic for topic, _ in targets} & topics.keys():
         live = topics[name]
@@ -143,32 +149,40 @@ def settled(snapshot: Snapshot, targets: Mapping[tuple[str, int], tuple[int, ...
     return replace(snapshot, topics=topics)
 
 
-def _moved(
-    live: LiveTopic, movable: list[PartitionRepair], replicas: BrokerLoad, leaders: BrokerLoad
+def _moves(
+    live: LiveTopic, repairs: list[PartitionRepair], replicas: BrokerLoad, leaders: BrokerLoad
 ) -> Iterable[ReplicaMove]:
-    if not movable:
+    """Return the moves of one topic, and update the loads ``replicas`` and ``leaders``."""
+    if not repairs:
         return []
-    parts = {part.state.partition: part for part in movable}
-    brokers = sorted(movable[0].racks)
+    by_partition = {repair.state.partition: repair for repair in repairs}
+    brokers = sorted(repairs[0].racks)
     replicas.here = Counter(broker for state in live.replicas for broker in state.replicas)
     leaders.here = Counter(state.replicas[0] for state in live.replicas)
     chosen: dict[int, frozenset[int]] = {}
-    for number, part in parts.items():
-        replicas.add(part.state.replicas, -1)
-        chosen[number] = part.best(replicas)
-        replicas.add(chosen[number])
-    costs = {number: parts[number].cost(brokers_of) for number, brokers_of in chosen.items()}
-    even_out(chosen, lambda number, found: parts[number].cost(found) <= costs[number], replicas, brokers)
+    for partition, repair in by_partition.items():
+        replicas.add(repair.state.replicas, -1)
+        chosen[partition] = repair.best(replicas)
+        replicas.add(chosen[partition])
+    costs = {partition: by_partition[partition].cost(chosen_brokers) for partition, chosen_brokers in chosen.items()}
+    even_out(
+        chosen,
+        lambda partition, candidates: by_partition[partition].cost(candidates) <= costs[partition],
+        replicas,
+        brokers,
+    )
 
-    led: dict[int, frozenset[int]] = {}
-    for number, part in parts.items():
-        if part.state.replicas[0] not in chosen[number]:
-            leaders.add(part.state.replicas[:1], -1)
-            led[number] = frozenset({min(chosen[number], key=leaders.of)})
-            leaders.add(led[number])
-    even_out(led, lambda number, found: found <= chosen[number], leaders, brokers)
+    new_leaders: dict[int, frozenset[int]] = {}
+    for partition, repair in by_partition.items():
+        if repair.state.replicas[0] not in chosen[partition]:
+            leaders.add(repair.state.replicas[:1], -1)
+            new_leaders[partition] = frozenset({min(chosen[partition], key=leaders.of)})
+            leaders.add(new_leaders[partition])
+    even_out(new_leaders, lambda partition, candidates: candidates <= chosen[partition], leaders, brokers)
 
-    moves = [_move(live, part, chosen[number], led.get(number)) for number, part in parts.items()]
+    moves = [
+        _move(live, repair, chosen[partition], new_leaders.get(partition)) for partition, repair in by_partition.items()
+    ]
     for move in moves:
         for broker in move.added:
             replicas.log_bytes[broker] += move.log_bytes or 0
@@ -177,11 +191,13 @@ def _moved(
     return moves
 
 
-def _move(live: LiveTopic, part: PartitionRepair, brokers: frozenset[int], led: frozenset[int] | None) -> ReplicaMove:
-    state, extent = part.state, live.extents.get(part.state.partition)
-    kept = [broker for broker in state.replicas if broker in brokers]
-    order = [*kept, *sorted(brokers.difference(kept))]
-    after = [*led, *(broker for broker in order if broker not in led)] if led else order
+def _move(
+    live: LiveTopic, repair: PartitionRepair, brokers: frozenset[int], new_leader: frozenset[int] | None
+) -> ReplicaMove:
+    state, extent = repair.state, live.extents.get(repair.state.partition)
+    retained = [broker for broker in state.replicas if broker in brokers]
+    ordered = [*retained, *sorted(brokers.difference(retained))]
+    after = [*new_leader, *(broker for broker in ordered if broker not in new_leader)] if new_leader else ordered
     if state.leader is None:
         raise AssertionError("a partition without a leader is not moved")
     size = extent.log_bytes if extent is not None else None
@@ -189,7 +205,7 @@ def _move(live: LiveTopic, part: PartitionRepair, brokers: frozenset[int], led: 
 
 
 def _loads(snapshot: Snapshot) -> tuple[BrokerLoad, BrokerLoad]:
-    """Of replicas and of preferred leaders."""
+    """Return the loads of replicas and of preferred leaders."""
     replicas, leaders, log_bytes = Counter[int](), Counter[int](), Counter[int]()
     for live in snapshot.topics.values():
         for state in live.replicas:
@@ -201,21 +217,21 @@ def _loads(snapshot: Snapshot) -> tuple[BrokerLoad, BrokerLoad]:
     return BrokerLoad(replicas, log_bytes), BrokerLoad(leaders, log_bytes)
 
 
-def _too_few(held: Declaration, racks: Mapping[int, str]) -> Problem:
-    factor, there = held.topic.replication_factor, ", ".join(map(str, sorted(racks)))
+def _too_few_brokers(declaration: Declaration, racks: Mapping[int, str]) -> Problem:
+    topic, brokers = declaration.topic, ", ".join(map(str, sorted(racks)))
     return Problem(
-        held.places.at(("replication_factor",)),
-        f"{held.topic.name}: too few brokers for replication factor {factor}: the cluster has {len(racks)} ({there}); "
-        f"declare {len(racks)} at most, or add brokers",
+        declaration.places.at(("replication_factor",)),
+        f"{topic.name}: too few brokers for replication factor {topic.replication_factor}: the cluster has "
+        f"{len(racks)} ({brokers}); declare {len(racks)} at most, or add brokers",
         rule="too-few-brokers",
     )
 
 
 def _lost(state: PartitionReplicas, racks: Mapping[int, str]) -> str:
     lost = ", ".join(str(broker) for broker in state.replicas if broker not in racks)
-    return f"broker {lost} is lost, and no other is free to take its replica: start it again"
+    return f"broker {lost} is lost, and no other broker is free to take its replica: start it again"
 
 
 def _leaderless(state: PartitionReplicas) -> str:
     brokers = ", ".join(map(str, state.replicas))
-    return f"it has no leader, so that nothing can be copied: start one of its brokers {brokers}"
+    return f"it has no leader, so nothing can be copied: start one of its brokers {brokers}"

@@ -1,4 +1,4 @@
-"""Declared topics that would lose replicas when their partitions are moved, and whether their YAML allows that."""
+"""Finds declared topics that would lose replicas by a rebalance, and checks whether their YAML allows it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from topicwarden.specs.resolve import Declaration
 
 @dataclass(frozen=True)
 class ReplicaReduction:
-    """A topic that loses replicas: ``message`` says what that means; ``problem`` is None if the YAML allows it."""
+    """A topic that loses replicas, with a message for the user; ``problem`` is None if the YAML allows the loss."""
 
     topic: str
     message: str
@@ -29,10 +29,10 @@ def reductions(
     moves: Collection[ReplicaMove],
     under_way: Collection[ReplicaMove],
 ) -> tuple[ReplicaReduction, ...]:
-    """Return the topics of which a partition has more replicas than declared, sorted by name.
+    """Return the topics that have a partition with more replicas than declared, sorted by name.
 
-    ``snapshot`` holds the replicas as they were before the reassignments ``under_way``; ``moves`` are the planned
-    ones. `plan` refuses the same change as the consequence ``replication-factor``.
+    ``snapshot`` has the replicas before the reassignments ``under_way``; ``moves`` are the planned moves. `plan`
+    refuses the same change as the consequence ``replication-factor``.
     """
     today = snapshot.day
     found = []
@@ -43,10 +43,11 @@ def reductions(
             continue
         all_moves = [move for move in (*moves, *under_way) if move.topic == topic.name]
         fewer = sum(len(move.after) < len(move.before) for move in all_moves)
-        now, then = durability_now(live, snapshot), durability_after(topic, live, all_moves, snapshot)
+        before_moves = durability_now(live, snapshot)
+        after_moves = durability_after(topic, live, all_moves, snapshot)
         message = (
             f"{topic.name}: replication factor {before} to {topic.replication_factor} drops replicas of "
-            f"{count(fewer, 'partition')}; {survives('now', now)}; {survives('then', then)}"
+            f"{count(fewer, 'partition')}; {survives('now', before_moves)}; {survives('then', after_moves)}"
         )
         allowed = Allowance.REDUCE_REPLICAS in topic.allowed(today)
         started = any(len(move.after) < len(move.before) for move in under_way if move.topic == topic.name)
@@ -57,14 +58,14 @@ def reductions(
 
 
 def _refused(declaration: Declaration, message: str, started: bool) -> Problem:
-    begun = (
-        "; a reassignment that is under way drops them already, `topicwarden rebalance --cancel` takes it back"
+    in_progress = (
+        "; a reassignment in progress already drops them, `topicwarden rebalance --cancel` cancels it"
         if started
         else ""
     )
     return Problem(
         declaration.places.at(("replication_factor",)),
-        f"{message}{begun}. Keep the replicas; if the loss is intended, write "
+        f"{message}{in_progress}. Keep the replicas; if the loss is intended, write "
         f"`allow: [{Allowance.REDUCE_REPLICAS.value}]` into the topic's YAML",
         rule="replication-factor",
     )

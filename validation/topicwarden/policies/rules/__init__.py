@@ -1,4 +1,4 @@
-"""Every rule, by its id. A new one is a new file and a new line here."""
+"""All rules by id. To add a rule, add a module and a line in ``RULES`` or ``STACK_RULES``."""
 
 from topicwarden.policies.rule import Rule, StackRule
 from topicwarden.policies.rules import (
@@ -40,7 +40,7 @@ from topicwarden.policies.rules import (
 )
 
 RULES: dict[str, Rule] = {
-    # What Kafka refuses, or takes and nobody wants: always on.
+    # Always on: Kafka refuses the topic, or accepts a value that is likely a mistake.
     "kafka-version": kafka_version,
     "min-insync-replicas": min_insync_replicas,
     "replicas-above-brokers": replicas_above_brokers,
@@ -63,7 +63,7 @@ RULES: dict[str, Rule] = {
     "schemas-topic": schemas_topic,
     "protected-names": protected_names,
     "standing-allowance": standing_allowance,
-    # What a house decides: on where a policy file says so.
+    # Conventions of an organization: on if a policy file names the rule.
     "topic-name": topic_name,
     "owner": owner,
     "description": description,

@@ -1,6 +1,6 @@
-"""Topics are cleaned up in the ways that the house allows.
+"""Restrict the cleanup policies that topics may have.
 
-Kafka's default, `delete`, counts where none is declared.
+If `cleanup.policy` is not declared, the rule uses Kafka's default, `delete`.
 
 Example: `cleanup-policy: {required: [compact], topics: '*.state'}`
 """
@@ -13,7 +13,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import cleanup
+from topicwarden.policies.effective_values import cleanup_policies
 from topicwarden.policies.rule import RuleSettings, RuleViolation, contradiction
 from topicwarden.specs.broker_settings import BrokerSettings
 
@@ -22,13 +22,15 @@ Word = Literal["compact", "delete"]
 
 
 class Settings(RuleSettings):
-    allowed: list[Word] = Field(default=["compact", "delete"], description="The words that it may have.")
-    required: list[Word] = Field(default=[], description="The words that it must have.")
+    allowed: list[Word] = Field(default=["compact", "delete"], description="The policies that a topic may have.")
+    required: list[Word] = Field(default=[], description="The policies that a topic must have.")
 
     @model_validator(mode="after")
-    def _possible(self) -> Settings:
-        if lacking := set(self.required) - set(self.allowed):
-            raise contradiction("required", f"{min(lacking)} is not allowed", "add it to allowed, or take it out here")
+    def _required_are_allowed(self) -> Settings:
+        if missing := set(self.required) - set(self.allowed):
+            raise contradiction(
+                "required", f"{min(missing)} is not allowed", "add it to allowed, or remove it from required"
+            )
         return self
 
 
@@ -37,9 +39,9 @@ SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    path, held = ("config", SETTING), cleanup(topic)
+    path, policies = ("config", SETTING), cleanup_policies(topic)
     seen = topic.config.get(SETTING, "delete, Kafka's default") or "none"
-    if not held <= set(settings.allowed):
+    if not policies <= set(settings.allowed):
         yield RuleViolation(path, f"{SETTING}: expected only {' and '.join(settings.allowed)}, seen {seen}")
-    elif not held >= set(settings.required):
+    elif not policies >= set(settings.required):
         yield RuleViolation(path, f"{SETTING}: expected {' and '.join(settings.required)}, seen {seen}")

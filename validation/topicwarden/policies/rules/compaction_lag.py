@@ -1,13 +1,12 @@
-"""The least lag before compaction is not above the greatest.
+"""Reject a `min.compaction.lag.ms` above `max.compaction.lag.ms`.
 
-Kafka refuses `min.compaction.lag.ms` above `max.compaction.lag.ms`, whatever the cleanup policy
-(`LogConfig.validateValues`, KIP-354).
+Kafka refuses such a topic, with any cleanup policy (`LogConfig.validateValues`, KIP-354).
 """
 
 from collections.abc import Iterable
 
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import said, spelled
+from topicwarden.policies.effective_values import setting_text, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 
@@ -27,6 +26,6 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if least is not None and greatest is not None and least > greatest:
         yield RuleViolation(
             ("config", LEAST),
-            f"{said(topic, LEAST, brokers)}, above {GREATEST} of {spelled(GREATEST, greatest)}: Kafka refuses the "
-            "topic; lower one or raise the other",
+            f"{setting_text(topic, LEAST, brokers)}, above {GREATEST} of {value_text(GREATEST, greatest)}: Kafka "
+            f"refuses the topic; lower {LEAST}, or raise {GREATEST}",
         )

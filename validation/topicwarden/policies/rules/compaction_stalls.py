@@ -1,18 +1,18 @@
-"""What is to be compacted gets compacted.
+"""Warn if segments of a compacted topic roll too rarely for timely compaction.
 
-The cleaner never touches the open segment (`LogCleanerManager.cleanableOffsets`). Where `contents.records.per_day`
-tells that a segment is not full before Kafka's default `segment.ms` of seven days, and neither `segment.ms` nor
-`max.compaction.lag.ms` is declared, superseded records, and those that tombstones were to delete, live on for a week
-at least; and with one segment's worth in all, for as long as nobody writes.
+The log cleaner never cleans the active segment (`LogCleanerManager.cleanableOffsets`). The rule warns if a segment
+does not fill within Kafka's default `segment.ms` of seven days, and the topic declares neither `segment.ms` nor
+`max.compaction.lag.ms`. The fill time follows from `contents.records.per_day`. Superseded records, and records deleted
+by a tombstone, then stay for at least a week. If all data fits into one segment, they stay until the next write.
 
-Remedy: declare `segment.ms`, as one day, or `max.compaction.lag.ms`, which closes segments too (KIP-354).
+Remedy: declare `segment.ms`, for example one day, or `max.compaction.lag.ms`, which also rolls segments (KIP-354).
 """
 
 from collections.abc import Iterable
 
 from topicwarden.model.topic import Topic
 from topicwarden.policies.declared_traffic import segment_fills_in_ms
-from topicwarden.policies.effective_values import number, spelled
+from topicwarden.policies.effective_values import effective_number, value_text
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 
@@ -26,13 +26,14 @@ SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    fills = segment_fills_in_ms(topic, brokers)
-    if fills is None or not topic.compacted or topic.config.keys() & {"segment.ms", "max.compaction.lag.ms"}:
+    fill_ms = segment_fills_in_ms(topic, brokers)
+    if fill_ms is None or not topic.compacted or topic.config.keys() & {"segment.ms", "max.compaction.lag.ms"}:
         return
-    default = number(topic, "segment.ms", brokers)
-    if fills > default:
+    default = effective_number(topic, "segment.ms", brokers)
+    if fill_ms > default:
         yield RuleViolation(
             ("contents", "records", "per_day"),
-            f"{topic.contents.records_per_day} records a day do not fill a segment before Kafka's default segment.ms "
-            f"of {spelled('segment.ms', default)}, and what is not closed is not compacted; declare segment.ms, as 1d",
+            f"{topic.contents.records_per_day} records a day do not fill a segment within Kafka's default segment.ms "
+            f"of {value_text('segment.ms', default)}, and the active segment is never compacted; declare segment.ms, "
+            "for example 1d",
         )

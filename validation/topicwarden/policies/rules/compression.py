@@ -1,6 +1,6 @@
-"""Topics are compressed as the house wants it.
+"""Restrict the compression types that topics may have.
 
-Kafka's default, `producer`, counts where `compression.type` is not declared.
+If `compression.type` is not declared, the rule uses Kafka's default, `producer`.
 
 Example: `compression: {allowed: [producer, zstd]}`
 """
@@ -20,7 +20,7 @@ Codec = Literal["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]
 
 class Settings(RuleSettings):
     allowed: list[Codec] = Field(
-        default=["zstd", "lz4", "snappy", "gzip", "producer"], description="The codecs there may be."
+        default=["zstd", "lz4", "snappy", "gzip", "producer"], description="The allowed values of `compression.type`."
     )
 
 

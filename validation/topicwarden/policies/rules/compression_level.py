@@ -1,8 +1,8 @@
-"""A compression level is that of the codec in use.
+"""Warn about a compression level for a codec that is not in use.
 
-`compression.gzip.level`, `compression.lz4.level` and `compression.zstd.level` count only where the broker compresses
-with that codec, so where `compression.type` names it (KIP-390); with `producer`, the default, the producer's own level
-holds.
+`compression.gzip.level`, `compression.lz4.level` and `compression.zstd.level` only have an effect if the broker
+compresses with this codec, that is, if `compression.type` names it (KIP-390). With the default, `producer`, the
+producer's own level applies.
 
 Remedy: set `compression.type` to the codec, or delete the level.
 """
@@ -31,5 +31,6 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
             seen = topic.config.get("compression.type", "producer, Kafka's default")
             yield RuleViolation(
                 ("config", name),
-                f"{name} has no effect, as compression.type is {seen}; write compression.type: {codec}, or delete it",
+                f"{name} has no effect, because compression.type is {seen}; write compression.type: {codec}, or "
+                f"delete {name}",
             )

@@ -1,12 +1,12 @@
-"""Kafka Connect's own topics keep what the workers wrote.
+"""Require that Kafka Connect's internal topics are compacted only.
 
-Offsets, configurations and states of connectors are the last word by key, so the topics must compact and nothing else:
-with `delete` a connector forgets where it was. A worker refuses to start otherwise
-(`TopicAdmin.verifyTopicCleanupPolicyOnlyCompact`), and with more than one partition of the configurations, whose order
-counts (`KafkaConfigBackingStore`). They are known by their names: `connect-offsets`, `eu-connect-cluster-configs`,
-`connect_status`.
+Kafka Connect stores the offsets, configurations and states of connectors by key, and only the last record of a key
+counts. With `delete`, a connector loses its position. A worker refuses to start if the cleanup policy is not exactly
+`compact` (`TopicAdmin.verifyTopicCleanupPolicyOnlyCompact`). It also refuses more than one partition for the
+configurations, because their order matters (`KafkaConfigBackingStore`). The rule recognizes the topics by name:
+`connect-offsets`, `eu-connect-cluster-configs`, `connect_status`.
 
-Remedy: `cleanup.policy: compact`, and `partitions: 1` for the configurations.
+Remedy: write `cleanup.policy: compact`, and `partitions: 1` for the configurations.
 """
 
 import re
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import cleanup
+from topicwarden.policies.effective_values import cleanup_policies
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 
@@ -30,17 +30,17 @@ SHAPE_ONLY = False
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    found = _NAME.fullmatch(topic.name) if "connect" in topic.name else None
-    if not found:
+    match = _NAME.fullmatch(topic.name) if "connect" in topic.name else None
+    if not match:
         return
-    if cleanup(topic) != {"compact"}:
+    if cleanup_policies(topic) != {"compact"}:
         yield RuleViolation(
             ("config", "cleanup.policy"),
-            f"{topic.name} is a topic of Kafka Connect's, which refuses any cleanup.policy but compact, as its state "
-            "would be lost; write cleanup.policy: compact",
+            f"{topic.name} is an internal topic of Kafka Connect, which refuses any cleanup.policy other than compact, "
+            "because it would lose its state; write cleanup.policy: compact",
         )
-    if found[3].startswith("config") and topic.partitions != 1:
+    if match[3].startswith("config") and topic.partitions != 1:
         yield RuleViolation(
             ("partitions",),
-            f"partitions: Kafka Connect takes only 1 for its configurations, seen {topic.partitions}; write 1",
+            f"partitions: Kafka Connect requires 1 for its configurations, seen {topic.partitions}; write 1",
         )

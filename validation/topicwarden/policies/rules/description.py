@@ -1,4 +1,4 @@
-"""A topic says what its records mean.
+"""Require a description of what the records mean.
 
 Example: `description: {min_length: 20}`
 """
@@ -15,7 +15,7 @@ from topicwarden.specs.broker_settings import BrokerSettings
 
 class Settings(RuleSettings):
     min_length: Annotated[int, Field(strict=True, ge=1)] = Field(
-        default=1, description="The fewest characters it must have."
+        default=1, description="The minimum number of characters."
     )
 
 
@@ -25,7 +25,7 @@ SHAPE_ONLY = False
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.description is None:
-        message = f"{topic.name} has no description; say what one record means, and by what it is keyed"
+        message = f"{topic.name} has no description; describe what one record means and what its key is"
         yield RuleViolation(("description",), message)
     elif len(topic.description.strip()) < settings.min_length:
         seen = len(topic.description.strip())

@@ -1,6 +1,6 @@
-"""Topics lie in the folders that there are teams for.
+"""Require that topics are in a folder of a known domain.
 
-A topic's domain is the first folder below `topics/` that its file lies in.
+The domain of a topic is the name of the first folder below `topics/` in the path of its file.
 
 Example: `domain: {allowed: [orders, shipping]}`
 """
@@ -13,12 +13,14 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.document_model import Flag, Text
-from topicwarden.specs.message_text import guess
+from topicwarden.specs.message_text import did_you_mean
 
 
 class Settings(RuleSettings):
-    allowed: list[Text] | None = Field(default=None, description="The folders there may be; any where not given.")
-    in_name: Flag = Field(default=False, description="Whether names must begin with the domain and a dot: `orders.`")
+    allowed: list[Text] | None = Field(default=None, description="The allowed folders; if missing, any folder.")
+    in_name: Flag = Field(
+        default=False, description="`true`: names must begin with the domain and a dot, such as `orders.`"
+    )
 
 
 ALWAYS = None
@@ -28,12 +30,16 @@ SHAPE_ONLY = False
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if not topic.domain:
         yield RuleViolation(
-            (), f"{topic.name} lies in no folder of topics/; move its file into the folder of its domain"
+            (), f"{topic.name} is not in a folder of topics/; move its file into the folder of its domain"
         )
     elif settings.allowed is not None and topic.domain not in settings.allowed:
-        meant = guess(topic.domain, settings.allowed)
+        suggestion = did_you_mean(topic.domain, settings.allowed)
         expected = ", ".join(settings.allowed)
-        yield RuleViolation((), f"the folder topics/{topic.domain}: expected one of {expected}{meant}; move the file")
+        message = f"the folder topics/{topic.domain}: expected one of {expected}{suggestion}; move the file"
+        yield RuleViolation((), message)
     elif settings.in_name and not topic.name.startswith(f"{topic.domain}."):
-        message = f"the name {topic.name} does not begin with {topic.domain}., as its folder; rename it, or move it"
+        message = (
+            f"the name {topic.name} does not begin with {topic.domain}., the name of its folder; rename the topic, or "
+            "move its file"
+        )
         yield RuleViolation(("topic",), message)

@@ -1,9 +1,9 @@
-"""A topic is cleaned up in some way.
+"""Warn about an empty cleanup policy.
 
-Kafka takes an empty `cleanup.policy`, and then keeps every record for ever, whatever `retention.ms` says
-(`UnifiedLog.deleteOldSegments`; told so in Kafka's documentation since KIP-1161).
+Kafka accepts an empty `cleanup.policy` and then keeps every record forever, regardless of `retention.ms`
+(`UnifiedLog.deleteOldSegments`; documented by Kafka since KIP-1161).
 
-Remedy: write `delete`, `compact`, or both; `delete` with `retention.ms: -1` says openly that all is kept.
+Remedy: write `delete`, `compact`, or both. To keep all records, write `delete` and `retention.ms: -1`.
 """
 
 from collections.abc import Iterable
@@ -25,6 +25,6 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if topic.cleanup_policies == frozenset():
         yield RuleViolation(
             ("config", "cleanup.policy"),
-            "cleanup.policy is empty: every record is kept for ever, whatever retention.ms says; write delete or "
-            "compact, and retention.ms: -1 if for ever is meant",
+            "cleanup.policy is empty: every record is kept forever, regardless of retention.ms; write delete or "
+            "compact; to keep all records, write delete and retention.ms: -1",
         )

@@ -1,8 +1,8 @@
-"""What only log compaction heeds is not set on a topic that is not compacted.
+"""Warn about compaction settings on a topic that is not compacted.
 
-`delete.retention.ms`, `min.compaction.lag.ms`, `max.compaction.lag.ms` and `min.cleanable.dirty.ratio` are read by the
-log cleaner alone, which passes over topics without `compact` in their `cleanup.policy` (`LogCleanerManager`). Kafka
-takes them, and nothing comes of it: either they, or the policy, are not what was meant.
+Only the log cleaner reads `delete.retention.ms`, `min.compaction.lag.ms`, `max.compaction.lag.ms` and
+`min.cleanable.dirty.ratio`. It skips topics without `compact` in their `cleanup.policy` (`LogCleanerManager`). Kafka
+accepts the settings, but they have no effect. Either the settings or the policy are probably a mistake.
 
 Remedy: delete the setting, or add `compact` to `cleanup.policy`.
 """
@@ -10,7 +10,7 @@ Remedy: delete the setting, or add `compact` to `cleanup.policy`.
 from collections.abc import Iterable
 
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import cleanup
+from topicwarden.policies.effective_values import cleanup_policies
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 
@@ -26,12 +26,13 @@ SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    if "compact" in cleanup(topic):
+    if "compact" in cleanup_policies(topic):
         return
     for name in SETTINGS:
         if name in topic.config:
             seen = topic.config.get("cleanup.policy", "delete, Kafka's default") or "empty"
             yield RuleViolation(
                 ("config", name),
-                f"{name} has no effect, as cleanup.policy is {seen}; delete it, or add compact to cleanup.policy",
+                f"{name} has no effect, because cleanup.policy is {seen}; delete {name}, or add compact to "
+                "cleanup.policy",
             )

@@ -1,16 +1,17 @@
-"""What only deletion heeds is not set on a topic that only compacts.
+"""Warn about retention settings on a topic that is only compacted.
 
-`retention.ms`, `retention.bytes` and the `local.retention` pair have no say over a topic whose `cleanup.policy` lacks
-`delete` (`UnifiedLog.deleteOldSegments`): records are kept until a later one of their key supersedes them. Whoever
-counts on the data being gone after that time, by law perhaps, is mistaken. `-1`, which sets no bound, is not warned of.
+`retention.ms`, `retention.bytes`, `local.retention.ms` and `local.retention.bytes` have no effect on a topic without
+`delete` in its `cleanup.policy` (`UnifiedLog.deleteOldSegments`). Records stay until a later record with the same key
+supersedes them. Do not rely on these settings to delete data, for example for legal reasons. The rule does not warn
+about `-1`, which means no limit.
 
-Remedy: delete the setting, or say `cleanup.policy: [compact, delete]`.
+Remedy: delete the setting, or write `cleanup.policy: [compact, delete]`.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import cleanup
+from topicwarden.policies.effective_values import cleanup_policies
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 
@@ -26,13 +27,13 @@ SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    if cleanup(topic) != {"compact"}:
+    if cleanup_policies(topic) != {"compact"}:
         return
     for name in SETTINGS:
         value = topic.number(name)
         if value is not None and value >= 0:
             yield RuleViolation(
                 ("config", name),
-                f"{name} has no effect, as cleanup.policy is compact: records stay until a later one has their key; "
-                "delete it, or write cleanup.policy: [compact, delete]",
+                f"{name} has no effect, because cleanup.policy is compact: records stay until a later record has the "
+                f"same key; delete {name}, or write cleanup.policy: [compact, delete]",
             )

@@ -1,9 +1,9 @@
-"""The stack's Kafka has the settings that are declared, and takes their values.
+"""Require settings and values that the stack's Kafka version supports.
 
-Which Kafka that is, `stacks/Pulumi.<stack>.yaml` says: `topicwarden:kafkaVersion: "3.9"`; without it, 4.1. A setting
-that this version has no more, or not yet, is an error, as the broker refuses the topic (`LogConfig.validateNames`);
-so is a value that only other versions take, such as a `segment.bytes` below 1 MiB from 4.1 on (KIP-1030). A setting
-that Kafka calls deprecated is a warning. The versions are those of the catalogue, made from Kafka's own jars.
+Set the version in `stacks/Pulumi.<stack>.yaml`: `topicwarden:kafkaVersion: "3.9"`; the default is 4.1. A setting that
+this version does not have is an error, because the broker refuses the topic (`LogConfig.validateNames`). A value that
+only other versions accept is an error too, such as a `segment.bytes` below 1 MiB from 4.1 on (KIP-1030). A deprecated
+setting is a warning. The known versions are those in the catalogue, which is generated from Kafka's own jars.
 """
 
 from collections.abc import Iterable
@@ -20,8 +20,8 @@ INSTEAD: Final = {
     "message.timestamp.difference.max.ms": (
         "write message.timestamp.before.max.ms and message.timestamp.after.max.ms instead (KIP-937)"
     ),
-    "message.format.version": "delete it: record batches have the format of Kafka 0.11 since (KIP-724)",
-    "message.downconversion.enable": "delete it: clients older than Kafka 0.11 are no longer served (KIP-724)",
+    "message.format.version": "delete it: record batches always have the format of Kafka 0.11 (KIP-724)",
+    "message.downconversion.enable": "delete it: Kafka no longer supports clients older than 0.11 (KIP-724)",
 }
 
 
@@ -34,21 +34,21 @@ SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    for name in topic.config.keys() & _changing():
-        held = definition(name, brokers.kafka)
+    for name in topic.config.keys() & _version_dependent():
+        supported = definition(name, brokers.kafka)
         path = ("config", name)
-        if held is None:
-            yield RuleViolation(path, f"{_absent(name, brokers.kafka)}; {INSTEAD.get(name, 'delete it')}")
-        elif problem := held.problem(topic.config[name]):
+        if supported is None:
+            yield RuleViolation(path, f"{_unsupported(name, brokers.kafka)}; {INSTEAD.get(name, 'delete it')}")
+        elif problem := supported.problem(topic.config[name]):
             yield RuleViolation(path, f"{name}, on Kafka {brokers.kafka}: {problem}")
-        elif held.deprecated:
-            gone = _gone(held)
-            yield RuleViolation(path, f"{name} is deprecated{gone}; {INSTEAD.get(name, 'delete it')}", Level.WARNING)
+        elif supported.deprecated:
+            removal = _removal(supported)
+            yield RuleViolation(path, f"{name} is deprecated{removal}; {INSTEAD.get(name, 'delete it')}", Level.WARNING)
 
 
 @cache
-def _changing() -> frozenset[str]:
-    """The settings that not every version of Kafka has and takes alike."""
+def _version_dependent() -> frozenset[str]:
+    """Return the settings that some Kafka versions lack, or whose allowed values depend on the version."""
     lines = kafka_lines()
     return frozenset(
         each.name
@@ -57,13 +57,13 @@ def _changing() -> frozenset[str]:
     )
 
 
-def _absent(name: str, kafka: str) -> str:
+def _unsupported(name: str, kafka: str) -> str:
     known = definitions()[name]
     if kafka_lines().index(kafka) < kafka_lines().index(known.since):
-        return f"{name} came with Kafka {known.since}, and this stack runs {kafka}"
-    return f"{name} is of Kafka {known.until} and before, and this stack runs {kafka}"
+        return f"{name} needs Kafka {known.since} or later, and this stack runs {kafka}"
+    return f"{name} needs Kafka {known.until} or earlier, and this stack runs {kafka}"
 
 
-def _gone(held: ConfigDefinition) -> str:
-    later = kafka_lines()[kafka_lines().index(held.until) + 1 :]
-    return f", and gone in Kafka {later[0]}" if later else ""
+def _removal(deprecated: ConfigDefinition) -> str:
+    later = kafka_lines()[kafka_lines().index(deprecated.until) + 1 :]
+    return f", and removed in Kafka {later[0]}" if later else ""

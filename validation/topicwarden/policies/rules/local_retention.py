@@ -1,13 +1,14 @@
-"""What is kept on the brokers' own disks is not more than what is kept at all.
+"""Reject a local retention above the total retention of a topic with tiered storage.
 
-With tiered storage Kafka refuses a `local.retention.ms` above `retention.ms`, or -1 where that is not, and the same in
-bytes (`LogConfig.validateRemoteStorageRetentionTime`, `validateRemoteStorageRetentionSize`, KIP-405).
+With tiered storage, Kafka refuses a `local.retention.ms` above `retention.ms`. It also refuses a `local.retention.ms`
+of -1 if `retention.ms` is not -1. The same applies to `local.retention.bytes`
+(`LogConfig.validateRemoteStorageRetentionTime`, `validateRemoteStorageRetentionSize`, KIP-405).
 """
 
 from collections.abc import Iterable
 
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import number, said, spelled
+from topicwarden.policies.effective_values import effective_number, setting_text, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 
@@ -23,12 +24,12 @@ SHAPE_ONLY = True
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.config.get("remote.storage.enable") != "true":
         return
-    for whole in ("retention.ms", "retention.bytes"):
-        name = f"local.{whole}"
-        local, kept = topic.number(name), number(topic, whole, brokers)
-        if local is not None and kept >= 0 and (local > kept or local == -1):
+    for total_name in ("retention.ms", "retention.bytes"):
+        name = f"local.{total_name}"
+        local, total = topic.number(name), effective_number(topic, total_name, brokers)
+        if local is not None and total >= 0 and (local > total or local == -1):
             yield RuleViolation(
                 ("config", name),
-                f"{name} is {spelled(name, local)}, and {said(topic, whole, brokers)}: Kafka refuses the topic, as no "
-                "more can be kept locally than in all; lower it, or write -2 for the same",
+                f"{name} is {value_text(name, local)}, and {setting_text(topic, total_name, brokers)}: Kafka refuses "
+                f"a local retention above the total; lower {name}, or write -2 to use {total_name}",
             )

@@ -1,17 +1,19 @@
-"""What may be written fits: into the topic, its segments, the brokers and their requests.
+"""Warn about record sizes that exceed a limit of the topic, its segments, or the brokers.
 
-`max.message.bytes` bounds a batch as it arrives, compressed (`UnifiedLog`, `RECORD_TOO_LARGE`). A topic may set it
-above the brokers' `message.max.bytes`, but producers, consumers and replicas are mostly set up for the latter; it is
-compared where the stack says it: `topicwarden:brokerMessageMaxBytes: 1MiB` in `stacks/Pulumi.<stack>.yaml`. Nothing
-fits that is above `segment.bytes` (`RECORD_LIST_TOO_LARGE`) or above a request of `socket.request.max.bytes`, 100 MiB
-by default. And a record of `contents.records.max_bytes`, where it does not compress, must fit into `max.message.bytes`.
+- `max.message.bytes` limits a record batch as it arrives, compressed (`UnifiedLog`, `RECORD_TOO_LARGE`).
+- `message.max.bytes` of the brokers: a topic may be above it, but producers, consumers and replicas are usually
+  configured for it. The rule compares the two if `stacks/Pulumi.<stack>.yaml` has
+  `topicwarden:brokerMessageMaxBytes: 1MiB`.
+- `segment.bytes` (`RECORD_LIST_TOO_LARGE`) and `socket.request.max.bytes` of the brokers, by default 100 MiB: a larger
+  batch cannot be written.
+- A record of the size `contents.records.max_bytes` must fit into `max.message.bytes` even if it does not compress.
 """
 
 from collections.abc import Iterable
 from typing import Final
 
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import number, said, spelled
+from topicwarden.policies.effective_values import effective_number, setting_text, value_text
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 
@@ -31,25 +33,30 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     record, declared = topic.contents.record_max_bytes, topic.number(SETTING)
     if record is None and declared is None and "segment.bytes" not in topic.config:
         return
-    largest = number(topic, SETTING, brokers)
+    largest = effective_number(topic, SETTING, brokers)
     if record is not None and record > largest:
         yield RuleViolation(
             ("contents", "records", "max_bytes"),
-            f"a record may have {spelled(SETTING, record)}, and {said(topic, SETTING, brokers)}: unless it "
-            "compresses, the broker refuses it; raise the setting, or lower max_bytes",
+            f"a record may have {value_text(SETTING, record)}, and {setting_text(topic, SETTING, brokers)}: the broker "
+            f"refuses the record unless it compresses; raise {SETTING}, or lower max_bytes",
         )
     if declared is None:
         return
-    path, seen = ("config", SETTING), said(topic, SETTING, brokers)
+    path, seen = ("config", SETTING), setting_text(topic, SETTING, brokers)
     if brokers.message_max_bytes is not None and declared > brokers.message_max_bytes:
         yield RuleViolation(
             path,
-            f"{seen}, above the brokers' message.max.bytes of {spelled(SETTING, brokers.message_max_bytes)}: clients "
-            "set up for those cannot write or read it; lower it, or raise both, with max.request.size of the producers",
+            f"{seen}, above the brokers' message.max.bytes of {value_text(SETTING, brokers.message_max_bytes)}: "
+            "clients that are configured for the brokers' limit cannot write or read such records; lower it, or raise "
+            "both, and max.request.size of the producers",
         )
     if declared > REQUEST_BYTES:
-        yield RuleViolation(path, f"{seen}, above socket.request.max.bytes, 100MiB: no such request is taken; lower it")
-    if declared > number(topic, "segment.bytes", brokers):
         yield RuleViolation(
-            path, f"{seen}, and {said(topic, 'segment.bytes', brokers)}: no segment holds such a batch; lower it"
+            path, f"{seen}, above socket.request.max.bytes, 100MiB: brokers refuse such a request; lower it"
+        )
+    if declared > effective_number(topic, "segment.bytes", brokers):
+        yield RuleViolation(
+            path,
+            f"{seen}, and {setting_text(topic, 'segment.bytes', brokers)}: such a batch does not fit into a segment; "
+            "lower it",
         )

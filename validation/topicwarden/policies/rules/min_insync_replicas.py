@@ -1,9 +1,9 @@
-"""Acknowledged writes survive, and writing does not stop at the first lost broker.
+"""Require a `min.insync.replicas` that the replicas can meet, also if one broker fails.
 
-Always on: `min.insync.replicas` above the replication factor cannot be met, an error: brokers before Kafka 3.7 refuse
-every write with `acks=all` (`NOT_ENOUGH_REPLICAS`, `kafka.cluster.Partition.appendRecordsToLeader`), later ones take it
-for the number of replicas (`effectiveMinIsr`). Equal to it, above one, the first broker that is away stops such writes,
-a warning.
+Always on: a `min.insync.replicas` above the replication factor is an error. Brokers before Kafka 3.7 refuse every
+write with `acks=all` (`NOT_ENOUGH_REPLICAS`, `kafka.cluster.Partition.appendRecordsToLeader`). Later brokers use the
+number of replicas instead (`effectiveMinIsr`). A value equal to the replication factor, above 1, is a warning: one
+unavailable broker stops writes with `acks=all`.
 
 Example: `min-insync-replicas: {min: 2, below_replication_factor: true}`
 """
@@ -14,7 +14,7 @@ from pydantic import Field
 
 from topicwarden.model.problem import Level
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import number
+from topicwarden.policies.effective_values import effective_number
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.document_model import Flag, ReplicationFactor
@@ -23,10 +23,11 @@ SETTING = "min.insync.replicas"
 
 
 class Settings(RuleSettings):
-    min: ReplicationFactor = Field(default=1, description="The least it may be.")
+    min: ReplicationFactor = Field(default=1, description="The minimum value.")
     below_replication_factor: Flag | None = Field(
         default=None,
-        description="`true`: one replica to spare is asked for at the rule's level; `false`: not even a warning.",
+        description="`true`: a value equal to the replication factor gets the level of the rule; `false`: it is "
+        "allowed without a warning.",
     )
 
 
@@ -36,12 +37,12 @@ SHAPE_ONLY = True
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     path, replicas = ("config", SETTING), topic.replication_factor
-    least = number(topic, SETTING, brokers)
+    least = effective_number(topic, SETTING, brokers)
     if least > replicas:
         yield RuleViolation(
             path,
             f"{SETTING} is {least}, above the replication factor of {replicas}: brokers before Kafka 3.7 refuse every "
-            "write with acks=all, later ones as soon as a broker is away; "
+            "write with acks=all, later brokers refuse it if one broker is unavailable; "
             f"lower it to {max(1, replicas - 1)}, or raise the replication factor",
         )
     elif least == replicas > 1 and settings.below_replication_factor is not False:

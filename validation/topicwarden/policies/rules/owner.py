@@ -1,4 +1,4 @@
-"""Somebody answers for the topic.
+"""Require an owner for each topic.
 
 Example: `owner: {allowed: [team-orders, team-platform]}`
 """
@@ -11,11 +11,11 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.document_model import Text
-from topicwarden.specs.message_text import guess
+from topicwarden.specs.message_text import did_you_mean
 
 
 class Settings(RuleSettings):
-    allowed: list[Text] | None = Field(default=None, description="The owners there may be; any where not given.")
+    allowed: list[Text] | None = Field(default=None, description="The allowed owners; if missing, any owner.")
 
 
 ALWAYS = None
@@ -24,9 +24,9 @@ SHAPE_ONLY = False
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.owner is None:
-        yield RuleViolation(("owner",), f"{topic.name} has no owner; name the team that answers for it")
+        yield RuleViolation(("owner",), f"{topic.name} has no owner; write owner: with the responsible team")
     elif settings.allowed is not None and topic.owner not in settings.allowed:
-        meant = guess(topic.owner, settings.allowed)
+        suggestion = did_you_mean(topic.owner, settings.allowed)
         yield RuleViolation(
-            ("owner",), f"owner: expected one of {', '.join(settings.allowed)}, seen {topic.owner}{meant}"
+            ("owner",), f"owner: expected one of {', '.join(settings.allowed)}, seen {topic.owner}{suggestion}"
         )

@@ -1,7 +1,7 @@
-"""A stack's topics together keep to what its cluster bears.
+"""Limit the total number of topics, partitions and replicas of a stack.
 
-Counts the topics within the rule's scope; every block of settings is a budget of its own. A problem stands at the
-budget, not at a topic.
+The rule counts the topics in its scope. Each block of settings is a separate budget. Problems are reported at the
+budget in the policy file, not at a topic.
 
 Example: `partition-budget: [{replicas: 12000, stacks: [prod]}, {partitions: 500, domains: [clickstream]}]`
 """
@@ -18,9 +18,9 @@ Count = Annotated[int, Field(strict=True, ge=0)]
 
 
 class Settings(RuleSettings):
-    topics_max: Count | None = Field(default=None, description="The most topics there may be.")
-    partitions: Count | None = Field(default=None, description="The most partitions of all topics together.")
-    replicas: Count | None = Field(default=None, description="The most replicas of all partitions together.")
+    topics_max: Count | None = Field(default=None, description="The maximum number of topics.")
+    partitions: Count | None = Field(default=None, description="The maximum number of partitions of all topics.")
+    replicas: Count | None = Field(default=None, description="The maximum number of replicas of all partitions.")
 
 
 ALWAYS = None
@@ -35,6 +35,6 @@ def judge_stack(topics: Sequence[Topic], settings: Settings) -> Iterable[RuleVio
             largest = max(topics, key=lambda topic: topic.partitions)
             yield RuleViolation(
                 (),
-                f"expected at most {budget} {noun} in all, seen {seen}; the largest is {largest.name}, of "
+                f"expected at most {budget} {noun} in total, seen {seen}; the largest topic is {largest.name} with "
                 f"{largest.partitions} partitions",
             )

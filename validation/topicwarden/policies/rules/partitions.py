@@ -1,6 +1,7 @@
-"""The number of partitions keeps within bounds.
+"""Limit the number of partitions of a topic.
 
-Partitions cost files, memory and recovery time on every broker that holds a replica, and can never be taken back.
+Each partition costs files, memory and recovery time on every broker with a replica. Kafka cannot reduce the number of
+partitions of a topic later.
 
 Example: `partitions: {max: 120}`
 """
@@ -16,8 +17,8 @@ from topicwarden.specs.document_model import Partitions
 
 
 class Settings(RuleSettings):
-    min: Partitions = Field(default=1, description="The fewest there may be.")
-    max: Partitions | None = Field(default=None, description="The most there may be.")
+    min: Partitions = Field(default=1, description="The minimum number.")
+    max: Partitions | None = Field(default=None, description="The maximum number.")
 
 
 ALWAYS = None

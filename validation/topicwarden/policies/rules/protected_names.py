@@ -1,8 +1,8 @@
-"""Nobody declares topics that belong to Kafka, or to somebody else.
+"""Reject declarations of topics that belong to Kafka or to other systems.
 
-Always on for Kafka's own (`__consumer_offsets`, `__transaction_state`, `__share_group_state`, `__cluster_metadata`,
-`__remote_log_metadata`; `org.apache.kafka.common.internals.Topic`): their settings are the brokers', and changing or
-deleting them loses offsets and transactions.
+Always on for Kafka's internal topics (`__consumer_offsets`, `__transaction_state`, `__share_group_state`,
+`__cluster_metadata`, `__remote_log_metadata`; `org.apache.kafka.common.internals.Topic`). The brokers manage them.
+Changing or deleting them can lose consumer offsets and transactions.
 
 Example: `protected-names: {prefixes: [__, _confluent, mm2-]}`
 """
@@ -18,7 +18,7 @@ from topicwarden.specs.document_model import Text
 
 
 class Settings(RuleSettings):
-    prefixes: list[Text] = Field(default=[], description="Beginnings of names that are protected.")
+    prefixes: list[Text] = Field(default=[], description="Prefixes of protected names.")
 
 
 ALWAYS = Settings()
@@ -27,10 +27,10 @@ SHAPE_ONLY = False
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     if topic.internal:
-        yield RuleViolation(("topic",), f"{topic.name} is Kafka's own, which the brokers keep; delete it here")
+        yield RuleViolation(("topic",), f"{topic.name} is an internal topic that the brokers manage; delete its YAML")
         return
     for prefix in settings.prefixes:
         if topic.name.startswith(prefix):
             yield RuleViolation(
-                ("topic",), f"the name {topic.name} begins with {prefix}, which is protected; rename it"
+                ("topic",), f"the name {topic.name} begins with the protected prefix {prefix}; rename the topic"
             )

@@ -1,7 +1,8 @@
-"""Records keep to a size that brokers and readers bear.
+"""Limit the size of records.
 
-Judges `max.message.bytes`, the largest batch as it arrives, and with `declared` asks for `contents.records.max_bytes`,
-which the audit holds the records to. Kafka's default of 1048588 bytes counts where `max.message.bytes` is not declared.
+The rule limits `max.message.bytes`, the maximum size of a record batch as it arrives. If it is not declared, the rule
+uses Kafka's default of 1048588 bytes. With `declared: true`, topics must also declare `contents.records.max_bytes`. The
+audit compares the records with this limit.
 
 Example: `record-size: {max: 2MiB, declared: true}`
 """
@@ -11,7 +12,7 @@ from collections.abc import Iterable
 from pydantic import Field
 
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import number, spelled
+from topicwarden.policies.effective_values import effective_number, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.document_model import Flag, Size
@@ -20,8 +21,8 @@ SETTING = "max.message.bytes"
 
 
 class Settings(RuleSettings):
-    max: Size | None = Field(default=None, description="The most that `max.message.bytes` may be.")
-    declared: Flag = Field(default=False, description="Whether `contents.records.max_bytes` must be declared.")
+    max: Size | None = Field(default=None, description="The maximum of `max.message.bytes`.")
+    declared: Flag = Field(default=False, description="`true`: `contents.records.max_bytes` must be declared.")
 
 
 ALWAYS = None
@@ -29,14 +30,14 @@ SHAPE_ONLY = False
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    largest = number(topic, SETTING, brokers)
+    largest = effective_number(topic, SETTING, brokers)
     if settings.max is not None and largest > settings.max:
-        seen = spelled(SETTING, largest) + ("" if SETTING in topic.config else ", Kafka's default")
+        seen = value_text(SETTING, largest) + ("" if SETTING in topic.config else ", Kafka's default")
         yield RuleViolation(
-            ("config", SETTING), f"{SETTING}: expected at most {spelled(SETTING, settings.max)}, seen {seen}"
+            ("config", SETTING), f"{SETTING}: expected at most {value_text(SETTING, settings.max)}, seen {seen}"
         )
     if settings.declared and topic.contents.record_max_bytes is None:
         path = ("contents", "records", "max_bytes")
         yield RuleViolation(
-            path, f"{topic.name} does not say how large its records are; write contents.records.max_bytes"
+            path, f"{topic.name} does not declare the maximum size of its records; write contents.records.max_bytes"
         )

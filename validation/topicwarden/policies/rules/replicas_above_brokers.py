@@ -1,8 +1,8 @@
-"""A stack has as many brokers as a topic has replicas.
+"""Reject a replication factor above the number of brokers.
 
-No broker holds two replicas of a partition, so Kafka refuses a topic with a replication factor above the number of
-brokers (`INVALID_REPLICATION_FACTOR`, `ReplicationControlManager`). Judged where the stack says how many there are:
-`topicwarden:brokers: 3` in `stacks/Pulumi.<stack>.yaml`.
+A broker can only have one replica of a partition. So Kafka refuses a topic with a replication factor above the number
+of brokers (`INVALID_REPLICATION_FACTOR`, `ReplicationControlManager`). The rule applies if
+`stacks/Pulumi.<stack>.yaml` has the number of brokers: `topicwarden:brokers: 3`.
 
 Remedy: lower `replication_factor` for the stack: `stacks: {dev: {replication_factor: 1}}`.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import COUNT, BrokerSettings
+from topicwarden.specs.broker_settings import BROKER_COUNT, BrokerSettings
 
 
 class Settings(RuleSettings):
@@ -26,6 +26,6 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if brokers.count is not None and topic.replication_factor > brokers.count:
         yield RuleViolation(
             ("replication_factor",),
-            f"replication_factor: expected at most {brokers.count}, the number of brokers ({COUNT}), seen "
-            f"{topic.replication_factor}; Kafka refuses the topic; lower it for this stack",
+            f"replication_factor: expected at most {brokers.count}, the number of brokers ({BROKER_COUNT}), seen "
+            f"{topic.replication_factor}: Kafka refuses the topic; lower replication_factor for this stack",
         )

@@ -1,6 +1,6 @@
-"""Every partition has enough replicas.
+"""Require a minimum number of replicas.
 
-With fewer than three, one broker's maintenance and another's failure lose data.
+With fewer than three replicas, data is lost if one broker fails during the maintenance of another broker.
 
 Example: `replication-factor: {min: 3, stacks: [prod]}`
 """
@@ -16,8 +16,8 @@ from topicwarden.specs.document_model import ReplicationFactor
 
 
 class Settings(RuleSettings):
-    min: ReplicationFactor = Field(default=1, description="The fewest replicas there may be.")
-    max: ReplicationFactor | None = Field(default=None, description="The most replicas there may be.")
+    min: ReplicationFactor = Field(default=1, description="The minimum number of replicas.")
+    max: ReplicationFactor | None = Field(default=None, description="The maximum number of replicas.")
 
 
 ALWAYS = None

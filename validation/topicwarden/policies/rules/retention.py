@@ -1,6 +1,7 @@
-"""Records are kept no longer, and no shorter, than the house allows.
+"""Limit how long records are kept.
 
-Judges `retention.ms` of topics that delete by time; where it is not declared, Kafka's default of seven days.
+The rule applies to `retention.ms` of topics that delete by time. If it is not declared, the rule uses Kafka's default
+of seven days.
 
 Example: `retention: {max: 30d}`
 """
@@ -10,7 +11,7 @@ from collections.abc import Iterable
 from pydantic import Field
 
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import cleanup, number, spelled
+from topicwarden.policies.effective_values import cleanup_policies, effective_number, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.document_model import Duration
@@ -19,8 +20,10 @@ SETTING = "retention.ms"
 
 
 class Settings(RuleSettings):
-    min: Duration = Field(default=0, description="The shortest it may be.")
-    max: Duration | None = Field(default=None, description="The longest it may be; for ever (-1) is longer than any.")
+    min: Duration = Field(default=0, description="The minimum retention.")
+    max: Duration | None = Field(
+        default=None, description="The maximum retention; forever (-1) is above every maximum."
+    )
 
 
 ALWAYS = None
@@ -28,14 +31,14 @@ SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    if "delete" not in cleanup(topic):
+    if "delete" not in cleanup_policies(topic):
         return
-    retention = number(topic, SETTING, brokers)
-    seen = "for ever (-1)" if retention < 0 else spelled(SETTING, retention)
+    retention = effective_number(topic, SETTING, brokers)
+    seen = "forever (-1)" if retention < 0 else value_text(SETTING, retention)
     seen += "" if SETTING in topic.config else ", Kafka's default"
     if settings.max is not None and not 0 <= retention <= settings.max:
-        bound = spelled(SETTING, settings.max)
+        bound = value_text(SETTING, settings.max)
         yield RuleViolation(("config", SETTING), f"{SETTING}: expected at most {bound}, seen {seen}")
     if 0 <= retention < settings.min:
-        bound = spelled(SETTING, settings.min)
+        bound = value_text(SETTING, settings.min)
         yield RuleViolation(("config", SETTING), f"{SETTING}: expected at least {bound}, seen {seen}")

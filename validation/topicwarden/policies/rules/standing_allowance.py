@@ -1,9 +1,9 @@
-"""A destructive change is not allowed for good.
+"""Warn about an `allow` entry without an end date.
 
-An entry of `allow` without an end permits the change again and again: also to who edits the file next year, and knows
-nothing of it. It is there for one deploy.
+An entry without an end date permits the destructive change in every future deploy. A colleague who edits the file next
+year may not know about it. An entry is meant for one deploy.
 
-Remedy: give it an end, as `{change: delete, until: 2027-01-31}`, or remove it after the deploy that needs it.
+Remedy: add an end date, such as `{change: delete, until: 2027-01-31}`, or remove it after the deploy that needs it.
 """
 
 from collections.abc import Iterable
@@ -25,6 +25,6 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     for change in sorted(permit.change.value for permit in topic.allow if permit.until is None):
         yield RuleViolation(
             ("allow",),
-            f"{change} is allowed without an end; write `{{change: {change}, until: <day>}}`, or remove it after the "
-            "deploy that needs it",
+            f"{change} is allowed without an end date; write `{{change: {change}, until: <day>}}`, or remove it after "
+            "the deploy that needs it",
         )

@@ -1,15 +1,16 @@
-"""Kafka Streams' own topics keep what the application needs.
+"""Require settings that keep the data of Kafka Streams' internal topics.
 
-A `-changelog` is a state store: it must compact (`UnwindowedUnchangedChangelogTopicConfig`), a windowed one
-`compact,delete` (`WindowedChangelogTopicConfig`); with `delete` alone, state is lost on the first restore. A
-`-repartition` topic is a queue whose records Streams itself deletes once they are processed
-(`RepartitionTopicConfig`): it must not compact, and `retention.ms` must be -1, or what waits too long is lost.
+A `-changelog` topic stores the state of a state store. It must be compacted
+(`UnwindowedUnchangedChangelogTopicConfig`), for a windowed store with `compact,delete`
+(`WindowedChangelogTopicConfig`). With `delete` alone, a restore loses state. A `-repartition` topic is a queue. Kafka
+Streams itself deletes its records after processing (`RepartitionTopicConfig`). It must not be compacted, and
+`retention.ms` must be -1. Otherwise records that wait too long are lost.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import cleanup, number, said
+from topicwarden.policies.effective_values import cleanup_policies, effective_number, setting_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 
@@ -24,22 +25,23 @@ SHAPE_ONLY = False
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     path = ("config", "cleanup.policy")
-    if topic.name.endswith("-changelog") and "compact" not in cleanup(topic):
+    if topic.name.endswith("-changelog") and "compact" not in cleanup_policies(topic):
         yield RuleViolation(
             path,
-            f"{topic.name} is a changelog of Kafka Streams', and is not compacted: the state is lost with its old "
-            "records; write cleanup.policy: compact, or [compact, delete] for a windowed store",
+            f"{topic.name} is a changelog topic of Kafka Streams, and is not compacted: when Kafka deletes old "
+            "records, their state is lost; write cleanup.policy: compact, or [compact, delete] for a windowed store",
         )
     elif topic.name.endswith("-repartition"):
-        if cleanup(topic) != {"delete"}:
+        if cleanup_policies(topic) != {"delete"}:
             yield RuleViolation(
                 path,
-                f"{topic.name} is a repartition topic of Kafka Streams', and would lose records of one key that are "
-                "not processed yet; write cleanup.policy: delete",
+                f"{topic.name} is a repartition topic of Kafka Streams, and this cleanup.policy can remove records "
+                "that are not processed yet; write cleanup.policy: delete",
             )
-        elif number(topic, "retention.ms", brokers) != -1:
+        elif effective_number(topic, "retention.ms", brokers) != -1:
             yield RuleViolation(
                 ("config", "retention.ms"),
-                f"{topic.name} is a repartition topic of Kafka Streams', and {said(topic, 'retention.ms', brokers)}: "
-                "records are lost that wait longer; write retention.ms: -1, as Streams deletes them itself",
+                f"{topic.name} is a repartition topic of Kafka Streams, and "
+                f"{setting_text(topic, 'retention.ms', brokers)}: records that wait longer are lost; write "
+                "retention.ms: -1, because Kafka Streams deletes them itself",
             )

@@ -1,9 +1,9 @@
-"""No record is refused for a timestamp that is declared lawful.
+"""Reject a `contents.timestamps.max_ahead` that allows timestamps which the broker refuses.
 
-A broker refuses a record that is further ahead of its clock than `message.timestamp.after.max.ms`
-(`INVALID_TIMESTAMP`, `LogValidator`, KIP-937), which is one hour by default since Kafka 4.0 (KIP-1030). So
-`contents.timestamps.max_ahead` must not be above it, or above `message.timestamp.difference.max.ms` where an old Kafka
-has that.
+A broker refuses a record whose timestamp is further ahead of its clock than `message.timestamp.after.max.ms`
+(`INVALID_TIMESTAMP`, `LogValidator`, KIP-937). The default is one hour since Kafka 4.0 (KIP-1030). So
+`contents.timestamps.max_ahead` must not be above this setting. With older Kafka versions it must not be above
+`message.timestamp.difference.max.ms` either, if that is declared.
 
 Remedy: lower `max_ahead`, or raise the setting.
 """
@@ -11,7 +11,7 @@ Remedy: lower `max_ahead`, or raise the setting.
 from collections.abc import Iterable
 
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import number, said, spelled
+from topicwarden.policies.effective_values import effective_number, setting_text, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 
@@ -31,9 +31,9 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if ahead is None or topic.config.get("message.timestamp.type") == "LogAppendTime":
         return
     for name in (AFTER, DIFFERENCE):
-        if (name == AFTER or name in topic.config) and ahead > number(topic, name, brokers):
+        if (name == AFTER or name in topic.config) and ahead > effective_number(topic, name, brokers):
             yield RuleViolation(
                 ("contents", "timestamps", "max_ahead"),
-                f"records may be {spelled(name, ahead)} ahead, and {said(topic, name, brokers)}: the broker refuses "
-                "what lies between; lower max_ahead, or raise the setting",
+                f"records may be {value_text(name, ahead)} ahead, and {setting_text(topic, name, brokers)}: the broker "
+                f"refuses records between these limits; lower max_ahead, or raise {name}",
             )

@@ -1,8 +1,8 @@
-"""The clock that the records are declared to tell is the one that the topic gives them.
+"""Warn if the declared timestamp type of the records differs from the topic's setting.
 
-`contents.timestamps.type` says what readers count on; `message.timestamp.type`, by default `CreateTime`, says what the
-broker does: with `LogAppendTime` it overwrites the producer's time, and heeds no `message.timestamp.before.max.ms` and
-`message.timestamp.after.max.ms` (KIP-32, `LogValidator`).
+`contents.timestamps.type` is the type that consumers expect. `message.timestamp.type`, by default `CreateTime`, is the
+type that the broker stores. With `LogAppendTime`, the broker overwrites the producer's timestamp, and ignores
+`message.timestamp.before.max.ms` and `message.timestamp.after.max.ms` (KIP-32, `LogValidator`).
 """
 
 from collections.abc import Iterable
@@ -28,14 +28,16 @@ SHAPE_ONLY = True
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    declared, held = topic.contents.timestamp_type, topic.config.get(SETTING, "CreateTime")
-    if declared is not None and declared != held:
+    declared, effective = topic.contents.timestamp_type, topic.config.get(SETTING, "CreateTime")
+    if declared is not None and declared != effective:
         default = "" if SETTING in topic.config else ", Kafka's default"
         yield RuleViolation(
             ("contents", "timestamps", "type"),
-            f"the records are to tell {declared}, and {SETTING} is {held}{default}; make them one",
+            f"contents.timestamps.type is {declared}, but {SETTING} is {effective}{default}; set both to the same type",
         )
-    if held == "LogAppendTime":
+    if effective == "LogAppendTime":
         for name in _BOUNDS:
             if name in topic.config:
-                yield RuleViolation(("config", name), f"{name} has no effect, as {SETTING} is LogAppendTime; delete it")
+                yield RuleViolation(
+                    ("config", name), f"{name} has no effect, because {SETTING} is LogAppendTime; delete it"
+                )

@@ -1,4 +1,4 @@
-"""A topic's name follows the house's convention.
+"""Require that topic names follow a naming convention.
 
 Example: `topic-name: {matches: '[a-z]+(\\.[a-z0-9_]+)+\\.v[0-9]+', max_length: 100}`
 """
@@ -10,14 +10,14 @@ from pydantic import AfterValidator, Field
 
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.policies.topic_patterns import matches_whole, pattern_problem
+from topicwarden.policies.topic_patterns import full_match, pattern_problem
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.config_values import custom_error
 
 
 def _compiles(value: str) -> str:
     if problem := pattern_problem(value):
-        raise custom_error("value", f"expected a regular expression of RE2, seen one that is not: {problem}")
+        raise custom_error("value", f"expected an RE2 regular expression, seen an invalid one: {problem}")
     return value
 
 
@@ -28,7 +28,7 @@ class Settings(RuleSettings):
         "match.",
     )
     max_length: Annotated[int, Field(strict=True, ge=1, le=249)] = Field(
-        default=249, description="The most characters it may have; Kafka's own bound is 249."
+        default=249, description="The maximum number of characters; Kafka's own limit is 249."
     )
 
 
@@ -37,7 +37,7 @@ SHAPE_ONLY = False
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    if not matches_whole(settings.matches, topic.name):
+    if not full_match(settings.matches, topic.name):
         yield RuleViolation(
             ("topic",), f"the name {topic.name} does not match {settings.matches}; rename it before it is deployed"
         )

@@ -1,8 +1,8 @@
-"""Acknowledged records are not given up for availability.
+"""Warn about unclean leader election, which can lose acknowledged records.
 
-With `unclean.leader.election.enable: true`, a replica that is not in sync may become the leader when no other one is
-left. Records that it lacks are lost, although producers have been told that they are written
-(`PartitionChangeBuilder`, KIP-106). Nobody is told of the loss.
+With `unclean.leader.election.enable: true`, an out-of-sync replica can become the leader if no in-sync replica is
+available. The records that it lacks are lost, although the brokers have acknowledged them to producers
+(`PartitionChangeBuilder`, KIP-106). Kafka does not report the loss to clients.
 
 Remedy: delete the setting; Kafka's default is `false`.
 """
@@ -28,6 +28,6 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if topic.config.get(SETTING) == "true":
         yield RuleViolation(
             ("config", SETTING),
-            f"{SETTING} is true: a replica that lacks acknowledged records may become the leader, and they are lost; "
-            "delete it, or waive this rule where availability is worth more than records",
+            f"{SETTING} is true: a replica that lacks acknowledged records can become the leader, and these records "
+            "are lost; delete it, or waive this rule if availability matters more than records",
         )

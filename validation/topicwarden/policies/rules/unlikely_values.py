@@ -1,11 +1,11 @@
-"""No duration and no size is as small as one whose unit was forgotten.
+"""Warn about durations and sizes that are so small that the unit is probably missing.
 
-`retention.ms: 7` is seven milliseconds: Kafka deletes records almost as soon as they are written, and takes the value
-without a word. So it is with `0`, and with sizes in bytes that no record fits into. Judged are declared values:
-`retention.ms` and `local.retention.ms` below a minute, `segment.ms` and `max.compaction.lag.ms` below 100 milliseconds,
-`retention.bytes` and `local.retention.bytes` below a KiB, `max.message.bytes` below 128 bytes.
+`retention.ms: 7` means seven milliseconds. Kafka accepts the value without a warning, and deletes records almost as
+soon as they are written. The same applies to `0`, and to sizes that are too small for a record. The rule checks
+declared values: `retention.ms` and `local.retention.ms` below a minute, `segment.ms` and `max.compaction.lag.ms` below
+100 milliseconds, `retention.bytes` and `local.retention.bytes` below a KiB, `max.message.bytes` below 128 bytes.
 
-Example: `retention.ms: 7`, where seven days are meant.
+Example: `retention.ms: 7` instead of seven days.
 Remedy: write the unit: `7d`.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from topicwarden.model.topic import Topic
-from topicwarden.policies.effective_values import cleanup, spelled
+from topicwarden.policies.effective_values import cleanup_policies, value_text
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.units import DURATION, unit_of
@@ -24,8 +24,8 @@ _LEAST: Final = {
     "local.retention.ms": (60_000, "closed segments are deleted from the brokers' disks at once"),
     "retention.bytes": (1024, _DELETED),
     "local.retention.bytes": (1024, "closed segments are deleted from the brokers' disks at once"),
-    "segment.ms": (100, "almost every batch of records gets a segment of its own, which is three files or more"),
-    "max.compaction.lag.ms": (100, "the log is due for compaction all the time"),
+    "segment.ms": (100, "almost every record batch gets its own segment of three or more files"),
+    "max.compaction.lag.ms": (100, "the log is always due for compaction"),
     "max.message.bytes": (128, "the broker refuses almost every batch of records"),
 }
 
@@ -41,16 +41,16 @@ SHAPE_ONLY = True
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
     for name, (least, effect) in _LEAST.items():
         value = topic.number(name)
-        if value is None or not 0 <= value < least or ("retention" in name and "delete" not in cleanup(topic)):
+        if value is None or not 0 <= value < least or ("retention" in name and "delete" not in cleanup_policies(topic)):
             continue
         units = "7d or 36h" if unit_of(name) is DURATION else "10GiB or 1MiB"
         yield RuleViolation(
             ("config", name),
-            f"{name} is {_shown(name, value)}: {effect}; if another unit is meant, write it, such as {units}",
+            f"{name} is {_value_text(name, value)}: {effect}; if you mean a different unit, write it: {units}",
         )
 
 
-def _shown(name: str, value: int) -> str:
+def _value_text(name: str, value: int) -> str:
     if unit_of(name) is DURATION:
-        return spelled(name, value) if value else "0 milliseconds"
+        return value_text(name, value) if value else "0 milliseconds"
     return f"{value} byte{'' if value == 1 else 's'}"

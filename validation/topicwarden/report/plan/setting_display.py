@@ -30,7 +30,7 @@ def value(name: str, text: str | None) -> str:
         return _WORDS.get((name, text)) or one_line(text) or '""'
     if text == _BOUNDLESS:
         return "without bound"
-    spelled = unit.spelled(int(text))
+    spelled = unit.format(int(text))
     if spelled.removesuffix("ms").isdecimal() and int(text) >= 1000:
         return f"{spelled} ({(duration if unit is DURATION else size)(int(text))})"
     return spelled

@@ -6,7 +6,7 @@ import inspect
 from dataclasses import dataclass
 
 from topicwarden.policies.rules import RULES
-from topicwarden.specs.problem_ids import KINDS
+from topicwarden.specs.problem_ids import PROBLEM_IDS
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Description:
 def describe(rule: str) -> Description:
     """The rule's docstring, or what the loader says of its problems; the house's own expressions have neither."""
     texts = [inspect.getdoc(RULES[rule]) or ""] if rule in RULES else []
-    texts += [KINDS[rule]] if rule in KINDS else []
+    texts += [PROBLEM_IDS[rule]] if rule in PROBLEM_IDS else []
     if not texts:
         return Description(f"{rule}, a rule of this project", f"{rule} is written in this project's policies/*.yaml.")
     text = "\n\n".join(texts)

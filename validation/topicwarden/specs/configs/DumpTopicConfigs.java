@@ -13,7 +13,7 @@ import org.apache.kafka.storage.internals.log.LogConfig;
  *
  * <pre>java -cp "JARS/*" DumpTopicConfigs.java</pre>
  *
- * where JARS holds org.apache.kafka:kafka_2.13 and all that it needs; generate.py fetches them and runs it.
+ * where JARS contains org.apache.kafka:kafka_2.13 and its dependencies. generate.py downloads them and runs this class.
  */
 public class DumpTopicConfigs {
     public static void main(String[] args) throws Exception {

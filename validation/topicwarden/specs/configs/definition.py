@@ -1,4 +1,4 @@
-"""One topic configuration in the words of Kafka's ``ConfigDef``: its type, bounds and choices, and what it takes."""
+"""The definition of one topic configuration from Kafka's ``ConfigDef``: its type, bounds and choices."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Final
 
 from topicwarden.specs import message_text
 
-_WHOLE: Final = {"short": 1 << 15, "int": 1 << 31, "long": 1 << 63}
+_INTEGER_LIMITS: Final = {"short": 1 << 15, "int": 1 << 31, "long": 1 << 63}
 _RANGE: Final = re.compile(r"\[(-?[0-9.]+),\.\.\.,?(-?[0-9.]+)?\](?: or (-?[0-9]+))?")
 _CHOICES: Final = re.compile(r"\[([\w.-]+(?:, [\w.-]+)*)\]")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_MANY: Final = 20
-_THROTTLED: Final = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+_MAX_LISTED_CHOICES: Final = 20
+_REPLICA_LIST: Final = "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
 
 
 @dataclass(frozen=True)
 class ConfigDefinition:
-    """One topic configuration, in the words of ``org.apache.kafka.common.config.ConfigDef.ConfigKey``.
+    """One topic configuration, as ``org.apache.kafka.common.config.ConfigDef.ConfigKey`` defines it.
 
-    ``type`` is boolean, string, int, long, double or list; ``default`` is Kafka's, spelled as Kafka spells it;
-    ``validator`` is what Kafka's validator prints, such as ``[1,...,9] or -1``; ``server_default`` is the broker's
-    property that holds where the topic sets nothing. ``since`` and ``until`` are the first and the last line of Kafka
-    in the catalogue that has it.
+    ``type`` is boolean, string, int, long, double or list. ``default`` is Kafka's default in Kafka's spelling.
+    ``validator`` is the text of Kafka's validator, such as ``[1,...,9] or -1``. ``server_default`` is the broker
+    property that applies if the topic does not set the configuration. ``since`` and ``until`` are the first and the
+    last Kafka version in the catalogue (such as ``4.1``) that has the configuration.
     """
 
     name: str
@@ -39,112 +39,113 @@ class ConfigDefinition:
 
     @property
     def deprecated(self) -> bool:
-        """Whether Kafka itself calls it so."""
+        """True if Kafka's documentation marks the configuration as deprecated."""
         return self.documentation.startswith("[DEPRECATED]")
 
     @cached_property
     def bounds(self) -> tuple[float | None, float | None]:
-        """The least and the greatest number allowed; None where Kafka's validator sets no such bound."""
+        """The minimum and the maximum that Kafka's validator allows; None for a missing bound."""
         match = _RANGE.fullmatch(self.validator or "")
-        low, high = match.group(1, 2) if match else (None, None)
-        whole = self.type in _WHOLE
+        minimum, maximum = match.group(1, 2) if match else (None, None)
+        integral = self.type in _INTEGER_LIMITS
 
         def number(text: str | None) -> float | None:
-            return None if text is None else int(text) if whole else float(text)
+            return None if text is None else int(text) if integral else float(text)
 
-        return number(low), number(high)
+        return number(minimum), number(maximum)
 
     @cached_property
-    def besides(self) -> int | None:
-        """A number outside ``bounds`` that is allowed too."""
+    def extra_value(self) -> int | None:
+        """The one number outside ``bounds`` that is also allowed, such as -1; None if there is none."""
         match = _RANGE.fullmatch(self.validator or "")
         return int(match[3]) if match and match[3] else None
 
     @cached_property
     def choices(self) -> tuple[str, ...]:
-        """The words allowed, or of a list the words of which it may consist; empty where any are."""
+        """The allowed values, or the allowed items of a list; empty if every value is allowed."""
         match = _CHOICES.fullmatch(self.validator or "")
         return tuple(match[1].split(", ")) if match else ()
 
     @cached_property
     def expected(self) -> str:
-        """What a value must be, in a few words: ``a whole number from 1 to 9, or -1``."""
+        """The valid values in a few words, for messages: ``a whole number (int) from 1 to 9, or -1``."""
         if self.type == "boolean":
             return "true or false"
         if self.type == "list":
             return f"a list of {', '.join(self.choices)}" if self.choices else "* or a list of partition:broker pairs"
-        if len(self.choices) > _MANY:
+        if len(self.choices) > _MAX_LISTED_CHOICES:
             return f"one of {self.choices[0]}, …, {self.choices[-1]}"
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         if self.type == "string":
             return "text"
         match = _RANGE.fullmatch(self.validator or "")
-        low, high, besides = match.groups() if match else (None, None, None)
+        minimum, maximum, extra_value = match.groups() if match else (None, None, None)
         kind = "a number" if self.type == "double" else f"a whole number ({self.type})"
-        reach = "" if low is None else f" from {low} to {high}" if high else f" of at least {low}"
-        return kind + reach + (f", or {besides}" if besides else "")
+        bounds = "" if minimum is None else f" from {minimum} to {maximum}" if maximum else f" of at least {minimum}"
+        return kind + bounds + (f", or {extra_value}" if extra_value else "")
 
     def problem(self, value: str, written: str | None = None) -> str | None:
-        """Why Kafka would refuse ``value``, spelled as Kafka spells it (milliseconds, bytes); None where it takes it.
+        """Return the message why Kafka would reject ``value``; None if Kafka accepts it.
 
-        The rules are those of ``ConfigDef.parseType`` and of the validator. ``written`` is how the user spelled it.
+        ``value`` is in Kafka's spelling (milliseconds, bytes); ``written`` is the user's spelling, for the message.
+        The rules are those of ``ConfigDef.parseType`` and of the configuration's validator.
         """
         value = value.strip()
-        if self._takes(value):
+        if self._accepts(value):
             return None
         seen = message_text.quoted(value)
         if _NUMBER.fullmatch(value):
             seen = value if written in (None, value) else f"{written} ({value})"
-        return f"expected {self.expected}, seen {seen}{self._remark(value)}"
+        return f"expected {self.expected}, seen {seen}{self._hint(value)}"
 
-    def same(self, one: str, other: str) -> bool:
-        """Whether two values mean the same to Kafka: lists in any order, numbers and booleans however spelled."""
+    def equivalent(self, first: str, second: str) -> bool:
+        """Return whether Kafka treats two values as equal: lists in any order, numbers and booleans in any spelling."""
         if self.type == "list":
-            return _items(one) == _items(other)
+            return _items(first) == _items(second)
         if self.type == "double":
-            return float(one) == float(other)
-        return one.strip().lower() == other.strip().lower() if self.type == "boolean" else one == other
+            return float(first) == float(second)
+        return first.strip().lower() == second.strip().lower() if self.type == "boolean" else first == second
 
-    def _takes(self, value: str) -> bool:
+    def _accepts(self, value: str) -> bool:
         if self.type == "boolean":
             return value.lower() in ("true", "false")
         if self.type == "list":
-            return self._takes_list(value)
-        if self.type in _WHOLE:
+            return self._accepts_list(value)
+        if self.type in _INTEGER_LIMITS:
             number = int(value) if re.fullmatch(r"[+-]?[0-9]{1,30}", value) else None
-            limit = _WHOLE[self.type]
-            return number is not None and -limit <= number < limit and self._within(number)
+            limit = _INTEGER_LIMITS[self.type]
+            return number is not None and -limit <= number < limit and self._in_bounds(number)
         if self.type == "double":
-            return bool(_NUMBER.fullmatch(value)) and self._within(float(value))
-        # MetadataVersionValidator also takes a release without its last part: 2.8 for 2.8-IV1.
+            return bool(_NUMBER.fullmatch(value)) and self._in_bounds(float(value))
+        # MetadataVersionValidator also accepts a release without its last part: 2.8 for 2.8-IV1.
         return not self.choices or any(value == each or each.startswith(f"{value}-IV") for each in self.choices)
 
-    def _takes_list(self, value: str) -> bool:
+    def _accepts_list(self, value: str) -> bool:
         items = [item.strip() for item in value.split(",")] if value else []
-        if self.validator == _THROTTLED:
+        if self.validator == _REPLICA_LIST:
             return value == "*" or all(re.fullmatch(r"([0-9]+:[0-9]+)?", item) for item in items)
-        # Kafka 4.1 takes a word twice, later ones do not (KIP-1161); nobody means it.
+        # Kafka 4.1 accepts duplicates, later versions reject them (KIP-1161). A duplicate is always a mistake.
         return len(set(items)) == len(items) and (not self.choices or set(items) <= set(self.choices))
 
-    def _within(self, number: float) -> bool:
-        low, high = self.bounds
-        inside = (low is None or number >= low) and (high is None or number <= high)
-        return inside or number == self.besides
+    def _in_bounds(self, number: float) -> bool:
+        minimum, maximum = self.bounds
+        inside = (minimum is None or number >= minimum) and (maximum is None or number <= maximum)
+        return inside or number == self.extra_value
 
-    def _remark(self, value: str) -> str:
+    def _hint(self, value: str) -> str:
         if self.type == "boolean":
-            return message_text.flag(value)
-        if self.type in _WHOLE and re.fullmatch(r"[+-]?[0-9]+", value):
-            limit = _WHOLE[self.type]
-            return "" if -limit <= int(value) < limit else f"; the greatest {self.type} is {limit - 1}"
-        if self.type in _WHOLE and (plain := message_text.plainly(value)):
+            return message_text.boolean_hint(value)
+        if self.type in _INTEGER_LIMITS and re.fullmatch(r"[+-]?[0-9]+", value):
+            limit = _INTEGER_LIMITS[self.type]
+            return "" if -limit <= int(value) < limit else f"; the maximum {self.type} is {limit - 1}"
+        if self.type in _INTEGER_LIMITS and (plain := message_text.plain_number_hint(value)):
             return plain
         items = [item.strip() for item in value.split(",")]
         if self.type == "list" and len(set(items)) < len(items):
-            return "; a word stands twice"
-        wrong = next((item for item in items if item not in self.choices), "")
-        return message_text.guess(wrong, self.choices)
+            return "; the list has a value twice"
+        unknown = next((item for item in items if item not in self.choices), "")
+        return message_text.did_you_mean(unknown, self.choices)
 
 
 def _items(value: str) -> set[str]:

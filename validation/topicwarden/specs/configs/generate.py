@@ -1,10 +1,10 @@
-"""Makes ``catalogue.json`` from Kafka's jars, which Maven fetches: the maintainers' tool, never run by a check::
+"""Generate ``catalogue.json`` from Kafka's jars, which Maven downloads. Maintainers run this by hand::
 
     python -m topicwarden.specs.configs.generate 3.9.2 4.0.1 4.1.1 4.2.0 4.3.1
 
-The last release given has the documentation and the definitions; ``differs`` says where an earlier line's are others,
-``since`` and ``until`` name the first and the last line that has a configuration, where it is not the first or last
-of all.
+Definitions and documentation come from the last release that has a configuration. ``differs`` has the fields that are
+different in earlier lines. ``since`` and ``until`` name the first and the last line that has the configuration. They
+are omitted for the oldest and the newest line of the catalogue.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 
 def dump(release: str) -> Mapping[str, dict[str, Any]]:
-    """What ``DumpTopicConfigs`` prints of one release of Kafka: definitions by name."""
+    """Run ``DumpTopicConfigs`` for one release of Kafka, and return its definitions by name."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "pom.xml").write_text(_POM.format(release=release), encoding="utf-8")
         subprocess.run(
@@ -40,7 +40,7 @@ def dump(release: str) -> Mapping[str, dict[str, Any]]:
 
 
 def merge(dumps: Mapping[str, Mapping[str, dict[str, Any]]]) -> dict[str, Any]:
-    """The catalogue of several releases, given from the oldest."""
+    """Return the catalogue of several releases, given oldest first."""
     lines = {release.rpartition(".")[0]: configs for release, configs in dumps.items()}
     names = sorted({name for configs in lines.values() for name in configs})
     kafka = {release.rpartition(".")[0]: release for release in dumps}
@@ -48,25 +48,26 @@ def merge(dumps: Mapping[str, Mapping[str, dict[str, Any]]]) -> dict[str, Any]:
 
 
 def _entry(name: str, lines: Mapping[str, Mapping[str, dict[str, Any]]]) -> dict[str, Any]:
-    held = {line: configs[name] for line, configs in lines.items() if name in configs}
-    order, (first, *_), last = list(lines), held, list(held)[-1]
-    differs = {line: _difference(fields, held[last]) for line, fields in held.items()}
+    by_line = {line: configs[name] for line, configs in lines.items() if name in configs}
+    all_lines, (first, *_), last = list(lines), by_line, list(by_line)[-1]
+    differs = {line: _difference(fields, by_line[last]) for line, fields in by_line.items()}
     entry: dict[str, Any] = {}
-    if first != order[0]:
+    if first != all_lines[0]:
         entry["since"] = first
-    if last != order[-1]:
+    if last != all_lines[-1]:
         entry["until"] = last
-    entry["definition"] = held[last]
+    entry["definition"] = by_line[last]
     if any(differs.values()):
         entry["differs"] = {line: fields for line, fields in differs.items() if fields}
     return entry
 
 
-def _difference(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in one.items() if key != "documentation" and value != other[key]}
+def _difference(fields: Mapping[str, Any], reference: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if key != "documentation" and value != reference[key]}
 
 
 def main(releases: Sequence[str]) -> None:
+    """Write ``catalogue.json`` for ``releases``, given oldest first."""
     catalogue = merge({release: dump(release) for release in releases})
     (HERE / "catalogue.json").write_text(json.dumps(catalogue, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 

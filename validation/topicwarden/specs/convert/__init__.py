@@ -1,4 +1,4 @@
-"""The files of other tools to topics: what teams come from."""
+"""Convert the files of other tools to topics."""
 
 from __future__ import annotations
 
@@ -20,11 +20,15 @@ _HCL: Final = re.compile(r"^\s*(resource|data|module|variable|locals|provider|te
 
 
 class SourceFormat(Protocol):
-    """A module that reads one tool's files."""
+    """A module that reads the files of one tool."""
 
-    def recognises(self, source: SourceFile) -> bool: ...
+    def recognises(self, source: SourceFile) -> bool:
+        """Return whether the file has this format."""
+        ...
 
-    def read(self, reading: TopicReader) -> None: ...
+    def read(self, reader: TopicReader) -> None:
+        """Add the topics, problems and notes of ``reader.source`` to ``reader``."""
+        ...
 
 
 FORMATS: Final = MappingProxyType[str, SourceFormat](
@@ -37,66 +41,75 @@ FORMATS: Final = MappingProxyType[str, SourceFormat](
         "create-topics": create_topics,
     }
 )
-"""By the name that ``--from-format`` takes; the first that recognises a file reads it."""
+"""The formats by their ``--from-format`` name. The first that recognises a file reads it."""
 
 
 @dataclass(frozen=True)
 class ConversionResult:
-    """The topics of all files, in their order; what is wrong with them; and what is not converted, as warnings."""
+    """The topics of all files in file order, all problems, and a warning for each part that was not converted."""
 
     topics: tuple[ConvertedTopic, ...]
     problems: tuple[Problem, ...]
     notes: tuple[Problem, ...]
 
 
-def read_all(sources: Sequence[SourceFile], form: str | None = None) -> ConversionResult:
-    """Return the topics of all files, the problems and the notes, sorted; ``form`` forces a format."""
+def read_all(sources: Sequence[SourceFile], format_name: str | None = None) -> ConversionResult:
+    """Read the topics of all files; return them with all problems and notes.
+
+    ``format_name`` is a key of ``FORMATS``; by default, the format of each file is recognised from its content.
+    """
     topics: list[ConvertedTopic] = []
     problems: list[Problem] = []
     notes: list[Problem] = []
-    first: dict[str, ConvertedTopic] = {}
+    by_metric_name: dict[str, ConvertedTopic] = {}
     for source in sources:
-        reading = _read(source, form)
-        problems += reading.problems
-        notes += reading.notes()
-        for found in reading.topics:
-            other = first.setdefault(metric_name(found.topic.name), found)
-            if other is found:
-                topics.append(found)
+        reader = _read_file(source, format_name)
+        problems += reader.problems
+        notes += reader.notes()
+        for converted in reader.topics:
+            first = by_metric_name.setdefault(metric_name(converted.topic.name), converted)
+            if first is converted:
+                topics.append(converted)
             else:
-                problems.append(_second(found, other))
+                problems.append(_duplicate(converted, first))
     return ConversionResult(tuple(topics), tuple(sorted(set(problems))), tuple(sorted(set(notes))))
 
 
-def _read(source: SourceFile, form: str | None) -> TopicReader:
-    reader = FORMATS[form] if form else next((one for one in FORMATS.values() if one.recognises(source)), None)
-    reading = TopicReader(source)
-    if reader is None or (form and not reader.recognises(source)):
-        _unknown(reading, form)
+def _read_file(source: SourceFile, format_name: str | None) -> TopicReader:
+    if format_name:
+        source_format: SourceFormat | None = FORMATS[format_name]
     else:
-        reader.read(reading)
-        if not reading.topics and not reading.problems and not reading.left_out:
-            reading.wrong(
-                Location(source.file), "this file declares no topic besides Kafka's own; leave it out", "empty"
-            )
-    return reading
+        source_format = next((module for module in FORMATS.values() if module.recognises(source)), None)
+    reader = TopicReader(source)
+    if source_format is None or (format_name and not source_format.recognises(source)):
+        _report_unrecognised(reader, format_name)
+    else:
+        source_format.read(reader)
+        if not reader.topics and not reader.problems and not reader.excluded:
+            message = "this file declares only Kafka's internal topics; do not import it"
+            reader.add_problem(Location(source.file), message, "empty")
+    return reader
 
 
-def _unknown(reading: TopicReader, form: str | None) -> None:
-    source = reading.source
+def _report_unrecognised(reader: TopicReader, format_name: str | None) -> None:
+    source = reader.source
     if source.file.endswith((".tf", ".tofu")) or _HCL.search(source.text):
-        message = "this is Terraform's HCL; give the state: `terraform show -json`"
-        reading.wrong(Location(source.file), message, "value")
-    elif not form and source.problems:
-        reading.problems += source.problems
+        message = "this is Terraform configuration (HCL); pass the state instead: `terraform show -json`"
+        reader.add_problem(Location(source.file), message, "value")
+    elif not format_name and source.problems:
+        reader.problems += source.problems
     else:
-        message = f"expected topics as {form or ', '.join(FORMATS)} has them, seen none; say which with --from-format"
-        reading.wrong(Location(source.file), message, "value")
+        formats = f"the format {format_name}" if format_name else f"one of the formats {', '.join(FORMATS)}"
+        message = f"expected topics in {formats}, seen none; select the format with --from-format"
+        reader.add_problem(Location(source.file), message, "value")
 
 
-def _second(found: ConvertedTopic, other: ConvertedTopic) -> Problem:
-    name, first = found.topic.name, other.topic.name
-    if name == first:
-        return Problem(found.place, f"{name} is here twice, first at {other.place}; keep one", "topic-twice")
-    message = f"{name} and {first} ({other.place}) are one name in Kafka's metrics, so Kafka refuses it; rename one"
-    return Problem(found.place, message, "topic-collision")
+def _duplicate(converted: ConvertedTopic, first: ConvertedTopic) -> Problem:
+    name, first_name = converted.topic.name, first.topic.name
+    if name == first_name:
+        return Problem(converted.place, f"{name} is declared twice, first at {first.place}; keep one", "topic-twice")
+    message = (
+        f"{name} and {first_name} ({first.place}) have the same name in Kafka's metrics, so Kafka rejects the second; "
+        "rename one"
+    )
+    return Problem(converted.place, message, "topic-collision")

@@ -1,7 +1,7 @@
-"""``KAFKA_CREATE_TOPICS`` of the Docker images: ``name:partitions:replicas[:cleanup.policy]``, by comma or line.
+"""Read ``KAFKA_CREATE_TOPICS`` of Docker images: ``name:partitions:replicas[:cleanup.policy]``, by comma or line.
 
-The file is YAML with the variable (Compose, Kubernetes), any other text that assigns it (``.env``, ``Dockerfile``), or
-the bare string. The images split it at ``KAFKA_CREATE_TOPICS_SEPARATOR`` (``create-topics.sh`` of wurstmeister/kafka).
+The file is YAML with the variable (Compose, Kubernetes), other text that assigns it (``.env``, ``Dockerfile``), or only
+the value. The images split it at ``KAFKA_CREATE_TOPICS_SEPARATOR`` (``create-topics.sh`` of wurstmeister/kafka).
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Any, Final, TypeAlias
 
 from topicwarden.model.problem import Location
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import COMMENTED, TopicReader, TopicValues
+from topicwarden.specs.convert.topic_reader import COMMENTED_OUT, TopicReader, TopicValues
 from topicwarden.specs.convert.unread_fields import UnreadFields
-from topicwarden.specs.message_text import seen
+from topicwarden.specs.message_text import describe_value
 from topicwarden.specs.yaml_nodes import KeyPath
 
-Place: TypeAlias = Callable[[int, str], Location]
-"""The place of an entry in the file, from its offset in the value and its text."""
+Locate: TypeAlias = Callable[[int, str], Location]
+"""Returns the location of an entry in the file, from its offset in the value and its text."""
 
 _NAME: Final = "KAFKA_CREATE_TOPICS"
 _SEPARATOR: Final = f"{_NAME}_SEPARATOR"
@@ -27,150 +27,154 @@ _ITEM: Final = re.compile(rf"({_SEPARATOR}|{_NAME})=")
 _VALUE: Final = re.compile(
     r"\"[^\"]*\"?|'[^']*'?|(?:[,\\][ \t]*\r?\n(?=[ \t]*[\w.-]+:[0-9])|[^\r\n\"'#]|(?<!\s)#)*", re.ASCII
 )
-"""What a shell, a Dockerfile or a ``.env`` file assigns: in quotes, or a line and those that continue it."""
+"""The value in a shell script, a Dockerfile or a ``.env`` file: quoted, or a line with its continuation lines."""
 _COMMENT: Final = re.compile(r"\s*#|.*\s#")
-_BLOCK: Final = re.compile(r"\s*(?:[|>][-+0-9]*)?\s*")
+_BLOCK_SCALAR: Final = re.compile(r"\s*(?:[|>][-+0-9]*)?\s*")
 _EXPORT: Final = re.compile(r"\s*(?:(?:export|ENV|ARG|-e|--env)\s+)?")
 _POLICY: Final = re.compile(r"\s*,\s*(compact|delete)(?![^\s,\"'])")
-_BARE: Final = re.compile(r"\s*[\w.-]+:[0-9]+:[0-9]+(:[\w]+)?\s*([,\n]|$)")
+_BARE_LIST: Final = re.compile(r"\s*[\w.-]+:[0-9]+:[0-9]+(:[\w]+)?\s*([,\n]|$)")
 _SEPARATORS: Final = re.compile(r"(?:\$*['\"])?(\\n|[\s,;|]*)['\"]?")
 
 
 def recognises(source: SourceFile) -> bool:
-    return bool(_ASSIGNED.search(source.text) or _BARE.match(source.text))
+    return bool(_ASSIGNED.search(source.text) or _BARE_LIST.match(source.text))
 
 
-def read(reading: TopicReader) -> None:
-    source = reading.source
-    named = source.file.lower().endswith((".yaml", ".yml", ".json"))
-    if named or (not source.syntax and any(isinstance(one.value, (dict, list)) for one in source.documents)):
-        _yaml(reading)
+def read(reader: TopicReader) -> None:
+    source = reader.source
+    is_yaml = source.file.lower().endswith((".yaml", ".yml", ".json"))
+    if is_yaml or (
+        not source.syntax and any(isinstance(document.value, (dict, list)) for document in source.documents)
+    ):
+        _yaml(reader)
     else:
-        _text(reading)
+        _text(reader)
 
 
-def _yaml(reading: TopicReader) -> None:
-    documents = reading.documents()
-    merges = [problem for problem in reading.problems if problem.rule == "yaml-merge"]
-    reading.problems = [problem for problem in reading.problems if problem not in merges]
+def _yaml(reader: TopicReader) -> None:
+    documents = reader.documents()
+    merges = [problem for problem in reader.problems if problem.rule == "yaml-merge"]
+    reader.problems = [problem for problem in reader.problems if problem not in merges]
     for merge in merges:
-        # What is merged is mostly an alias, of something that is read where it is written.
-        reading.note(merge.location, "<<", "merge keys are not followed")
+        # A merge key usually refers to an anchor, and the value at the anchor is read anyway.
+        reader.note(merge.location, "<<", "merge keys are not followed")
     places: set[Location] = set()
     for fields in documents:
-        for path, value, separators in _variables(fields, reading):
+        for path, value, separators in _variables(fields, reader):
             place = fields.document.at(path)
             if place in places:
-                # An alias repeats a value at its place.
+                # An alias repeats a value with the same location.
                 continue
             places.add(place)
             if isinstance(value, str):
-                _topics(value, separators, _finder(reading.source, place), reading)
+                _topics(value, separators, _search_locator(reader.source, place), reader)
             else:
-                reading.wrong(place, f"{_NAME}: expected text, seen {seen(value)}", "type")
+                reader.add_problem(place, f"{_NAME}: expected text, seen {describe_value(value)}", "type")
 
 
-def _variables(fields: UnreadFields, reading: TopicReader) -> Iterator[tuple[KeyPath, Any, str]]:
-    """Yield where a document sets the variable, its value, and the separators that are set beside it."""
+def _variables(fields: UnreadFields, reader: TopicReader) -> Iterator[tuple[KeyPath, Any, str]]:
+    """Yield the path and the value of each assignment of the variable, and the separators set next to it."""
     for path, value in _collections(fields.document.value, ()):
         items: dict[str, tuple[KeyPath, Any]] = {}
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            where, assigned = (*path, key), _ITEM.match(item) if isinstance(item, str) else None
+            item_path, assigned = (*path, key), _ITEM.match(item) if isinstance(item, str) else None
             if key in (_NAME, _SEPARATOR):
-                items[key] = (where, item)
+                items[key] = (item_path, item)
             elif assigned:
-                items[assigned[1]] = (where, item[assigned.end() :])
+                items[assigned[1]] = (item_path, item[assigned.end() :])
             elif isinstance(item, dict) and item.get("name") in (_NAME, _SEPARATOR) and "value" in item:
-                fields.take((*where, "name"))
-                items[item["name"]] = ((*where, "value"), item["value"])
+                fields.take((*item_path, "name"))
+                items[item["name"]] = ((*item_path, "value"), item["value"])
             elif isinstance(item, str) and _ASSIGNED.search(item):
-                message = f"{_NAME} is in the middle of a longer text; make it a key, or give the text as a file"
-                reading.wrong(fields.document.at(where), message, "value")
-        for where, _ in items.values():
-            fields.take(where)
-        where, text = items.get(_SEPARATOR, ((), ""))
+                message = f"{_NAME} is inside a longer text; make it a key, or import the text as a file of its own"
+                reader.add_problem(fields.document.at(item_path), message, "value")
+        for item_path, _ in items.values():
+            fields.take(item_path)
+        item_path, text = items.get(_SEPARATOR, ((), ""))
         separators = _SEPARATORS.fullmatch(text) if isinstance(text, str) else None
         if separators is None:
-            message = f"{_SEPARATOR}: expected a comma, semicolon, bar or blank, seen {seen(text)}"
-            reading.wrong(fields.document.at(where), message, "value")
+            message = f"{_SEPARATOR}: expected a comma, semicolon, vertical bar or space, seen {describe_value(text)}"
+            reader.add_problem(fields.document.at(item_path), message, "value")
         elif _NAME in items:
             yield *items[_NAME], separators[1].replace("\\n", "\n")
 
 
 def _collections(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield every mapping and list of a document."""
+    """Yield every mapping and list of a document, with its path."""
     if isinstance(value, (dict, list)):
         yield path, value
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _collections(item, (*path, key))
 
 
-def _finder(source: SourceFile, place: Location) -> Place:
-    """Find entries one after the other in YAML, where quotes, folding and indentation move them."""
-    at = source.offset(place)
+def _search_locator(source: SourceFile, place: Location) -> Locate:
+    """Return a function that locates entries by searching for them, each after the previous one.
+
+    Offsets are useless in YAML, where quotes, folding and indentation move the entries.
+    """
+    position = source.offset(place)
 
     def find(_: int, entry: str) -> Location:
-        nonlocal at
-        found = source.text.find(entry.partition(":")[0].strip() + ":", at)
-        at = found if found >= 0 else at
-        return source.location(at)
+        nonlocal position
+        found = source.text.find(entry.partition(":")[0].strip() + ":", position)
+        position = found if found >= 0 else position
+        return source.location(position)
 
     return find
 
 
-def _text(reading: TopicReader) -> None:
-    source, text = reading.source, reading.text(shown=False)
+def _text(reader: TopicReader) -> None:
+    source, text = reader.source, reader.text(shown=False)
     assigned = list(_ASSIGNED.finditer(source.text))
     if not assigned:
-        text.claim(0, len(source.text))
-        _topics(source.text, "", lambda offset, _: source.location(offset), reading)
+        text.take_range(0, len(source.text))
+        _topics(source.text, "", lambda offset, _: source.location(offset), reader)
     for match in assigned:
         line = source.text.rfind("\n", 0, match.start()) + 1
-        before = source.text[line : match.start()]
-        if _COMMENT.match(before):
-            text.claim(line, (source.text + "\n").index("\n", line))
-            reading.note(source.location(match.start()), _NAME, COMMENTED)
+        line_start = source.text[line : match.start()]
+        if _COMMENT.match(line_start):
+            text.take_range(line, (source.text + "\n").index("\n", line))
+            reader.note(source.location(match.start()), _NAME, COMMENTED_OUT)
         elif value := _VALUE.match(source.text, match.end()):
-            text.claim(line if _EXPORT.fullmatch(before) else match.start(), value.end())
+            text.take_range(line if _EXPORT.fullmatch(line_start) else match.start(), value.end())
             quotes = 1 if value[0][:1] in ("'", '"') else 0
             start = value.start() + quotes
             written = source.text[start : value.end() - quotes]
-            if _BLOCK.fullmatch(written):
-                message = "expected the topics on this line; give a block of YAML as a file of its own"
-                reading.wrong(source.location(match.start()), message, "value")
-            _topics(written, "", _shifted(source, start), reading)
+            if _BLOCK_SCALAR.fullmatch(written):
+                message = "expected the topics on this line; import a YAML block as a file of its own"
+                reader.add_problem(source.location(match.start()), message, "value")
+            _topics(written, "", _offset_locator(source, start), reader)
 
 
-def _shifted(source: SourceFile, start: int) -> Place:
+def _offset_locator(source: SourceFile, start: int) -> Locate:
     return lambda offset, _: source.location(start + offset)
 
 
-def _topics(text: str, separators: str, place: Place, reading: TopicReader) -> None:
+def _topics(text: str, separators: str, locate: Locate, reader: TopicReader) -> None:
     for offset, entry in _entries(text, separators):
-        _topic(entry, place(offset, entry), reading)
+        _topic(entry, locate(offset, entry), reader)
 
 
-def _topic(entry: str, place: Location, reading: TopicReader) -> None:
+def _topic(entry: str, place: Location, reader: TopicReader) -> None:
     parts = [part.strip() for part in entry.split(":")]
     if len(parts) not in (3, 4):
         message = f"expected name:partitions:replicas[:cleanup.policy], seen {entry}"
-        reading.wrong(place, message, "value")
+        reader.add_problem(place, message, "value")
         return
     name, partitions, replicas, *policy = parts
     config = {"cleanup.policy": (policy[0], place, place)} if policy and policy[0] else {}
     counts = {"partitions": (partitions, place), "replication factor": (replicas, place)}
-    reading.topic(TopicValues((name, place), counts, config))
+    reader.add_topic(TopicValues((name, place), counts, config))
 
 
 def _entries(text: str, separators: str) -> Iterator[tuple[int, str]]:
-    """Yield each entry and where it begins; a policy after a comma belongs to the entry before it."""
-    stops = re.compile(f"[{re.escape(separators or ',')}\n]")
-    at = 0
-    while found := re.compile(r"[^\s,;|\\]").search(text, at):
-        at = found.start()
-        stop = stops.search(text, at)
-        close = stop.start() if stop else len(text)
-        while (more := _POLICY.match(text, close)) and text.count(":", at, close) == 3:
-            close = more.end()
-        yield at, text[at:close].strip(" \t\r\n\\")
-        at = close
+    """Yield the offset and the text of each entry. A policy after a comma belongs to the entry before it."""
+    separator = re.compile(f"[{re.escape(separators or ',')}\n]")
+    end = 0
+    while first_character := re.compile(r"[^\s,;|\\]").search(text, end):
+        start = first_character.start()
+        match = separator.search(text, start)
+        end = match.start() if match else len(text)
+        while (policy := _POLICY.match(text, end)) and text.count(":", start, end) == 3:
+            end = policy.end()
+        yield start, text[start:end].strip(" \t\r\n\\")

@@ -1,4 +1,4 @@
-"""The lines that describe a topic: ``Label: value`` pairs, joined where a terminal or a mail wrapped them."""
+"""Lines of ``--describe`` output: ``Label: value`` pairs, with lines joined that a terminal or e-mail wrapped."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ _LABEL: Final = re.compile(
 _TOPIC: Final = re.compile(r"\s*Topic:")
 _PARTITION: Final = re.compile(r".*\sPartition:")
 _WRAPPED: Final = re.compile(rf"(?!\s*(?:Topic:|Configuration\s*$))(?:\s*\S+\s*$|.*=|.*{_LABEL.pattern})")
-"""What may go on a line that describes a topic: one word, a setting, or another label."""
+"""A possible continuation of a topic's line: one word, a setting, or another label."""
 _WRAPPED_PARTITION: Final = re.compile(r"(?!\s*Topic:)(?:[0-9,\s]+$|.*[A-Za-z]:)")
-"""What may go on a line that describes a partition: numbers of brokers, or another label."""
+"""A possible continuation of a partition's line: broker ids, or another label."""
 
 
 @dataclass(frozen=True)
 class DescribeLine:
-    """A line as it was before it was wrapped; ``pieces`` are where its parts begin in ``text`` and in the file."""
+    """An unwrapped line. ``pieces`` are the start offsets of its physical lines, in ``text`` and in the file.
+
+    ``end`` is the offset after its last character in the file.
+    """
 
     text: str
     pieces: tuple[tuple[int, int], ...]
@@ -33,43 +36,43 @@ class DescribeLine:
 
     @cached_property
     def labels(self) -> dict[str, tuple[str, int]]:
-        """By label without spaces, the value and where it begins in ``text``."""
-        found = list(_LABEL.finditer(self.text))
-        ends = [*(one.start() for one in found[1:]), len(self.text)]
-        values = zip(found, ends, strict=False)
-        return {one[1].replace(" ", ""): (self.text[one.end() : end].strip(), one.end()) for one, end in values}
+        """The values by label (without spaces), each with its start offset in ``text``."""
+        labels = list(_LABEL.finditer(self.text))
+        ends = [*(label.start() for label in labels[1:]), len(self.text)]
+        values = zip(labels, ends, strict=False)
+        return {label[1].replace(" ", ""): (self.text[label.end() : end].strip(), label.end()) for label, end in values}
 
     @cached_property
     def cells(self) -> list[str]:
-        """What stands between the bars of a table's row; empty for any other line."""
+        """The cells of a table row, separated by bars; empty for any other line."""
         return [cell.strip() for cell in self.text.split("|")] if "|" in self.text else []
 
     def offset(self, index: int) -> int:
-        """Return where a character of ``text`` is in the file."""
-        begin, start = max(piece for piece in self.pieces if piece[0] <= index)
-        return start + index - begin
+        """Return the offset in the file of the character at ``index`` of ``text``."""
+        piece_start, start = max(piece for piece in self.pieces if piece[0] <= index)
+        return start + index - piece_start
 
 
 def lines(text: str) -> Iterator[DescribeLine]:
-    """Yield every line that is not blank; one that begins with ``Topic:`` with the lines that it was wrapped into."""
+    """Yield every line that is not blank. A line that begins with ``Topic:`` includes its wrapped continuations."""
     line: DescribeLine | None = None
-    at = 0
-    for raw in text.splitlines(keepends=True):
-        written, start, at = raw.rstrip("\r\n"), at, at + len(raw)
-        if line and "|" not in written and _goes_on(line.text, written):
-            # A line that was wrapped before a label has lost the tab that was there.
-            joined = line.text + ("\t" if _LABEL.match(written.lstrip()) else "")
-            line = DescribeLine(joined + written, (*line.pieces, (len(joined), start)), at)
+    next_start = 0
+    for physical_line in text.splitlines(keepends=True):
+        content, start, next_start = physical_line.rstrip("\r\n"), next_start, next_start + len(physical_line)
+        if line and "|" not in content and _continues(line.text, content):
+            # A line that was wrapped before a label has lost the tab before this label.
+            joined = line.text + ("\t" if _LABEL.match(content.lstrip()) else "")
+            line = DescribeLine(joined + content, (*line.pieces, (len(joined), start)), next_start)
             continue
         if line:
             yield line
-        line = DescribeLine(written, ((0, start),), at) if written.strip() else None
+        line = DescribeLine(content, ((0, start),), next_start) if content.strip() else None
     if line:
         yield line
 
 
-def _goes_on(line: str, written: str) -> bool:
-    """Whether a line is the rest of the one before it."""
+def _continues(line: str, content: str) -> bool:
+    """Return whether ``content`` is a continuation of ``line``."""
     if not _TOPIC.match(line):
         return False
-    return bool((_WRAPPED_PARTITION if _PARTITION.match(line) else _WRAPPED).match(written))
+    return bool((_WRAPPED_PARTITION if _PARTITION.match(line) else _WRAPPED).match(content))

@@ -1,4 +1,4 @@
-"""Jikkou's ``KafkaTopic`` and ``KafkaTopicList``, with the ``ConfigMap`` documents of the same file."""
+"""Read Jikkou's ``KafkaTopic`` and ``KafkaTopicList``, with the ``ConfigMap`` documents of the same file."""
 
 from __future__ import annotations
 
@@ -6,92 +6,108 @@ from typing import Final
 
 from topicwarden.specs.convert.kubernetes import KubernetesResource, resources, topics
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import Settings, TopicReader, TopicValues, count, settings, unknown_keys
+from topicwarden.specs.convert.topic_reader import (
+    SettingValues,
+    TopicReader,
+    TopicValues,
+    report_unknown_keys,
+    take_number,
+    take_settings,
+)
 from topicwarden.specs.convert.unread_fields import UnreadFields
-from topicwarden.specs.message_text import guess, quoted, seen
+from topicwarden.specs.message_text import describe_value, did_you_mean, quoted
 
 _GROUP: Final = "kafka.jikkou.io/"
 _CORE: Final = "core.jikkou.io/"
 _TOPIC: Final = ("apiVersion", "kind", "metadata", "spec", "status")
 _SPEC: Final = ("partitions", "replicas", "configs", "configMapRefs", "replicasAssignments")
-_LEFT_OUT: Final = {
+_EXCLUDED: Final = {
     "jikkou.io/delete": "marked for deletion (jikkou.io/delete), so not imported",
     "jikkou.io/ignore": "ignored by Jikkou (jikkou.io/ignore), so not imported",
 }
-"""By the annotation (``CoreAnnotations``); Jikkou reads its value with ``Boolean.parseBoolean``."""
+"""Reasons to exclude a topic, by annotation (``CoreAnnotations``). Jikkou reads it with ``Boolean.parseBoolean``."""
 
 
 def recognises(source: SourceFile) -> bool:
     documents = [UnreadFields(source, document) for document in source.documents]
-    return any(one.group(_GROUP) and one.kind.startswith("KafkaTopic") for one in resources(documents))
-
-
-def read(reading: TopicReader) -> None:
-    documents = reading.documents()
-    maps = _ConfigMaps(documents, reading)
-    for one in topics(documents, reading, _GROUP, "Jikkou", ("ConfigMap",)):
-        annotations = one.annotations()
-        if why := next((why for mark, why in _LEFT_OUT.items() if annotations.get(mark) == "true"), None):
-            one.leave(reading, why)
-        else:
-            _topic(one, maps, reading)
-    maps.note_unused()
-
-
-def _topic(one: KubernetesResource, maps: _ConfigMaps, reading: TopicReader) -> None:
-    fields, spec = one.fields, (*one.path, "spec")
-    unknown_keys(fields, one.path, _TOPIC, reading)
-    unknown_keys(fields, spec, _SPEC, reading)
-    inherited = _inherited(one, maps, reading)
-    reading.topic(
-        TopicValues(
-            named=fields.take((*one.path, "metadata", "name")),
-            counts={
-                "partitions": count(fields, (*spec, "partitions"), reading),
-                "replication factor": count(fields, (*spec, "replicas"), reading),
-            },
-            config={**inherited, **settings(fields, (*spec, "configs"), reading)},
-        ),
-        [*one.comments(), *fields.keep((*spec, "replicasAssignments"), len(one.path))],
+    return any(
+        resource.in_group(_GROUP) and resource.kind.startswith("KafkaTopic") for resource in resources(documents)
     )
 
 
-def _inherited(one: KubernetesResource, maps: _ConfigMaps, reading: TopicReader) -> Settings:
-    """The settings of the ConfigMaps that the topic refers to; a later one wins."""
-    path = (*one.path, "spec", "configMapRefs")
-    refs, place = one.fields.take(path)
-    if refs is not None and not isinstance(refs, list):
-        reading.wrong(place, f"configMapRefs: expected a list of names, seen {seen(refs)}", "type")
-    inherited: Settings = {}
-    for index, name in enumerate(refs if isinstance(refs, list) else ()):
-        if name in maps.names:
-            inherited |= maps.settings(name)
+def read(reader: TopicReader) -> None:
+    documents = reader.documents()
+    config_maps = _ConfigMaps(documents, reader)
+    for resource in topics(documents, reader, _GROUP, "Jikkou", ("ConfigMap",)):
+        annotations = resource.annotations()
+        reasons = [reason for annotation, reason in _EXCLUDED.items() if annotations.get(annotation) == "true"]
+        if reasons:
+            resource.exclude(reader, reasons[0])
         else:
-            meant = guess(str(name), maps.names) or "; put it into this file"
-            message = f"this file has no ConfigMap {quoted(str(name))}{meant}"
-            reading.wrong(one.fields.document.at((*path, index)), message, "value")
+            _topic(resource, config_maps, reader)
+    config_maps.note_unused()
+
+
+def _topic(resource: KubernetesResource, config_maps: _ConfigMaps, reader: TopicReader) -> None:
+    fields, spec = resource.fields, (*resource.path, "spec")
+    report_unknown_keys(fields, resource.path, _TOPIC, reader)
+    report_unknown_keys(fields, spec, _SPEC, reader)
+    inherited = _config_map_settings(resource, config_maps, reader)
+    reader.add_topic(
+        TopicValues(
+            name_field=fields.take((*resource.path, "metadata", "name")),
+            counts={
+                "partitions": take_number(fields, (*spec, "partitions"), reader),
+                "replication factor": take_number(fields, (*spec, "replicas"), reader),
+            },
+            config={**inherited, **take_settings(fields, (*spec, "configs"), reader)},
+        ),
+        [*resource.comments(), *fields.take_as_comments((*spec, "replicasAssignments"), len(resource.path))],
+    )
+
+
+def _config_map_settings(resource: KubernetesResource, config_maps: _ConfigMaps, reader: TopicReader) -> SettingValues:
+    """Return the settings of the ConfigMaps that the topic refers to; a later ConfigMap overrides an earlier one."""
+    path = (*resource.path, "spec", "configMapRefs")
+    references, place = resource.fields.take(path)
+    if references is not None and not isinstance(references, list):
+        reader.add_problem(place, f"configMapRefs: expected a list of names, seen {describe_value(references)}", "type")
+    inherited: SettingValues = {}
+    for index, name in enumerate(references if isinstance(references, list) else ()):
+        if name in config_maps.names:
+            inherited |= config_maps.settings(name)
+        else:
+            suggestion = did_you_mean(str(name), config_maps.names) or "; add it to this file"
+            message = f"this file has no ConfigMap {quoted(str(name))}{suggestion}"
+            reader.add_problem(resource.fields.document.at((*path, index)), message, "value")
     return inherited
 
 
 class _ConfigMaps:
-    """The ConfigMaps of a file, and which of them a topic refers to."""
+    """The ConfigMaps of a file, and which of them no topic refers to."""
 
-    def __init__(self, documents: list[UnreadFields], reading: TopicReader) -> None:
-        self._reading = reading
-        self._unused = [one for one in resources(documents) if one.group(_CORE) and one.kind == "ConfigMap"]
-        self.names = {str(one.name): one for one in self._unused}
-        self._read: dict[str, Settings] = {}
+    def __init__(self, documents: list[UnreadFields], reader: TopicReader) -> None:
+        self._reader = reader
+        self._unused = [
+            resource for resource in resources(documents) if resource.in_group(_CORE) and resource.kind == "ConfigMap"
+        ]
+        self.names = {str(resource.name): resource for resource in self._unused}
+        self._settings: dict[str, SettingValues] = {}
 
-    def settings(self, name: str) -> Settings:
-        if name not in self._read:
-            one = self.names[name]
-            self._unused.remove(one)
+    def settings(self, name: str) -> SettingValues:
+        """Return the settings of a ConfigMap of ``names``, and mark it as used."""
+        if name not in self._settings:
+            resource = self.names[name]
+            self._unused.remove(resource)
             for key in (("apiVersion",), ("kind",), ("metadata", "name")):
-                one.fields.take((*one.path, *key))
-            self._read[name] = settings(one.fields, (*one.path, "data"), self._reading)
-        return self._read[name]
+                resource.fields.take((*resource.path, *key))
+            self._settings[name] = take_settings(resource.fields, (*resource.path, "data"), self._reader)
+        return self._settings[name]
 
     def note_unused(self) -> None:
-        for one in self._unused:
-            _, place = one.fields.take(one.path)
-            self._reading.note(place, f"ConfigMap {one.name}", "no topic of this file refers to it, so not imported")
+        """Note each ConfigMap that no topic refers to."""
+        for resource in self._unused:
+            _, place = resource.fields.take(resource.path)
+            self._reader.note(
+                place, f"ConfigMap {resource.name}", "no topic in this file refers to it, so not imported"
+            )

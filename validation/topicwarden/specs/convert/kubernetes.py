@@ -1,4 +1,4 @@
-"""Documents in the manner of Kubernetes: resources with an ``apiVersion`` and a ``kind``, alone or in a list."""
+"""Kubernetes resources in YAML documents: mappings with ``apiVersion`` and ``kind``, alone or in a list."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from topicwarden.specs.convert.unread_fields import UnreadFields
 from topicwarden.specs.yaml_nodes import KeyPath
 
 TOPIC: Final = "KafkaTopic"
-_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-"""What ``kubectl apply`` was given, as JSON in an annotation: the whole resource again."""
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""An annotation with the whole resource as JSON, which ``kubectl apply`` writes."""
 
 
 @dataclass(frozen=True)
 class KubernetesResource:
-    """One resource, at ``path`` of a document; ``lists`` are the paths of the lists that hold it."""
+    """One resource at ``path`` of a document; ``lists`` are the paths of the lists that contain it."""
 
     fields: UnreadFields
     path: KeyPath
@@ -25,70 +25,71 @@ class KubernetesResource:
     kind: str
     lists: tuple[KeyPath, ...] = ()
 
-    def group(self, prefix: str) -> bool:
+    def in_group(self, prefix: str) -> bool:
+        """Return whether the resource's ``apiVersion`` begins with ``prefix``, such as ``kafka.strimzi.io/``."""
         return self.api.startswith(prefix)
 
     @property
     def name(self) -> Any:
-        return self.fields.at((*self.path, "metadata", "name"))[0]
+        return self.fields.peek((*self.path, "metadata", "name"))[0]
 
     def annotations(self) -> dict[str, str]:
-        """Return the annotations of the resource and of its lists, as text in lower case."""
+        """Return the annotations of the resource and of its lists, with values as lower-case text."""
         found: dict[str, str] = {}
         for path in (*self.lists, self.path):
-            value, _ = self.fields.at((*path, "metadata", "annotations"))
+            value, _ = self.fields.peek((*path, "metadata", "annotations"))
             found |= {key: str(text).lower() for key, text in value.items()} if isinstance(value, dict) else {}
         return found
 
     def comments(self) -> Iterator[str]:
-        """Account for the labels and annotations, and yield them as lines of a comment."""
+        """Mark the labels and annotations as read, and yield them as comment lines."""
         for path in (*self.lists, self.path):
             for key in ("labels", "annotations"):
-                value, _ = self.fields.at((*path, "metadata", key))
+                value, _ = self.fields.peek((*path, "metadata", key))
                 for name in value if isinstance(value, dict) else ():
-                    if name != _APPLIED:
-                        yield from self.fields.keep((*path, "metadata", key, name), len(path))
+                    if name != _LAST_APPLIED:
+                        yield from self.fields.take_as_comments((*path, "metadata", key, name), len(path))
 
-    def leave(self, reading: TopicReader, reason: str) -> None:
-        """Leave the topic out with the reason, and account for all of it."""
+    def exclude(self, reader: TopicReader, reason: str) -> None:
+        """Exclude the topic for ``reason``, and mark all its fields as read."""
         _, place = self.fields.take(self.path)
-        reading.leave(place, self.name, reason)
+        reader.exclude(place, self.name, reason)
 
 
 def resources(fields: Iterable[UnreadFields]) -> Iterator[KubernetesResource]:
-    """Yield every resource; the items of a ``List`` and of a ``KafkaTopicList`` each as one of its own."""
-    for each in fields:
-        yield from _below(each, (), "", "", ())
+    """Yield every resource, including each item of a ``List`` or a ``KafkaTopicList``."""
+    for document in fields:
+        yield from _find_resources(document, (), "", "", ())
 
 
 def topics(
-    documents: Iterable[UnreadFields], reading: TopicReader, group: str, tool: str, others: tuple[str, ...] = ()
+    documents: Iterable[UnreadFields], reader: TopicReader, group: str, tool: str, other_kinds: tuple[str, ...] = ()
 ) -> Iterator[KubernetesResource]:
-    """Yield the ``KafkaTopic`` resources of ``group`` that are not being deleted; name all other resources in notes.
+    """Yield the ``KafkaTopic`` resources of the API group ``group`` that are not being deleted.
 
-    ``others`` are kinds that the caller reads itself.
+    Note all other resources, except those of ``other_kinds``, which the caller reads itself.
     """
-    for one in resources(documents):
-        named = f"{one.kind} {one.name}"
-        if one.group(group) and one.kind == TOPIC:
-            one.fields.take((*one.path, "apiVersion"))
-            one.fields.take((*one.path, "kind"))
-            if one.fields.at((*one.path, "metadata", "deletionTimestamp"))[0] is not None:
-                one.leave(reading, "being deleted (metadata.deletionTimestamp), so not imported")
+    for resource in resources(documents):
+        label = f"{resource.kind} {resource.name}"
+        if resource.in_group(group) and resource.kind == TOPIC:
+            resource.fields.take((*resource.path, "apiVersion"))
+            resource.fields.take((*resource.path, "kind"))
+            if resource.fields.peek((*resource.path, "metadata", "deletionTimestamp"))[0] is not None:
+                resource.exclude(reader, "being deleted (metadata.deletionTimestamp), so not imported")
             else:
-                yield one
-        elif one.kind == TOPIC:
-            _, place = one.fields.take(one.path)
-            reading.note(place, f"{named} ({one.api})", f"not of {tool} (see --from-format), so not imported")
-        elif one.kind and one.kind not in others:
-            _, place = one.fields.take(one.path)
-            reading.note(place, named, "not a topic, so not imported")
+                yield resource
+        elif resource.kind == TOPIC:
+            _, place = resource.fields.take(resource.path)
+            reader.note(place, f"{label} ({resource.api})", f"not {tool} topics (see --from-format), so not imported")
+        elif resource.kind and resource.kind not in other_kinds:
+            _, place = resource.fields.take(resource.path)
+            reader.note(place, label, "not topics, so not imported")
 
 
-def _below(
+def _find_resources(
     fields: UnreadFields, path: KeyPath, api: str, kind: str, lists: tuple[KeyPath, ...]
 ) -> Iterator[KubernetesResource]:
-    value, _ = fields.at(path)
+    value, _ = fields.peek(path)
     if not isinstance(value, dict):
         return
     api, kind = _text(value.get("apiVersion", api)), _text(value.get("kind", kind))
@@ -99,7 +100,7 @@ def _below(
     fields.take((*path, "apiVersion"))
     fields.take((*path, "kind"))
     for index in range(len(items)):
-        yield from _below(fields, (*path, "items", index), api, kind.removesuffix("List"), (*lists, path))
+        yield from _find_resources(fields, (*path, "items", index), api, kind.removesuffix("List"), (*lists, path))
 
 
 def _text(value: Any) -> str:

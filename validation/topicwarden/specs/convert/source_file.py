@@ -1,4 +1,4 @@
-"""A file of another tool: its text, or its documents, with the place of everything in it."""
+"""A file of another tool: its text or its YAML documents, with locations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from topicwarden.specs.yaml_nodes import KeyPath, YamlFile, read_documents
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of another tool: its path as it is printed, and its bytes."""
+    """A file of another tool: its path for messages, and its bytes."""
 
     file: str
     data: bytes
@@ -32,30 +32,30 @@ class SourceFile:
 
     @property
     def documents(self) -> list[YamlFile]:
-        """The documents of YAML or JSON, those before the first error where it is not YAML to its end."""
+        """The YAML or JSON documents of the file; only those before the first syntax error."""
         return self._read[0]
 
     @property
     def syntax(self) -> list[Problem]:
-        """Why the file is not YAML to its end."""
+        """The syntax error of the YAML; empty if there is none."""
         return self._read[1]
 
     @cached_property
     def problems(self) -> list[Problem]:
-        """What is wrong with the YAML itself."""
+        """All problems of the YAML itself."""
         problems = [*self.syntax, *(problem for document in self.documents for problem in document.problems)]
         return [_without_defaults(problem) for problem in problems]
 
     @cached_property
     def comments(self) -> tuple[tuple[int, str], ...]:
-        """The offset and the text of every comment in the YAML; none if the file is not YAML."""
+        """The offset and the text of each YAML comment; empty if the file is not YAML."""
         return tuple(self._comments()) if "#" in self.text and not self.syntax else ()
 
     def _comments(self) -> Iterator[tuple[int, str]]:
         end = 0
         for token in yaml.scan(self.text, Loader=yaml.CSafeLoader):
-            for found in re.compile(r"(?<!\S)#[^\r\n]*").finditer(self.text, end, token.start_mark.index):
-                yield found.start(), found[0]
+            for match in re.compile(r"(?<!\S)#[^\r\n]*").finditer(self.text, end, token.start_mark.index):
+                yield match.start(), match[0]
             end = max(end, token.end_mark.index)
 
     @cached_property
@@ -63,21 +63,21 @@ class SourceFile:
         return read_documents(self.data, self.file)
 
     def location(self, offset: int) -> Location:
-        """The place of a character of ``text``."""
+        """Return the location of the character at ``offset`` of ``text``."""
         line = bisect_right(self._starts, offset)
         return Location(self.file, line, offset - self._starts[line - 1] + 1)
 
     def offset(self, place: Location) -> int:
-        """The character of ``text`` at a place."""
+        """Return the offset of ``place`` in ``text``."""
         return self._starts[place.line - 1] + place.column - 1
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [0, *(found.end() for found in re.finditer("\n", self.text))]
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
 
-def at(document: YamlFile, path: KeyPath) -> tuple[Any, Location]:
-    """The value at a path of a document, None where there is none, and its place."""
+def value_at(document: YamlFile, path: KeyPath) -> tuple[Any, Location]:
+    """Return the value at ``path`` of a document (None if there is none) and its location."""
     value = document.value
     for part in path:
         if isinstance(value, list) and isinstance(part, int):
@@ -88,8 +88,8 @@ def at(document: YamlFile, path: KeyPath) -> tuple[Any, Location]:
 
 
 def _without_defaults(problem: Problem) -> Problem:
-    """The problem without the advice that only holds for a file in ``topics/``."""
+    """Return the problem without the advice that only applies to files in ``topics/``."""
     if problem.rule != "yaml-merge":
         return problem
-    message = "the merge key << is YAML 1.1 and is not read; write out here what it merges"
+    message = "the merge key << is YAML 1.1 and is not supported; write the merged keys here"
     return Problem(problem.location, message, problem.rule)

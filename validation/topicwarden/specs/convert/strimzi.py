@@ -1,4 +1,4 @@
-"""Strimzi's ``KafkaTopic``, as it is applied with ``kubectl``, or as ``kubectl get kafkatopics -o yaml`` prints it."""
+"""Read Strimzi's ``KafkaTopic``, from a manifest or from the output of ``kubectl get kafkatopics -o yaml``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from typing import Final
 
 from topicwarden.specs.convert.kubernetes import KubernetesResource, resources, topics
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import TopicReader, TopicValues, count, settings, unknown_keys
+from topicwarden.specs.convert.topic_reader import (
+    TopicReader,
+    TopicValues,
+    report_unknown_keys,
+    take_number,
+    take_settings,
+)
 from topicwarden.specs.convert.unread_fields import UnreadFields
 
 _GROUP: Final = "kafka.strimzi.io/"
@@ -19,40 +25,46 @@ _PAUSED: Final = ("strimzi.io/pause-reconciliation", "true")
 
 def recognises(source: SourceFile) -> bool:
     documents = [UnreadFields(source, document) for document in source.documents]
-    return any(one.group(_GROUP) and one.kind.startswith("KafkaTopic") for one in resources(documents))
+    return any(
+        resource.in_group(_GROUP) and resource.kind.startswith("KafkaTopic") for resource in resources(documents)
+    )
 
 
-def read(reading: TopicReader) -> None:
-    for one in topics(reading.documents(), reading, _GROUP, "Strimzi"):
-        fields, spec, metadata = one.fields, (*one.path, "spec"), (*one.path, "metadata")
-        unknown_keys(fields, spec, _SPEC, reading)
-        name, comments = fields.take((*spec, "topicName")), list(one.comments())
+def read(reader: TopicReader) -> None:
+    for resource in topics(reader.documents(), reader, _GROUP, "Strimzi"):
+        fields, spec, metadata = resource.fields, (*resource.path, "spec"), (*resource.path, "metadata")
+        report_unknown_keys(fields, spec, _SPEC, reader)
+        name, comments = fields.take((*spec, "topicName")), list(resource.comments())
         if name[0] is None:
             name = fields.take((*metadata, "name"))
         else:
-            comments = [*fields.keep((*metadata, "name"), len(one.path)), *comments]
-        for reason in _not_applied(one):
-            reading.note(name[1], f"{name[0]} ({reason})", _NOT_APPLIED)
-        reading.topic(
+            comments = [*fields.take_as_comments((*metadata, "name"), len(resource.path)), *comments]
+        for reason in _not_applied(resource):
+            reader.note(name[1], f"{name[0]} ({reason})", _NOT_APPLIED)
+        reader.add_topic(
             TopicValues(
-                named=name,
+                name_field=name,
                 counts={
-                    "partitions": count(fields, (*spec, "partitions"), reading),
-                    "replication factor": count(fields, (*spec, "replicas"), reading),
+                    "partitions": take_number(fields, (*spec, "partitions"), reader),
+                    "replication factor": take_number(fields, (*spec, "replicas"), reader),
                 },
-                config=settings(fields, (*spec, "config"), reading),
+                config=take_settings(fields, (*spec, "config"), reader),
             ),
             comments,
         )
 
 
-def _not_applied(one: KubernetesResource) -> Iterator[str]:
-    """Yield why the Topic Operator does not make the topic what the resource says."""
-    annotations = one.annotations()
+def _not_applied(resource: KubernetesResource) -> Iterator[str]:
+    """Yield the reasons why the Topic Operator does not apply the resource to the topic."""
+    annotations = resource.annotations()
     for name, value in (_UNMANAGED, _PAUSED):
         if annotations.get(name) == value:
             yield f"{name}: {value}"
-    conditions, _ = one.fields.at((*one.path, "status", "conditions"))
-    for each in conditions if isinstance(conditions, list) else ():
-        if isinstance(each, dict) and each.get("type") == "Ready" and str(each.get("status")).lower() == "false":
+    conditions, _ = resource.fields.peek((*resource.path, "status", "conditions"))
+    for condition in conditions if isinstance(conditions, list) else ():
+        if (
+            isinstance(condition, dict)
+            and condition.get("type") == "Ready"
+            and str(condition.get("status")).lower() == "false"
+        ):
             yield "status: not ready"

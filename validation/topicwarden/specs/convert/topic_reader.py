@@ -1,4 +1,4 @@
-"""Topics put together from another tool's values, each judged at its place by Kafka's own definitions."""
+"""Build topics from the values of another tool's file, and check each value against Kafka's definitions."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from topicwarden.model.topic import INTERNAL_TOPICS, Topic
 from topicwarden.specs import configs
 from topicwarden.specs.convert.source_file import SourceFile
 from topicwarden.specs.convert.unread_fields import UnreadFields, UnreadText
-from topicwarden.specs.message_text import guess, quoted, seen
+from topicwarden.specs.message_text import describe_value, did_you_mean, quoted
 from topicwarden.specs.topic_names import name_problem
 from topicwarden.specs.yaml_nodes import KeyPath
 
-Settings: TypeAlias = dict[str, tuple[Any, Location, Location]]
-"""By name, a setting's value, and the places of its key and of its value."""
+SettingValues: TypeAlias = dict[str, tuple[Any, Location, Location]]
+"""Settings by name: the value, the location of the key, and the location of the value."""
 
-NOT_READ: Final = "not imported, because a topic's YAML has no place for it"
-COMMENTED: Final = "commented out, so not imported"
-_MOST: Final = {"partitions": 2**31 - 1, "replication factor": 2**15 - 1}
-_LINE: Final = re.compile(r"line [0-9]+")
-_MOST_LINES: Final = 20
-"""How many lines without a name, such as comments, a note lists before it counts the rest."""
+NOT_READ: Final = "not imported, because a topic's YAML has no key for it"
+COMMENTED_OUT: Final = "commented out, so not imported"
+_MAX_COUNTS: Final = {"partitions": 2**31 - 1, "replication factor": 2**15 - 1}
+_LINE_NAME: Final = re.compile(r"line [0-9]+")
+_MAX_LINES: Final = 20
+"""The maximum number of unnamed lines, such as comments, that a note lists; it counts the rest."""
 _THROTTLE: Final = ".replication.throttled.replicas"
 
 
 @dataclass(frozen=True)
 class ConvertedTopic:
-    """A topic of a foreign file, where it stands, and what is kept of it as comments."""
+    """A topic of another tool's file, its location, and lines to keep as comments."""
 
     topic: Topic
     place: Location
@@ -40,189 +40,207 @@ class ConvertedTopic:
 
 @dataclass
 class TopicReader:
-    """What was read so far, and what of the file is accounted for.
+    """Collects the topics, problems and notes of one file, and tracks which parts of the file were read.
 
-    ``left_out`` counts the topics that the file itself excludes, such as those marked for deletion.
+    ``excluded`` counts the topics that the file itself excludes, such as topics marked for deletion.
     """
 
     source: SourceFile
     topics: list[ConvertedTopic] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
-    left_out: int = 0
-    _accounts: list[UnreadFields | UnreadText] = field(default_factory=list)
+    excluded: int = 0
+    _unread: list[UnreadFields | UnreadText] = field(default_factory=list)
     _notes: dict[str, list[tuple[Location, str]]] = field(default_factory=dict)
 
     def documents(self) -> list[UnreadFields]:
-        """Return the documents of the file. Each field that the reader does not account for is named in a note."""
+        """Return the documents of the file. A note will name each field that remains unread."""
         fields = [UnreadFields(self.source, document) for document in self.source.documents]
-        self._accounts += fields
+        self._unread += fields
         self.problems += self.source.problems
         for offset, comment in self.source.comments:
             line = comment.partition("KAFKA_CREATE_TOPICS")
-            reason = COMMENTED if line[1] else "comments are not imported"
+            reason = COMMENTED_OUT if line[1] else "comments are not imported"
             place = self.source.location(offset)
             self.note(place, line[1] or f"line {place.line}", reason)
         return fields
 
     def text(self, *, shown: bool) -> UnreadText:
-        """Return the text of the file. Text that the reader does not account for is named in a note.
+        """Return the text of the file. A note will name each part that remains unread.
 
-        ``shown`` quotes that text, which must not hold secrets.
+        ``shown`` quotes these parts: set it only if the file cannot contain secrets.
         """
         text = UnreadText(self.source, shown=shown)
-        self._accounts.append(text)
+        self._unread.append(text)
         return text
 
-    def wrong(self, place: Location, message: str, rule: str) -> None:
+    def add_problem(self, place: Location, message: str, rule: str) -> None:
         self.problems.append(Problem(place, message, rule))
 
-    def note(self, place: Location, what: str, reason: str) -> None:
-        """Name something that is not converted; notes with the same reason become one."""
-        self._notes.setdefault(reason, []).append((place, what))
+    def note(self, place: Location, part: str, reason: str) -> None:
+        """Note that the part ``what`` is not converted. Parts with the same reason share one note."""
+        self._notes.setdefault(reason, []).append((place, part))
 
-    def leave(self, place: Location, name: Any, reason: str) -> None:
-        """Leave out a topic that the file itself excludes, with the reason."""
-        self.left_out += 1
+    def exclude(self, place: Location, name: Any, reason: str) -> None:
+        """Note that a topic is not converted because the file itself excludes it."""
+        self.excluded += 1
         self.note(place, str(name), reason)
 
     def notes(self) -> list[Problem]:
-        """Return one warning for each reason: what is not converted, at the place of the first."""
-        notes = {reason: list(named) for reason, named in self._notes.items()}
-        for account in self._accounts:
-            for leftover in account.leftovers():
-                notes.setdefault(NOT_READ, []).append(leftover)
-        return [_note(reason, named) for reason, named in notes.items() if named]
+        """Return one warning for each reason, with all parts that were not converted, at the location of the first."""
+        notes = {reason: list(parts) for reason, parts in self._notes.items()}
+        for unread in self._unread:
+            for unread_part in unread.unread_parts():
+                notes.setdefault(NOT_READ, []).append(unread_part)
+        return [_note(reason, parts) for reason, parts in notes.items() if parts]
 
-    def topic(self, values: TopicValues, comments: Iterable[str] = ()) -> None:
-        """Take a topic, or what is wrong with it. Kafka's own topics are named in a note."""
-        kept = tuple(comments)
-        name, place = values.name(self)
+    def add_topic(self, values: TopicValues, comments: Iterable[str] = ()) -> None:
+        """Add the topic, or the problems of its values. Internal topics of Kafka are only noted."""
+        comment_lines = tuple(comments)
+        name, place = values.read_name(self)
         if name in INTERNAL_TOPICS:
-            self.note(place, str(name), "Kafka's own topics, so not imported")
+            self.note(place, str(name), "internal topics of Kafka, so not imported")
             return
         before = len(self.problems)
         if name is not None and (problem := name_problem(name)):
-            self.wrong(place, problem, "topic-name")
-        partitions = self._count(values, "partitions")
-        replicas = self._count(values, "replication factor")
-        config = {key: self._setting(key, value, places) for key, (value, *places) in values.config.items()}
+            self.add_problem(place, problem, "topic-name")
+        partitions = self._checked_count(values, "partitions")
+        replicas = self._checked_count(values, "replication factor")
+        config = {key: self._checked_setting(key, value, places) for key, (value, *places) in values.config.items()}
         if name is None or partitions is None or replicas is None or len(self.problems) > before:
             return
-        settings_ = {key: value for key, value in config.items() if value is not None}
-        topic = Topic(name, partitions, replicas, dict(sorted(settings_.items())), description=values.description)
-        self.topics.append(ConvertedTopic(topic, place, kept))
+        set_values = {key: value for key, value in config.items() if value is not None}
+        topic = Topic(name, partitions, replicas, dict(sorted(set_values.items())), description=values.description)
+        self.topics.append(ConvertedTopic(topic, place, comment_lines))
 
-    def _count(self, values: TopicValues, what: str) -> int | None:
-        value, place = values.counts[what]
-        number = _whole(value)
-        if number is not None and 1 <= number <= _MOST[what]:
+    def _checked_count(self, values: TopicValues, part: str) -> int | None:
+        value, place = values.counts[part]
+        number = _integer(value)
+        if number is not None and 1 <= number <= _MAX_COUNTS[part]:
             return number
         if value is None or number == -1:
-            message = f"expected the {what}, seen {'nothing' if value is None else '-1'}: the tool leaves it to the"
-            self.wrong(place, f"{message} brokers; write the number that the topic has", "missing")
+            seen = "nothing" if value is None else "-1"
+            message = (
+                f"expected the {part}, seen {seen}, so the brokers' default applies; write the topic's actual number"
+            )
+            self.add_problem(place, message, "missing")
         else:
-            self.wrong(
-                place, f"expected the {what}, a whole number from 1 to {_MOST[what]}, seen {seen(value)}", "value"
+            self.add_problem(
+                place,
+                f"expected the {part}, a whole number from 1 to {_MAX_COUNTS[part]}, seen {describe_value(value)}",
+                "value",
             )
         return None
 
-    def _setting(self, name: str, value: Any, places: list[Location]) -> str | None:
-        """Kafka's spelling of a setting; None for one that is not set. ``places`` are of the key and of the value."""
+    def _checked_setting(self, name: str, value: Any, places: list[Location]) -> str | None:
+        """Return a setting in Kafka's spelling; None if it is invalid or not set.
+
+        ``places`` are the locations of the key and of the value.
+        """
         definition = configs.definition(name)
         if definition is None:
-            meant = configs.nearest(name)
+            suggestion = configs.nearest(name)
             message = f"Kafka {configs.kafka_version()} has no topic configuration {quoted(name)}"
-            self.wrong(places[0], message + (f"; did you mean {meant}?" if meant else ""), "config-unknown")
+            message += f"; did you mean {suggestion}?" if suggestion else ""
+            self.add_problem(places[0], message, "config-unknown")
             return None
         if name.endswith(_THROTTLE):
-            self.note(places[0], name, "a throttle of a replica move, so not imported")
+            self.note(places[0], name, "a replication throttle, so not imported")
             return None
         if value is None:
             self.note(places[0], name, "has no value, so not imported")
             return None
         if isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
-            self.wrong(places[-1], f"{name}: expected {definition.expected}, seen {seen(value)}", "config-value")
+            self.add_problem(
+                places[-1], f"{name}: expected {definition.expected}, seen {describe_value(value)}", "config-value"
+            )
             return None
-        spelled = _spelled(value)
-        problems = [each.problem(spelled) for each in configs.variants(name)]
+        text = _text(value)
+        problems = [variant.problem(text) for variant in configs.variants(name)]
         if None not in problems:
-            self.wrong(places[-1], f"{name}: {problems[0]}", "config-value")
-        # As DescribeConfigs gives it back: without blanks, booleans in lower case.
+            self.add_problem(places[-1], f"{name}: {problems[0]}", "config-value")
+        # As DescribeConfigs returns it: without spaces, booleans in lower case.
         if definition.type == "list":
-            return ",".join(item.strip() for item in spelled.split(","))
-        return spelled.strip().lower() if definition.type == "boolean" else spelled.strip()
+            return ",".join(item.strip() for item in text.split(","))
+        return text.strip().lower() if definition.type == "boolean" else text.strip()
 
 
 @dataclass(frozen=True)
 class TopicValues:
-    """What a foreign file says of one topic, each value with its place; of a setting also the place of its key."""
+    """The values of one topic in another tool's file, each with its location; settings also with that of their key."""
 
-    named: tuple[Any, Location]
+    name_field: tuple[Any, Location]
     counts: Mapping[str, tuple[Any, Location]]
     config: Mapping[str, tuple[Any, Location, Location]]
     description: str | None = None
 
-    def name(self, reading: TopicReader) -> tuple[str | None, Location]:
-        value, place = self.named
+    def read_name(self, reader: TopicReader) -> tuple[str | None, Location]:
+        """Return the topic's name and its location; report a missing name and return None."""
+        value, place = self.name_field
         if isinstance(value, str) and value.strip():
             return value.strip(), place
-        reading.wrong(place, f"expected the topic's name, seen {seen(value)}", "missing")
+        reader.add_problem(place, f"expected the topic's name, seen {describe_value(value)}", "missing")
         return None, place
 
 
-def count(fields: UnreadFields, path: KeyPath, reading: TopicReader) -> tuple[Any, Location]:
-    """Take the number at ``path``; report one that YAML 1.1 and YAML 1.2 read differently."""
-    _octal(fields, path, reading)
+def take_number(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> tuple[Any, Location]:
+    """Take the number at ``path``; report a number that YAML 1.1 and YAML 1.2 read differently."""
+    _report_octal(fields, path, reader)
     return fields.take(path)
 
 
-def settings(fields: UnreadFields, path: KeyPath, reading: TopicReader) -> Settings:
-    """Take the mapping of settings at ``path``; empty where there is none."""
+def take_settings(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> SettingValues:
+    """Take the mapping of settings at ``path``; return an empty mapping if there is none."""
     value, place = fields.take(path)
     if value is None:
         return {}
     if not isinstance(value, dict):
-        reading.wrong(place, f"{path[-1]}: expected a mapping of settings, seen {seen(value)}", "type")
+        reader.add_problem(place, f"{path[-1]}: expected a mapping of settings, seen {describe_value(value)}", "type")
         return {}
-    below = [(name, held, (*path, name)) for name, held in value.items()]
-    for _, _, where in below:
-        _octal(fields, where, reading)
-    at_key, at_value = fields.document.at_key, fields.document.at
-    return {name: (held, at_key(where), at_value(where)) for name, held, where in below}
+    settings: SettingValues = {}
+    for name, setting in value.items():
+        setting_path = (*path, name)
+        _report_octal(fields, setting_path, reader)
+        settings[name] = (setting, fields.document.at_key(setting_path), fields.document.at(setting_path))
+    return settings
 
 
-def unknown_keys(fields: UnreadFields, path: KeyPath, known: tuple[str, ...], reading: TopicReader) -> None:
-    """Report keys at ``path`` that the format does not have: a misspelt key must not lose its value."""
-    value, _ = fields.at(path)
+def report_unknown_keys(fields: UnreadFields, path: KeyPath, known: tuple[str, ...], reader: TopicReader) -> None:
+    """Report unknown keys of the mapping at ``path``, so that the value of a misspelled key is not lost."""
+    value, _ = fields.peek(path)
     for name in value if isinstance(value, dict) else ():
         if name not in known:
             fields.take((*path, name))
-            message = f"unknown key {quoted(name)}{guess(name, known) or '; expected one of ' + ', '.join(known)}"
-            reading.wrong(fields.document.at_key((*path, name)), message, "unknown-key")
+            message = (
+                f"unknown key {quoted(name)}{did_you_mean(name, known) or '; expected one of ' + ', '.join(known)}"
+            )
+            reader.add_problem(fields.document.at_key((*path, name)), message, "unknown-key")
 
 
-def _octal(fields: UnreadFields, path: KeyPath, reading: TopicReader) -> None:
-    value, place = fields.at(path)
-    written = fields.octal(path) if isinstance(value, str) else None
+def _report_octal(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> None:
+    value, place = fields.peek(path)
+    written = fields.octal_number(path) if isinstance(value, str) else None
     if written:
         digits = written.replace("_", "")
-        octal = int(digits, 8) if set(digits) <= set("-+01234567") else "text"
-        message = f"expected no leading zero, seen {written}: YAML 1.1 reads {octal}, YAML 1.2 reads {int(digits)}"
-        reading.wrong(place, f"{message}; write the number that is meant", "value")
+        octal_number = int(digits, 8) if set(digits) <= set("-+01234567") else "text"
+        readings = f"YAML 1.1 reads {octal_number}, YAML 1.2 reads {int(digits)}"
+        message = f"expected no leading zero, seen {written}: {readings}; write the intended number"
+        reader.add_problem(place, message, "value")
 
 
-def _note(reason: str, named: list[tuple[Location, str]]) -> Problem:
-    times = Counter(what for _, what in named)
-    lines = [what for what in times if _LINE.fullmatch(what)]
-    for what in lines[_MOST_LINES:]:
-        del times[what]
-    listed = ", ".join(what if number == 1 else f"{what} ({number:,} times)" for what, number in times.items())
-    if len(lines) > _MOST_LINES:
-        listed += f", and {len(lines) - _MOST_LINES:,} more lines"
-    return Problem(min(place for place, _ in named), f"{reason}: {listed}", "not-imported", Level.WARNING)
+def _note(reason: str, parts: list[tuple[Location, str]]) -> Problem:
+    occurrences = Counter(part for _, part in parts)
+    lines = [part for part in occurrences if _LINE_NAME.fullmatch(part)]
+    for part in lines[_MAX_LINES:]:
+        del occurrences[part]
+    part_names = ", ".join(
+        part if number == 1 else f"{part} ({number:,} times)" for part, number in occurrences.items()
+    )
+    if len(lines) > _MAX_LINES:
+        part_names += f", and {len(lines) - _MAX_LINES:,} more lines"
+    return Problem(min(place for place, _ in parts), f"{reason}: {part_names}", "not-imported", Level.WARNING)
 
 
-def _whole(value: Any) -> int | None:
+def _integer(value: Any) -> int | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -231,7 +249,7 @@ def _whole(value: Any) -> int | None:
     return int(value) if digits else None
 
 
-def _spelled(value: Any) -> str:
+def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return ",".join(value) if isinstance(value, list) else str(value)

@@ -1,4 +1,4 @@
-"""topicctl's topic files: ``meta`` and ``spec`` (``TopicConfig`` in its ``pkg/config``)."""
+"""Read topicctl's topic files: ``meta`` and ``spec`` (``TopicConfig`` in topicctl's ``pkg/config``)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,25 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import Settings, TopicReader, TopicValues, count, settings, unknown_keys
+from topicwarden.specs.convert.topic_reader import (
+    SettingValues,
+    TopicReader,
+    TopicValues,
+    report_unknown_keys,
+    take_number,
+    take_settings,
+)
 from topicwarden.specs.convert.unread_fields import UnreadFields
-from topicwarden.specs.message_text import seen
+from topicwarden.specs.message_text import describe_value
 
 _SPEC: Final = ("partitions", "replicationFactor", "retentionMinutes", "settings", "placement", "migration")
-_OTHERS: Final = {
+_OTHER_FILES: Final = {
     "bootstrapAddrs": "cluster",
     "zkAddrs": "cluster",
     "acls": "ACL",
     "mechanism": "user",
 }
-"""By a key of its spec, topicctl's files that declare no topic."""
+"""topicctl's files that declare no topic, by a key of their ``spec``."""
 _MINUTE_MS: Final = 60_000
 
 
@@ -25,66 +32,66 @@ def recognises(source: SourceFile) -> bool:
     return any(_has_spec(document.value) for document in source.documents)
 
 
-def read(reading: TopicReader) -> None:
-    for fields in reading.documents():
-        value, place = fields.at(())
-        other = _other(value)
-        if not _has_spec(value) or other:
+def read(reader: TopicReader) -> None:
+    for fields in reader.documents():
+        value, place = fields.peek(())
+        other_file = _other_file(value)
+        if not _has_spec(value) or other_file:
             fields.take(())
-            message = "expected a topic of topicctl, with meta and spec; leave this out"
-            if other:
-                message = f"this is topicctl's {other} file, which declares no topic; give its topic files"
-            reading.wrong(place, message, "value")
+            message = "expected a topicctl topic with meta and spec; remove this document"
+            if other_file:
+                message = f"this is topicctl's {other_file} file, which declares no topic; pass the topic files"
+            reader.add_problem(place, message, "value")
         else:
-            _topic(fields, reading)
+            _topic(fields, reader)
 
 
-def _topic(fields: UnreadFields, reading: TopicReader) -> None:
-    unknown_keys(fields, ("spec",), _SPEC, reading)
-    config = settings(fields, ("spec", "settings"), reading)
-    description = fields.at(("meta", "description"))[0]
+def _topic(fields: UnreadFields, reader: TopicReader) -> None:
+    report_unknown_keys(fields, ("spec",), _SPEC, reader)
+    config = take_settings(fields, ("spec", "settings"), reader)
+    description = fields.peek(("meta", "description"))[0]
     if isinstance(description, str):
         fields.take(("meta", "description"))
-    reading.topic(
+    reader.add_topic(
         TopicValues(
-            named=fields.take(("meta", "name")),
+            name_field=fields.take(("meta", "name")),
             counts={
-                "partitions": count(fields, ("spec", "partitions"), reading),
-                "replication factor": count(fields, ("spec", "replicationFactor"), reading),
+                "partitions": take_number(fields, ("spec", "partitions"), reader),
+                "replication factor": take_number(fields, ("spec", "replicationFactor"), reader),
             },
-            config=config | _retention(fields, config, reading),
+            config=config | _retention(fields, config, reader),
             description=" ".join(description.split()) or None if isinstance(description, str) else None,
         ),
         _comments(fields),
     )
 
 
-def _retention(fields: UnreadFields, config: Settings, reading: TopicReader) -> Settings:
-    minutes, place = count(fields, ("spec", "retentionMinutes"), reading)
+def _retention(fields: UnreadFields, config: SettingValues, reader: TopicReader) -> SettingValues:
+    minutes, place = take_number(fields, ("spec", "retentionMinutes"), reader)
     if minutes and "retention.ms" in config:
-        message = "retentionMinutes and the setting retention.ms are the same thing; keep one"
-        reading.wrong(place, message, "value")
+        message = "retentionMinutes and retention.ms set the same configuration; keep one"
+        reader.add_problem(place, message, "value")
     elif isinstance(minutes, int) and not isinstance(minutes, bool) and minutes >= 0:
-        # Zero is what topicctl takes for not set.
+        # topicctl treats zero as not set.
         return {"retention.ms": (minutes * _MINUTE_MS, place, place)} if minutes else {}
     elif minutes is not None:
-        reading.wrong(place, f"retentionMinutes: expected a whole number, seen {seen(minutes)}", "value")
+        reader.add_problem(place, f"retentionMinutes: expected a whole number, seen {describe_value(minutes)}", "value")
     return {}
 
 
 def _comments(fields: UnreadFields) -> Iterator[str]:
-    """Yield what a topic's YAML has no place for: the rest of meta, and how topicctl places and moves replicas."""
-    meta, _ = fields.at(("meta",))
+    """Yield the fields that a topic's YAML has no key for: the rest of meta, and topicctl's placement and migration."""
+    meta, _ = fields.peek(("meta",))
     for key in meta if isinstance(meta, dict) else ():
         if key not in ("name", "description"):
-            yield from fields.keep(("meta", key))
+            yield from fields.take_as_comments(("meta", key))
     for key in ("placement", "migration"):
-        yield from fields.keep(("spec", key))
+        yield from fields.take_as_comments(("spec", key))
 
 
-def _other(value: Any) -> str | None:
+def _other_file(value: Any) -> str | None:
     spec = value.get("spec") if isinstance(value, dict) else None
-    return next((what for key, what in _OTHERS.items() if isinstance(spec, dict) and key in spec), None)
+    return next((kind for key, kind in _OTHER_FILES.items() if isinstance(spec, dict) and key in spec), None)
 
 
 def _has_spec(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Which parts of a file a reader has accounted for. Whatever is left is named, so nothing is dropped silently."""
+"""Track which parts of a source file were read, so that every unread part is reported and nothing is lost silently."""
 
 from __future__ import annotations
 
@@ -8,86 +8,89 @@ from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
 from topicwarden.model.problem import Location
-from topicwarden.specs.convert.source_file import SourceFile, at
+from topicwarden.specs.convert.source_file import SourceFile, value_at
 from topicwarden.specs.message_text import quoted
 from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
 
-Leftover: TypeAlias = tuple[Location, str]
-"""Where a part begins that no reader has accounted for, and what it is called."""
+UnreadPart: TypeAlias = tuple[Location, str]
+"""The location of an unread part, and its name in the report."""
 
 _VARIABLE: Final = re.compile(r"\s*(?:(?:export|ENV|ARG|-e|--env)\s+)?[\"']?([A-Za-z_][\w.-]*)\s*=")
-_OCTAL: Final = re.compile(r"(?:[&!]\S+\s+)*([-+]?0[0-9_]+)\s*(?:[,\]}#\n]|$)")
+_LEADING_ZERO: Final = re.compile(r"(?:[&!]\S+\s+)*([-+]?0[0-9_]+)\s*(?:[,\]}#\n]|$)")
 
 
 class UnreadFields:
-    """The fields of one YAML or JSON document."""
+    """The fields of one YAML or JSON document, and which of them were read."""
 
     def __init__(self, source: SourceFile, document: YamlFile) -> None:
         self._source = source
         self.document = document
-        self._read: set[KeyPath] = set()
+        self._taken_paths: set[KeyPath] = set()
 
-    def at(self, path: KeyPath) -> tuple[Any, Location]:
-        """Return the value at a path, None if there is none, and its place, without accounting for it."""
-        return at(self.document, path)
+    def peek(self, path: KeyPath) -> tuple[Any, Location]:
+        """Return the value at ``path`` (None if there is none) and its location, without marking it as read."""
+        return value_at(self.document, path)
 
     def take(self, path: KeyPath) -> tuple[Any, Location]:
-        """Return the value at a path and its place, and account for everything below that path."""
-        self._read.add(path)
-        return self.at(path)
+        """Return the value at ``path`` and its location, and mark it and everything below it as read."""
+        self._taken_paths.add(path)
+        return self.peek(path)
 
-    def keep(self, path: KeyPath, below: int = 0) -> Iterator[str]:
-        """Account for a value, and yield it as lines of a comment; ``below`` shortens the path by its first keys."""
+    def take_as_comments(self, path: KeyPath, skip: int = 0) -> Iterator[str]:
+        """Mark the value at ``path`` as read, and yield it as comment lines; ``skip`` shortens its path."""
         if path not in self.document.values:
             return
         value, _ = self.take(path)
         if isinstance(value, dict) and value:
             for key in value:
-                yield from self.keep((*path, key), below)
+                yield from self.take_as_comments((*path, key), skip)
         else:
-            yield f"{_path(path[below:])}: {_flow(value)}"
+            yield f"{_path(path[skip:])}: {_flow(value)}"
 
-    def octal(self, path: KeyPath) -> str | None:
-        """Return the number as written if YAML 1.1 reads it as octal and YAML 1.2 does not, such as ``012``."""
+    def octal_number(self, path: KeyPath) -> str | None:
+        """Return the text of a number with a leading zero such as ``012`` (octal in YAML 1.1 only), else None."""
         place = self.document.at(path)
         lines = self._source.lines[place.line - 1 : place.line]
-        match = _OCTAL.match(lines[0], place.column - 1) if lines else None
+        match = _LEADING_ZERO.match(lines[0], place.column - 1) if lines else None
         return match[1] if match else None
 
-    def leftovers(self) -> Iterator[Leftover]:
-        """Yield the outermost fields of which no part is accounted for, in the order of the document."""
-        opened = {(), *(path[:length] for path in self._read for length in range(len(path)))}
-        yield from self._leftovers((), self.document.value, opened)
+    def unread_parts(self) -> Iterator[UnreadPart]:
+        """Yield the outermost fields that are completely unread, in document order."""
+        parents = {(), *(path[:length] for path in self._taken_paths for length in range(len(path)))}
+        yield from self._unread_parts((), self.document.value, parents)
 
-    def _leftovers(self, path: KeyPath, value: Any, opened: set[KeyPath]) -> Iterator[Leftover]:
-        if path in self._read:
+    def _unread_parts(self, path: KeyPath, value: Any, parents: set[KeyPath]) -> Iterator[UnreadPart]:
+        if path in self._taken_paths:
             return
-        if path not in opened or not isinstance(value, (dict, list)):
+        if path not in parents or not isinstance(value, (dict, list)):
             yield self.document.at_key(path), _name(path, value)
             return
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from self._leftovers((*path, key), item, opened)
+            yield from self._unread_parts((*path, key), item, parents)
 
 
 class UnreadText:
-    """The lines of a file that is not YAML. Values of variables may be secrets, so only their names are shown."""
+    """The text of a file that is not YAML, and which ranges were read.
+
+    Unless ``shown`` is set, unread text is reported by variable name or line number, as values may be secrets.
+    """
 
     def __init__(self, source: SourceFile, *, shown: bool) -> None:
         self._source = source
         self._shown = shown
-        self._claimed: list[tuple[int, int]] = []
+        self._taken: list[tuple[int, int]] = []
 
-    def claim(self, start: int, end: int) -> None:
-        """Account for the characters from ``start`` up to ``end``."""
-        self._claimed.append((start, end))
+    def take_range(self, start: int, end: int) -> None:
+        """Mark the characters from ``start`` up to ``end`` (exclusive) as read."""
+        self._taken.append((start, end))
 
-    def leftovers(self) -> Iterator[Leftover]:
-        """Yield what is left of each line, quoted if the text may be shown, otherwise by name or line number."""
+    def unread_parts(self) -> Iterator[UnreadPart]:
+        """Yield the unread part of each line: quoted if the text may be shown, else by name or line number."""
         text = self._source.text
-        claimed = bytearray(len(text))
-        for start, end in self._claimed:
-            claimed[start:end] = b"\1" * (end - start)
-        for run in re.finditer(b"\0+", claimed):
+        taken = bytearray(len(text))
+        for start, end in self._taken:
+            taken[start:end] = b"\1" * (end - start)
+        for run in re.finditer(b"\0+", taken):
             for found in re.compile(r"[^\r\n]+").finditer(text, run.start(), run.end()):
                 part = found[0].strip(" \t,;\"'\\")
                 if part:
@@ -102,14 +105,17 @@ class UnreadText:
 
 
 def _path(path: KeyPath) -> str:
-    """``items[].metadata.uid``: from the innermost list, without indices, so that all items are named once."""
+    """Return the path for messages, such as ``items[].metadata.uid``.
+
+    It starts at the innermost list and has no indices, so that all items of a list share one name.
+    """
     lists = [number for number, part in enumerate(path[:-1]) if isinstance(part, int)]
     path = path[lists[-1] - 1 :] if lists and lists[-1] else path
     return "".join("[]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
 def _name(path: KeyPath, value: Any) -> str:
-    """The path; an item of a list is also called by its name, as in the environment of a container."""
+    """Return the path for messages, with the name of a list item (such as a container's environment variable)."""
     name = None
     if path and isinstance(path[-1], int):
         variable = _VARIABLE.match(value) if isinstance(value, str) else None

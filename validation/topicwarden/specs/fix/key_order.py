@@ -1,4 +1,4 @@
-"""The order of a document's own keys: the name first, then what holds everywhere, then what differs by stack."""
+"""Sort the top-level keys of a document: the name, then common settings, then overrides by stack."""
 
 from __future__ import annotations
 
@@ -23,64 +23,74 @@ ORDER: Final = (
 
 
 @dataclass(frozen=True)
-class _Block:
-    """A key with all that is written below it, and with the comments right above it; ``gap`` are blank lines before."""
+class _KeyBlock:
+    """A key with all lines of its value, the comments directly above it, and the blank lines before these."""
 
     key: str
-    gap: list[str]
+    blank_lines: list[str]
     lines: list[str]
 
 
-def key_order(text: str, documents: list[YamlDocument]) -> str:
-    """``text`` with the keys of each document in ``ORDER``; blank lines stay where they are, comments go along.
+def sort_keys(text: str, documents: list[YamlDocument]) -> str:
+    """Return ``text`` with the top-level keys of each document in ``ORDER``. Comments move with their key.
 
-    A document is left alone that is written in braces, has aliases or unknown keys, or begins with a comment that may
-    be of its first key or of the whole.
+    Blank lines stay in place. A document is unchanged if it is in flow style (braces), has aliases or unknown keys, or
+    begins with a comment that may belong to the whole document.
     """
-    # Lines are moved whole, so they must be the same lines to libyaml and to Python.
+    # Whole lines are moved, so libyaml and Python must agree on the lines.
     if any(line_break in text for line_break in "\x85\u2028\u2029"):
         return text
     lines = text.splitlines(keepends=True)
     for document in reversed(documents):
-        _order(lines, document)
+        _sort_document(lines, document)
     return "".join(lines)
 
 
-def _order(lines: list[str], document: YamlDocument) -> None:
+def _sort_document(lines: list[str], document: YamlDocument) -> None:
     keys = [key.value for key, _ in document.root.value]
-    if any(key not in ORDER for key in keys) or not _movable(lines, document):
+    if any(key not in ORDER for key in keys) or not _is_movable(lines, document):
         return
-    order = sorted(range(len(keys)), key=lambda index: ORDER.index(keys[index]))
-    if order == list(range(len(keys))):
+    sorted_indices = sorted(range(len(keys)), key=lambda index: ORDER.index(keys[index]))
+    if sorted_indices == list(range(len(keys))):
         return
     first = document.root.value[0][0].start_mark.line
-    above = lines[first - 1].strip() if first else ""
-    if order[0] != 0 and above.startswith("#") and not above.startswith("# yaml-language-server:"):
+    line_above = lines[first - 1].strip() if first else ""
+    if sorted_indices[0] != 0 and line_above.startswith("#") and not line_above.startswith("# yaml-language-server:"):
         return
     blocks = _blocks(lines, document.root)
-    end = first + sum(len(block.gap) + len(block.lines) for block in blocks)
-    moved = [line for index, block in zip(order, blocks, strict=True) for line in (*block.gap, *blocks[index].lines)]
+    end = first + sum(len(block.blank_lines) + len(block.lines) for block in blocks)
+    sorted_lines = [
+        line
+        for index, block in zip(sorted_indices, blocks, strict=True)
+        for line in (*block.blank_lines, *blocks[index].lines)
+    ]
     if not lines[end - 1].endswith(("\n", "\r")):
-        # The file's last line has no end, and is not the last any more.
+        # The last line of the file has no line break, and another line will be last.
         ending = lines[first][len(lines[first].rstrip("\r\n")) :]
-        moved = [line if line.endswith(("\n", "\r")) else line + ending for line in moved]
-        moved[-1] = moved[-1].rstrip("\r\n")
-    lines[first:end] = moved
+        sorted_lines = [line if line.endswith(("\n", "\r")) else line + ending for line in sorted_lines]
+        sorted_lines[-1] = sorted_lines[-1].rstrip("\r\n")
+    lines[first:end] = sorted_lines
 
 
-def _movable(lines: list[str], document: YamlDocument) -> bool:
-    """Whether each key stands on a line of its own, what is below it has a certain end, and no alias looks back."""
+def _is_movable(lines: list[str], document: YamlDocument) -> bool:
+    """Return whether each key is on a line of its own, the end of each value is known, and there are no aliases."""
     if document.root.flow_style:
         return False
     marks = [key.start_mark for key, _ in document.root.value]
     values = [node for _, node in document.nodes.values()]
-    alone = len({mark.column for mark in marks}) == 1 and all(not lines[m.line][: m.column].strip() for m in marks)
-    certain = not any(_ends_anywhere(lines, key, node) for key, node in document.nodes.values())
-    return alone and certain and len({id(node) for node in values}) == len(values)
+    on_own_lines = len({mark.column for mark in marks}) == 1 and all(
+        not lines[m.line][: m.column].strip() for m in marks
+    )
+    ends_known = not any(_has_uncertain_end(lines, key, node) for key, node in document.nodes.values())
+    return on_own_lines and ends_known and len({id(node) for node in values}) == len(values)
 
 
-def _ends_anywhere(lines: list[str], key: yaml.ScalarNode, node: yaml.Node) -> bool:
-    """Blank lines are of the text of ``|+``; libyaml puts the value that ``? key`` lacks where the next thing is."""
+def _has_uncertain_end(lines: list[str], key: yaml.ScalarNode, node: yaml.Node) -> bool:
+    """Return whether the last line of the value cannot be determined.
+
+    The text of ``|+`` includes the blank lines after it. For ``? key`` without a value, libyaml reports the position of
+    the next token.
+    """
     if not isinstance(node, yaml.ScalarNode):
         return False
     if node.style in ("|", ">"):
@@ -88,28 +98,31 @@ def _ends_anywhere(lines: list[str], key: yaml.ScalarNode, node: yaml.Node) -> b
     return not node.value and not node.style and bool(node.start_mark.line != key.end_mark.line)
 
 
-def _blocks(lines: list[str], root: yaml.MappingNode) -> list[_Block]:
+def _blocks(lines: list[str], root: yaml.MappingNode) -> list[_KeyBlock]:
     starts = [key.start_mark.line for key, _ in root.value]
     indent = root.value[0][0].start_mark.column
     ends = [_end(lines, value) for _, value in root.value]
-    # Comments that are indented deeper than the keys are of what stands above them.
+    # A comment that is indented deeper than the keys belongs to the value above it.
     for index, start in enumerate(starts[1:]):
-        for number in range(ends[index], start):
-            if lines[number].strip() and len(lines[number]) - len(lines[number].lstrip()) > indent:
-                ends[index] = number + 1
-    blocks: list[_Block] = []
-    before = starts[0]
+        for line_number in range(ends[index], start):
+            if lines[line_number].strip() and len(lines[line_number]) - len(lines[line_number].lstrip()) > indent:
+                ends[index] = line_number + 1
+    blocks: list[_KeyBlock] = []
+    block_start = starts[0]
     for (key, _), end in zip(root.value, ends, strict=True):
-        own = before
-        while not lines[own].strip():
-            own += 1
-        blocks.append(_Block(key.value, lines[before:own], lines[own:end]))
-        before = end
+        first_line = block_start
+        while not lines[first_line].strip():
+            first_line += 1
+        blocks.append(_KeyBlock(key.value, lines[block_start:first_line], lines[first_line:end]))
+        block_start = end
     return blocks
 
 
 def _end(lines: list[str], node: yaml.Node) -> int:
-    """The number of the line after the node's last; libyaml ends blocks only where the next token begins."""
+    """Return the number of the line after the node's last line.
+
+    libyaml reports the end of a block at the next token, so the last child node is used instead.
+    """
     if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
         end = node.end_mark.line + (node.end_mark.column > 0)
         while end > node.start_mark.line + 1 and not lines[end - 1].strip():

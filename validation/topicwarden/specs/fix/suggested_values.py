@@ -1,4 +1,4 @@
-"""Values for which the check's message says what to write: ``"3"`` and ``1_000`` where a number is needed, ``yes``."""
+"""Fix values whose error message names the correct value: ``"3"`` or ``1_000`` for a number, ``yes`` for a boolean."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Final
 import yaml
 from pydantic import ValidationError
 
-from topicwarden.specs.fix.text_edits import TextEdit, YamlDocument, edited
+from topicwarden.specs.fix.text_edits import TextEdit, YamlDocument, apply_edits
 from topicwarden.specs.validation_errors import message_of
 
 _REMEDY: Final = re.compile(r"; write (-?[0-9]+(?:\.[0-9]+)?|true|false)$")
 
 
-def said_values(text: str, documents: list[YamlDocument]) -> str:
-    """``text`` with each of these values as its message spells it, without quotes."""
-    return edited(text, (edit for document in documents for edit in _edits(text, document)))
+def fix_suggested_values(text: str, documents: list[YamlDocument]) -> str:
+    """Return ``text`` with each of these values replaced by the value in its message, without quotes."""
+    return apply_edits(text, (edit for document in documents for edit in _edits(text, document)))
 
 
 def _edits(text: str, document: YamlDocument) -> Iterator[TextEdit]:
     try:
-        document.shape.model_validate(document.value)
+        document.model.model_validate(document.value)
     except ValidationError as error:
-        for each in error.errors(include_url=False):
-            _, node = document.nodes.get(each["loc"], (None, None))
-            remedy = _REMEDY.search(message_of(each))
-            if remedy and isinstance(node, yaml.ScalarNode) and _plain(text, node):
+        for detail in error.errors(include_url=False):
+            _, node = document.nodes.get(detail["loc"], (None, None))
+            remedy = _REMEDY.search(message_of(detail))
+            if remedy and isinstance(node, yaml.ScalarNode) and _has_plain_text(text, node):
                 yield TextEdit(node.start_mark.index, node.end_mark.index, remedy[1])
 
 
-def _plain(text: str, node: yaml.ScalarNode) -> bool:
-    """Whether the value is written as it reads, in quotes or without; one with a tag or escapes is left alone."""
+def _has_plain_text(text: str, node: yaml.ScalarNode) -> bool:
+    """Return whether the scalar, without its quotes, is exactly its value: it has no tag and no escapes."""
     raw = text[node.start_mark.index : node.end_mark.index]
     return node.value in (raw, raw[1:-1])

@@ -1,4 +1,4 @@
-"""One document of a text, node by node, and edits of the text by position."""
+"""The nodes of YAML documents, and edits of their text by position."""
 
 from __future__ import annotations
 
@@ -15,32 +15,35 @@ from topicwarden.specs.yaml_nodes import KeyPath, YamlFile
 
 @dataclass(frozen=True)
 class YamlDocument:
-    """A document that is a mapping: its plain value, its root, and the nodes of each key and its value by path."""
+    """A document that is a mapping: its plain value, its model, its root node, and its key and value nodes by path."""
 
     value: Mapping[str, Any]
-    shape: type[ConfigSpec]
+    model: type[ConfigSpec]
     root: yaml.MappingNode
     nodes: Mapping[KeyPath, tuple[yaml.ScalarNode, yaml.Node]]
 
 
 @dataclass(frozen=True, order=True)
 class TextEdit:
-    """``text[start:end]`` becomes ``new``."""
+    """Replaces ``text[start:end]`` by ``new``."""
 
     start: int
     end: int
     new: str
 
 
-def parts(text: str, documents: Iterable[YamlFile], shape: type[ConfigSpec]) -> list[YamlDocument]:
-    """The mappings among the documents of ``text``, which ``documents`` were read from without a problem."""
+def yaml_documents(text: str, documents: Iterable[YamlFile], model: type[ConfigSpec]) -> list[YamlDocument]:
+    """Return those documents of ``text`` that are mappings. ``documents`` were read from ``text`` without problems."""
     values = [document.value for document in documents if isinstance(document.value, dict)]
     roots = [root for root in compose(text) if isinstance(root, yaml.MappingNode)]
-    return [YamlDocument(value, shape, root, dict(_walk(root, ()))) for value, root in zip(values, roots, strict=True)]
+    return [YamlDocument(value, model, root, dict(_nodes(root, ()))) for value, root in zip(values, roots, strict=True)]
 
 
-def respell(text: str, node: yaml.ScalarNode, new: str) -> TextEdit | None:
-    """The scalar with other text in the quotes that it has; None where it is written with escapes, folds or a tag."""
+def replace_scalar(text: str, node: yaml.ScalarNode, new: str) -> TextEdit | None:
+    """Return the edit that replaces a scalar's text and keeps its quotes.
+
+    None if the scalar has escapes, line folds or a tag.
+    """
     start, end = node.start_mark.index, node.end_mark.index
     raw = text[start:end]
     if raw == node.value:
@@ -50,22 +53,28 @@ def respell(text: str, node: yaml.ScalarNode, new: str) -> TextEdit | None:
     return None
 
 
-def edited(text: str, edits: Iterable[TextEdit]) -> str:
-    """``text`` with edits that do not overlap; where an alias makes several of one place, none if they differ."""
-    by_place: dict[tuple[int, int], set[TextEdit]] = {}
+def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
+    """Return ``text`` with ``edits`` applied, which must not overlap.
+
+    An alias can cause several edits at one position: they are applied only if they are equal.
+    """
+    by_range: dict[tuple[int, int], set[TextEdit]] = {}
     for edit in edits:
-        by_place.setdefault((edit.start, edit.end), set()).add(edit)
-    for edit in sorted((edit for same in by_place.values() if len(same) == 1 for edit in same), reverse=True):
+        by_range.setdefault((edit.start, edit.end), set()).add(edit)
+    for edit in sorted(
+        (edit for edits_at_place in by_range.values() if len(edits_at_place) == 1 for edit in edits_at_place),
+        reverse=True,
+    ):
         text = text[: edit.start] + edit.new + text[edit.end :]
     return text
 
 
-def _walk(node: yaml.Node, path: KeyPath) -> Iterator[tuple[KeyPath, tuple[yaml.ScalarNode, yaml.Node]]]:
+def _nodes(node: yaml.Node, path: KeyPath) -> Iterator[tuple[KeyPath, tuple[yaml.ScalarNode, yaml.Node]]]:
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
-            below = (*path, key.value)
-            yield below, (key, value)
-            yield from _walk(value, below)
+            child = (*path, key.value)
+            yield child, (key, value)
+            yield from _nodes(value, child)
     elif isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
-            yield from _walk(item, (*path, index))
+            yield from _nodes(item, (*path, index))

@@ -1,4 +1,4 @@
-"""Units that can mean one thing only: ``7D`` and ``7 days`` are ``7d``; ``1mb`` may be MB or MiB and stays."""
+"""Fix units that are unambiguous: ``7D`` and ``7 days`` become ``7d``. ``1mb`` can mean MB or MiB and is kept."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Final
 import yaml
 
 from topicwarden.specs import configs
-from topicwarden.specs.fix.text_edits import TextEdit, YamlDocument, edited, respell
+from topicwarden.specs.fix.text_edits import TextEdit, YamlDocument, apply_edits, replace_scalar
 from topicwarden.specs.units import DURATION, SIZE, ValueUnit, unit_of
 from topicwarden.specs.yaml_nodes import KeyPath
 
-_CONTENTS: Final[Mapping[KeyPath, ValueUnit]] = {
+_CONTENTS_UNITS: Final[Mapping[KeyPath, ValueUnit]] = {
     ("contents", "timestamps", "max_ahead"): DURATION,
     ("contents", "timestamps", "max_late"): DURATION,
     ("contents", "records", "max_bytes"): SIZE,
 }
-_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+_UNIT_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "ms": ("millisecond", "millis", "msec"),
     "s": ("second", "sec"),
     "m": ("minute", "min"),
@@ -26,30 +26,30 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "d": ("day",),
     "B": ("byte",),
 }
-_WORDS: Final = {
-    **{word: unit for unit, names in _NAMES.items() for name in names for word in (name, f"{name}s")},
+_UNITS_BY_WORD: Final = {
+    **{word: unit for unit, names in _UNIT_NAMES.items() for name in names for word in (name, f"{name}s")},
     **{unit.lower(): unit for unit in ("ms", "s", "h", "d", "B", "KiB", "MiB", "GiB", "TiB")},
-    # As Kubernetes writes them.
+    # Units of Kubernetes, such as Ki.
     **{unit[:2].lower(): unit for unit in ("KiB", "MiB", "GiB", "TiB")},
 }
-"""Lower-case words to the unit that each can only mean: an M may be a minute, a month or a million."""
-_ENDLESS: Final = ("forever", "unlimited", "infinite")
+"""Units by lower-case word, for unambiguous words only: M can mean minutes, months or a million."""
+_UNLIMITED: Final = ("forever", "unlimited", "infinite")
 
 
-def unit_spelling(text: str, documents: list[YamlDocument]) -> str:
-    """``text`` with every duration and size that is taken for none, and can only mean one, spelled as it is taken."""
-    return edited(text, (edit for document in documents for edit in _edits(text, document)))
+def fix_units(text: str, documents: list[YamlDocument]) -> str:
+    """Return ``text`` with a valid unit in every duration and size whose unit is invalid but unambiguous."""
+    return apply_edits(text, (edit for document in documents for edit in _edits(text, document)))
 
 
 def _edits(text: str, document: YamlDocument) -> Iterator[TextEdit]:
     for path, (_, node) in document.nodes.items():
-        below = path[2:] if path[0] == "stacks" else path
+        setting = path[2:] if path[0] == "stacks" else path
         if not isinstance(node, yaml.ScalarNode) or not node.tag.endswith(":str"):
             continue
-        new = _setting(str(below[-1]), node.value) if below[:-1] == ("config",) else None
-        if below in _CONTENTS:
-            new = _respelt(_CONTENTS[below], node.value)
-        if new is not None and (edit := respell(text, node, new)):
+        replacement = _setting(str(setting[-1]), node.value) if setting[:-1] == ("config",) else None
+        if setting in _CONTENTS_UNITS:
+            replacement = _with_unit(_CONTENTS_UNITS[setting], node.value)
+        if replacement is not None and (edit := replace_scalar(text, node, replacement)):
             yield edit
 
 
@@ -57,14 +57,14 @@ def _setting(name: str, value: str) -> str | None:
     unit, definition = unit_of(name), configs.definition(name)
     if unit is None or definition is None:
         return None
-    if value.lower() in _ENDLESS:
+    if value.lower() in _UNLIMITED:
         return "-1" if definition.problem("-1") is None else None
-    return _respelt(unit, value)
+    return _with_unit(unit, value)
 
 
-def _respelt(unit: ValueUnit, value: str) -> str | None:
+def _with_unit(unit: ValueUnit, value: str) -> str | None:
     match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([A-Za-z]+)", value, re.ASCII)
     if match is None or match[2] in unit.suffixes:
         return None
-    meant = _WORDS.get(match[2].lower())
-    return match[1] + meant if meant in unit.suffixes else None
+    unit_suffix = _UNITS_BY_WORD.get(match[2].lower())
+    return match[1] + unit_suffix if unit_suffix in unit.suffixes else None

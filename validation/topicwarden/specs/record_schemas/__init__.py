@@ -1,8 +1,8 @@
-"""Schemas of records, compiled as far as that needs no JVM.
+"""Compile the schemas of records without a JVM.
 
-What is accepted here compiles in the audit's reader too; the tests compare both. What the reader accepts beyond that,
-for example Avro types that are used before they are defined, is refused, because nobody would notice a difference in
-meaning before the audit does.
+The audit's reader (Java) compiles every schema that is accepted here: tests compare both. The reader also accepts other
+schemas, for example Avro types that are used before their definition. Those are rejected here, because a different
+interpretation would go unnoticed until the audit.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ COMPILERS: Final[Mapping[str, Callable[[str, str | None], str | None]]] = {
     "avro": lambda text, _: avro.schema_error(text),
     "protobuf": protobuf.schema_error,
 }
-"""For each format with schemas, what is wrong with a schema's text, to be said after the name of its file, or None. The
-second argument is the message of a ``.proto``; None is its first one.
+"""By format, a function that returns the error of a schema's text, or None.
+
+The error continues a sentence that begins with the file's name. The second argument is the message type of a
+``.proto`` file; None is its first message.
 """

@@ -1,5 +1,6 @@
-"""Regular expressions of ECMA-262 in Unicode mode, as JSON Schema demands, within what the audit's reader supports
-(``audit/reader/EcmaPattern.java``).
+"""Check regular expressions of JSON Schemas: ECMA-262 in Unicode mode, as far as the audit's reader supports it.
+
+The reader's counterpart is ``EcmaPattern.java``.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ _TOKEN: Final = re.compile(
     r"\{[0-9]+(?:,[0-9]*)?\}|\(\?(?:<[A-Za-z_][A-Za-z0-9_]*>|<[=!]|.)?|.",
     re.DOTALL,
 )
-_MOST_REPEATS: Final = 1_000_000
-_MOST_LENGTH: Final = 10_000
-_MOST_DEPTH: Final = 50
+_MAX_REPETITIONS: Final = 1_000_000
+_MAX_LENGTH: Final = 10_000
+_MAX_DEPTH: Final = 50
 _CATEGORIES: Final = frozenset(
     re.findall(
         r"\w+",
@@ -40,36 +41,37 @@ _SCRIPTS: Final = frozenset(
         """,
     )
 )
-_BINARY: Final = frozenset(("ASCII", "Any", "Alphabetic", "Lowercase", "Uppercase", "White_Space"))
+_BINARY_PROPERTIES: Final = frozenset(("ASCII", "Any", "Alphabetic", "Lowercase", "Uppercase", "White_Space"))
 
 
 def pattern_error(pattern: str) -> str | None:
-    """Return what is wrong with a regular expression, or None."""
-    if len(pattern) > _MOST_LENGTH:
-        return f"longer than {_MOST_LENGTH:,} characters"
+    """Return the error of a regular expression, or None."""
+    if len(pattern) > _MAX_LENGTH:
+        return f"longer than {_MAX_LENGTH:,} characters"
     names: list[str] = []
     depth = 0
     for token, in_class in _tokens(pattern):
         depth += 0 if in_class else (token[0] == "(") - (token == ")")
-        if error := _property(token) or (None if in_class else _unsupported(token, names, depth)):
+        if error := _property_error(token) or (None if in_class else _syntax_error(token, names, depth)):
             return error
     try:
-        regress.Regex(strict(pattern), flags="u")
+        regress.Regex(strict_pattern(pattern), flags="u")
     except regress.RegressError as error:
         return str(error).lower()
     except UnicodeEncodeError:
-        return "a surrogate that is half of a character"
+        return "it contains an unpaired surrogate"
     return None
 
 
-def strict(pattern: str) -> str:
-    """Return ``pattern`` as Unicode mode accepts it: without escapes of punctuation, and brackets that only Annex B of
-    ECMA-262 takes for themselves.
+def strict_pattern(pattern: str) -> str:
+    """Return ``pattern`` with punctuation escapes and literal brackets as hexadecimal escapes.
+
+    Unicode mode rejects them: only Annex B of ECMA-262 allows escaped punctuation and literal brackets.
     """
-    return "".join(_plain(token, in_class) for token, in_class in _tokens(pattern))
+    return "".join(_strict_token(token, in_class) for token, in_class in _tokens(pattern))
 
 
-def _plain(token: str, in_class: bool) -> str:
+def _strict_token(token: str, in_class: bool) -> str:
     escapes_punctuation = len(token) == 2 and token[0] == "\\" and "!" <= token[1] <= "~" and not token[1].isalnum()
     if escapes_punctuation and token[1] != "_":
         return f"\\x{ord(token[1]):02x}"
@@ -77,29 +79,29 @@ def _plain(token: str, in_class: bool) -> str:
 
 
 def _tokens(pattern: str) -> Iterator[tuple[str, bool]]:
-    """Each token, and whether it is within a class."""
+    """Yield each token, and whether it is inside a character class."""
     in_class = False
     for token in _TOKEN.findall(pattern):
         yield token, in_class
         in_class = token == "[" if not in_class else token != "]"
 
 
-def _unsupported(token: str, names: list[str], depth: int) -> str | None:
-    if depth > _MOST_DEPTH:
-        return f"more than {_MOST_DEPTH} groups within one another"
+def _syntax_error(token: str, names: list[str], depth: int) -> str | None:
+    if depth > _MAX_DEPTH:
+        return f"more than {_MAX_DEPTH} nested groups"
     if token.startswith("(?<") and token.endswith(">"):
         names.append(token[3:-1])
         return f"two groups are named {names[-1]}" if names[-1] in names[:-1] else None
     if token.startswith("(?") and token not in ("(?:", "(?=", "(?!"):
         return "lookbehind is not supported" if token in ("(?<=", "(?<!") else f"{token}…) is not supported"
     if token.startswith(r"\k") and token[3:-1] not in names:
-        return "no group of this name before the reference"
-    if token[0] == "{" and token != "{" and max(int(n) for n in re.findall("[0-9]+", token)) > _MOST_REPEATS:
-        return f"more than {_MOST_REPEATS:,} repetitions"
+        return "a reference before its named group"
+    if token[0] == "{" and token != "{" and max(int(n) for n in re.findall("[0-9]+", token)) > _MAX_REPETITIONS:
+        return f"more than {_MAX_REPETITIONS:,} repetitions"
     return None
 
 
-def _property(token: str) -> str | None:
+def _property_error(token: str) -> str | None:
     if token[:3] not in (r"\p{", r"\P{"):
         return None
     kind, equals, value = token[3:-1].partition("=")
@@ -108,5 +110,5 @@ def _property(token: str) -> str | None:
             kind, frozenset()
         )
     else:
-        known = kind in _CATEGORIES or kind in _BINARY
+        known = kind in _CATEGORIES or kind in _BINARY_PROPERTIES
     return None if known else f"the property {token} is not supported"

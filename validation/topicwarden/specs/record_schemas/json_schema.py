@@ -1,4 +1,4 @@
-"""JSON Schema of drafts 4, 6, 7, 2019-09 and 2020-12, the last one if a schema names none."""
+"""Check JSON Schemas of drafts 4, 6, 7, 2019-09 and 2020-12 (the default)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ _ROOT: Final = "topicwarden:/schema"
 
 
 class _SchemaError(ValueError):
-    """What is wrong, to be said after the name of the file."""
+    """An error of a schema. The message continues a sentence that begins with the file's name."""
 
 
 def schema_error(text: str) -> str | None:
-    """Return why ``text`` is no JSON Schema that stands alone, or None: its draft, the draft's meta-schema, its
-    references and its regular expressions.
+    """Return the error if ``text`` is not a self-contained JSON Schema, else None.
+
+    Checks the draft, the draft's meta-schema, references and regular expressions. The error continues a sentence that
+    begins with the file's name.
     """
     try:
         schema = parse(text)
         if not isinstance(schema, (dict, bool)):
-            return "is no JSON Schema: expected a mapping"
+            return "is not a JSON Schema: expected an object"
         draft = _draft(schema)
         _require_valid(schema, draft)
         for part in _schemas(schema, draft):
@@ -43,26 +45,28 @@ def schema_error(text: str) -> str | None:
 
 
 def _draft(schema: Any) -> str:
-    """The draft that a schema names."""
+    """Return the draft that a schema names in ``$schema``, or the default."""
     written = schema.get("$schema", _DRAFTS[-1]) if isinstance(schema, dict) else _DRAFTS[-1]
     draft = written.removesuffix("#") if isinstance(written, str) else ""
     if draft not in _DRAFTS:
-        raise _SchemaError(f"names the draft {quoted(str(written))} in $schema; expected one of {', '.join(_DRAFTS)}")
+        raise _SchemaError(
+            f"has the unknown draft {quoted(str(written))} in $schema; expected one of {', '.join(_DRAFTS)}"
+        )
     return draft
 
 
 def _require_valid(schema: Any, draft: str) -> None:
-    from jsonschema.exceptions import best_match  # noqa: PLC0415  (costs more than the rest of a check)
+    from jsonschema.exceptions import best_match  # noqa: PLC0415  (slow to import)
     from jsonschema.validators import validator_for  # noqa: PLC0415
 
     validator = validator_for({"$schema": draft})
     if error := best_match(validator(validator.META_SCHEMA).iter_errors(schema)):
         place = "/" + "/".join(map(str, error.absolute_path))
-        raise _SchemaError(f"is no JSON Schema: at {quoted(place)}, {error.message[:200]}")
+        raise _SchemaError(f"is not a JSON Schema: at {quoted(place)}, {error.message[:200]}")
 
 
 def _schemas(schema: Any, draft: str) -> Iterator[dict[str, Any]]:
-    """Every schema within ``schema``, and those that references lead to."""
+    """Yield every schema in ``schema``, including the targets of references."""
     import referencing.jsonschema  # noqa: PLC0415
     from jsonschema_specifications import REGISTRY  # noqa: PLC0415
     from referencing.exceptions import CannotDetermineSpecification, Unresolvable  # noqa: PLC0415
@@ -71,19 +75,19 @@ def _schemas(schema: Any, draft: str) -> Iterator[dict[str, Any]]:
     root = specification.create_resource(schema)
     try:
         registry = REGISTRY.with_resource(root.id() or _ROOT, root).crawl()
-        waiting = [(registry.resolver(root.id() or _ROOT), root)]
-        seen: set[int] = set()
-        while waiting:
-            resolver, resource = waiting.pop()
-            if id(resource.contents) in seen or not isinstance(resource.contents, dict):
+        pending = [(registry.resolver(root.id() or _ROOT), root)]
+        visited: set[int] = set()
+        while pending:
+            resolver, resource = pending.pop()
+            if id(resource.contents) in visited or not isinstance(resource.contents, dict):
                 continue
-            seen.add(id(resource.contents))
+            visited.add(id(resource.contents))
             yield resource.contents
-            waiting += [(resolver.in_subresource(sub), sub) for sub in resource.subresources()]
+            pending += [(resolver.in_subresource(subresource), subresource) for subresource in resource.subresources()]
             for reference in (resource.contents.get(name) for name in _REFERENCES):
                 if isinstance(reference, str):
                     target = _target(resolver, reference)
-                    waiting.append((target.resolver, specification.create_resource(target.contents)))
+                    pending.append((target.resolver, specification.create_resource(target.contents)))
     except (Unresolvable, CannotDetermineSpecification) as error:
         raise _SchemaError(f"has references that cannot be resolved: {error.__class__.__name__}") from error
 
@@ -94,16 +98,16 @@ def _target(resolver: Any, reference: str) -> Any:
     try:
         target = resolver.lookup(reference)
     except Unresolvable as error:
-        message = f"refers to {quoted(reference)}; put it under $defs, as nothing else is fetched"
+        message = f"refers to {quoted(reference)}; only references within the file work: copy the target under $defs"
         raise _SchemaError(message) from error
     if not isinstance(target.contents, (dict, bool)):
-        raise _SchemaError(f"refers to {quoted(reference)}, which is no schema")
+        raise _SchemaError(f"refers to {quoted(reference)}, which is not a schema")
     return target
 
 
 def _require_patterns(schema: dict[str, Any]) -> None:
-    named = schema.get("patternProperties")
-    patterns = [*(named if isinstance(named, dict) else ()), schema.get("pattern")]
+    pattern_properties = schema.get("patternProperties")
+    patterns = [*(pattern_properties if isinstance(pattern_properties, dict) else ()), schema.get("pattern")]
     for pattern in patterns:
         if isinstance(pattern, str) and (error := pattern_error(pattern)):
             raise _SchemaError(f"has the regular expression {quoted(pattern)}: {error}")

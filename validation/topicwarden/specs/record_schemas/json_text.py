@@ -1,4 +1,4 @@
-"""JSON of schema files, within the limits of the audit's reader (``audit/reader/JsonText.java``)."""
+"""Parse the JSON of schema files, within the limits of the audit's reader (``JsonText.java``)."""
 
 from __future__ import annotations
 
@@ -6,63 +6,63 @@ import json
 import re
 from typing import Any, Final, NoReturn
 
-MOST_DEPTH: Final = 200
-"""Nested arrays and objects of a schema; the reader compiles schemas by recursion."""
+MAX_DEPTH: Final = 200
+"""The maximum nesting of arrays and objects in a schema, because the reader compiles schemas recursively."""
 
-_MOST_DIGITS: Final = 1_000
-_MOST_EXPONENT: Final = 1_000
+_MAX_DIGITS: Final = 1_000
+_MAX_EXPONENT: Final = 1_000
 
 
 class JsonError(ValueError):
-    """Why a text is not JSON that can be used."""
+    """An error of JSON text. The message continues a sentence that begins with the file's name."""
 
 
 def parse(text: str) -> Any:
-    """Return the value of ``text``. Raises JsonError, with a message that follows the name of the file."""
+    """Return the value of the JSON ``text``. Raise JsonError if it is invalid or exceeds a limit."""
     try:
-        value = json.loads(text, parse_constant=_refuse, parse_int=_integer, parse_float=_real)
+        value = json.loads(text, parse_constant=_reject_constant, parse_int=_parse_integer, parse_float=_parse_float)
     except RecursionError:
         raise JsonError(_too_deep()) from None
     except JsonError:
         raise
     except ValueError as error:
         raise JsonError(f"is not JSON: {error}") from error
-    if _deeper(value):
+    if _is_too_deep(value):
         raise JsonError(_too_deep())
     return value
 
 
 def _too_deep() -> str:
-    return f"is nested too deeply: expected at most {MOST_DEPTH} arrays and objects within one another"
+    return f"is nested too deeply: expected at most {MAX_DEPTH} nested arrays and objects"
 
 
-def _refuse(constant: str) -> NoReturn:
-    raise JsonError(f"is not JSON: {constant} is no JSON number")
+def _reject_constant(constant: str) -> NoReturn:
+    raise JsonError(f"is not JSON: {constant} is not a JSON number")
 
 
-def _integer(text: str) -> int:
-    if len(text) > _MOST_DIGITS:
-        raise JsonError(f"has a number of {len(text)} characters; expected at most {_MOST_DIGITS}")
+def _parse_integer(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise JsonError(f"has a number of {len(text)} characters; expected at most {_MAX_DIGITS}")
     return int(text)
 
 
-def _real(text: str) -> float:
+def _parse_float(text: str) -> float:
     exponent = re.search("[eE]([+-]?[0-9]+)$", text)
-    if len(text) > _MOST_DIGITS or (exponent and abs(int(exponent[1][:_MOST_DIGITS])) > _MOST_EXPONENT):
-        raise JsonError(f"has a number that is too long, or has an exponent beyond {_MOST_EXPONENT}")
+    if len(text) > _MAX_DIGITS or (exponent and abs(int(exponent[1][:_MAX_DIGITS])) > _MAX_EXPONENT):
+        raise JsonError(f"has a number that is too long or has an exponent beyond {_MAX_EXPONENT}")
     return float(text)
 
 
-def _deeper(value: Any) -> bool:
+def _is_too_deep(value: Any) -> bool:
     level, depth = [value], 0
     while level:
         level = [
-            below
-            for one in level
-            if isinstance(one, (dict, list))
-            for below in (one.values() if isinstance(one, dict) else one)
+            child
+            for container in level
+            if isinstance(container, (dict, list))
+            for child in (container.values() if isinstance(container, dict) else container)
         ]
         depth += 1
-        if depth > MOST_DEPTH and level:
+        if depth > MAX_DEPTH and level:
             return True
     return False

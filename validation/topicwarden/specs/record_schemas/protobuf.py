@@ -1,4 +1,4 @@
-"""``.proto`` files, compiled by Protocol Buffers' own compiler to what the audit's reader takes."""
+"""Compile ``.proto`` files with the Protocol Buffers compiler, for the audit's reader."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any, Final
 from topicwarden.specs.message_text import quoted
 
 _FILE: Final = "record.proto"
-_DEADLINE_S: Final = 60
+_TIMEOUT_S: Final = 60
 
 
 class ProtoError(ValueError):
-    """Why a ``.proto`` cannot be used, to be said after the name of the file."""
+    """An error of a ``.proto`` file. The message continues a sentence that begins with the file's name."""
 
 
 def schema_error(text: str, message: str | None) -> str | None:
-    """Return why ``text`` is no ``.proto`` with ``message``, or with any message, or None."""
+    """Return the error if ``text`` is not a ``.proto`` file with ``message`` (None: with any message), else None."""
     try:
         _require_message(compile_proto(text), message)
     except ProtoError as error:
@@ -31,18 +31,20 @@ def schema_error(text: str, message: str | None) -> str | None:
 
 @cache
 def compile_proto(text: str) -> bytes:
-    """Return the ``FileDescriptorSet`` of a file and what it imports, the file itself last.
+    """Return the serialised ``FileDescriptorSet`` of a file and its imports, the file itself last.
 
-    Only ``google/protobuf/*.proto`` can be imported. Raises ProtoError.
+    Raise ProtoError if the file is invalid, or if it imports a file other than ``google/protobuf/*.proto``.
     """
     imports = re.findall(r'\bimport\s+(?:public\s+|weak\s+)?"([^"]+)"', _without_comments(text))
-    if outside := next((name for name in imports if not name.startswith("google/protobuf/")), None):
-        raise ProtoError(f"imports {quoted(outside)}; put its messages here, as nothing else is read")
+    if unsupported := next((name for name in imports if not name.startswith("google/protobuf/")), None):
+        raise ProtoError(
+            f"imports {quoted(unsupported)}; only google/protobuf/*.proto is available: copy its messages here"
+        )
     with tempfile.TemporaryDirectory() as scratch:
         (Path(scratch) / _FILE).write_text(text, encoding="utf-8")
         command = [sys.executable, "-m", "grpc_tools.protoc", "-I.", "--include_imports", "--descriptor_set_out=set"]
         try:
-            done = subprocess.run(
+            result = subprocess.run(
                 [*command, _FILE],
                 cwd=scratch,
                 capture_output=True,
@@ -50,12 +52,12 @@ def compile_proto(text: str) -> bytes:
                 encoding="utf-8",
                 errors="replace",
                 check=False,
-                timeout=_DEADLINE_S,
+                timeout=_TIMEOUT_S,
             )
         except subprocess.TimeoutExpired as error:
-            raise ProtoError(f"was not compiled within {_DEADLINE_S} s") from error
-        if done.returncode:
-            raise ProtoError(f"is no .proto: {_first_error(done.stderr)}")
+            raise ProtoError(f"was not compiled within {_TIMEOUT_S} s") from error
+        if result.returncode:
+            raise ProtoError(f"is not a valid .proto file: {_first_error(result.stderr)}")
         return (Path(scratch) / "set").read_bytes()
 
 
@@ -64,9 +66,9 @@ def _without_comments(text: str) -> str:
 
 
 def _first_error(output: str) -> str:
-    """The compiler's first error: ``3:5: "strin" is not defined.``"""
+    """Return the compiler's first error, such as ``3:5: "strin" is not defined.``"""
     lines = [line for line in output.splitlines() if line and "warning:" not in line]
-    return lines[0].removeprefix(f"{_FILE}:") if lines else "the compiler ended without a word"
+    return lines[0].removeprefix(f"{_FILE}:") if lines else "the compiler failed without a message"
 
 
 def _require_message(descriptors: bytes, message: str | None) -> None:
@@ -75,12 +77,14 @@ def _require_message(descriptors: bytes, message: str | None) -> None:
     file = FileDescriptorSet.FromString(descriptors).file[-1]
     names = list(_names(file.message_type, ""))
     if not names:
-        raise ProtoError("is no .proto: expected a message")
+        raise ProtoError("is not a valid .proto file: expected a message")
     if message and message.removeprefix(f"{file.package}.") not in names:
         raise ProtoError(f"has no message {quoted(message)}; it has {', '.join(names)}")
 
 
-def _names(messages: Any, above: str) -> Any:
-    for one in messages:
-        yield above + one.name
-        yield from _names((below for below in one.nested_type if not below.options.map_entry), f"{above}{one.name}.")
+def _names(messages: Any, prefix: str) -> Any:
+    for descriptor in messages:
+        yield prefix + descriptor.name
+        yield from _names(
+            (nested for nested in descriptor.nested_type if not nested.options.map_entry), f"{prefix}{descriptor.name}."
+        )

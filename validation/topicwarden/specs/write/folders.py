@@ -1,4 +1,4 @@
-"""Which folder below ``topics/`` a topic goes to, as a person would sort them: by what their names begin with."""
+"""Choose the folder and the file name of a topic below ``topics/``, by the prefix of its name."""
 
 from __future__ import annotations
 
@@ -12,42 +12,43 @@ from topicwarden.specs.spec_files import DEFAULTS
 Folder: TypeAlias = tuple[str, ...]
 
 
-def folders(names: Collection[str], declared: Mapping[str, Folder]) -> dict[str, Folder]:
-    """The folder of each of ``names``; ``declared`` are the folders of topics that the project has.
+def topic_folders(names: Collection[str], declared: Mapping[str, Folder]) -> dict[str, Folder]:
+    """Return the folder of each topic of ``names``; ``declared`` are the folders of the declared topics.
 
-    Where the declared topics of a prefix have one folder, its new ones go there. Else ``orders.placed.v1`` goes to
-    ``orders/``; a prefix that ends in a hyphen or an underscore makes a folder where two share it.
+    If all declared topics with the same prefix are in one folder, a new topic goes there. Else ``orders.placed.v1``
+    goes to ``orders/``. A prefix before a hyphen or an underscore gets a folder only if several new topics share it.
     """
-    homes: dict[str, set[Folder]] = {}
+    folders_by_prefix: dict[str, set[Folder]] = {}
     for name, folder in declared.items():
         if folder:
-            homes.setdefault(prefix(name), set()).add(folder)
-    shared = Counter(map(prefix, names))
-    dotted = {prefix(name) for name in names if "." in name}
-    found: dict[str, Folder] = {}
+            folders_by_prefix.setdefault(prefix(name), set()).add(folder)
+    prefix_counts = Counter(map(prefix, names))
+    dotted_prefixes = {prefix(name) for name in names if "." in name}
+    chosen: dict[str, Folder] = {}
     for name in names:
-        first = prefix(name)
-        home = homes.get(first, set())
-        if first and len(home) == 1:
-            found[name] = next(iter(home))
+        name_prefix = prefix(name)
+        existing = folders_by_prefix.get(name_prefix, set())
+        if name_prefix and len(existing) == 1:
+            chosen[name] = next(iter(existing))
         else:
-            found[name] = (first,) if first and (first in dotted or shared[first] > 1) else ()
-    return found
+            has_folder = name_prefix in dotted_prefixes or prefix_counts[name_prefix] > 1
+            chosen[name] = (name_prefix,) if name_prefix and has_folder else ()
+    return chosen
 
 
 def prefix(name: str) -> str:
-    """What stands before a topic's first dot, else before its first hyphen or underscore; empty where nothing does."""
+    """Return the part of a topic's name before the first dot; without a dot, before the first hyphen or underscore."""
     return name.partition(".")[0] if "." in name else re.split("[-_]", name, maxsplit=1)[0]
 
 
-def file_name(name: str, folder: Folder, taken: Collection[str]) -> tuple[str, bool]:
-    """The path below ``topics/`` of a topic's file, and whether its document must say the name.
+def file_name(name: str, folder: Folder, existing_paths: Collection[str]) -> tuple[str, bool]:
+    """Return the path of a topic's file below ``topics/``, and whether its document needs a ``topic:`` key.
 
-    ``taken`` are paths that there are, in lower case: there are disks that do not tell capitals apart.
+    ``existing_paths`` are in lower case, because some file systems ignore case. Raise ValueError if no name is free.
     """
     stem = name.lstrip("._") or "topic"
-    for number in range(1, len(taken) + 2):
+    for number in range(1, len(existing_paths) + 2):
         file = "/".join((*folder, f"{stem}{'' if number == 1 else f'-{number}'}.yaml"))
-        if file.lower() not in taken and not file.endswith(f"/{DEFAULTS}"):
+        if file.lower() not in existing_paths and not file.endswith(f"/{DEFAULTS}"):
             return file, file.rpartition("/")[2] != f"{name}.yaml"
-    raise ValueError(f"no file name is left for {name}")
+    raise ValueError(f"there is no free file name for {name}")

@@ -1,133 +1,145 @@
-"""What topics have in common, lifted into ``_defaults.yaml`` files; what is left to say in each topic's own."""
+"""Split the settings of new topics into shared ``_defaults.yaml`` files and the topics' own documents."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final, TypeAlias
 
 from topicwarden.model.topic import Topic
 from topicwarden.specs.load import LoadedSpecs
-from topicwarden.specs.validated_document import Leaves, ValidatedDocument
+from topicwarden.specs.validated_document import FlatSettings, ValidatedDocument
 from topicwarden.specs.write.folders import Folder
 from topicwarden.specs.yaml_nodes import KeyPath
 
-Placed: TypeAlias = Mapping[str, tuple[Folder, Leaves]]
-"""By name, the folder of a topic and what it is to be."""
+PlacedTopics: TypeAlias = Mapping[str, tuple[Folder, FlatSettings]]
+"""The folder and the settings of each topic, by name."""
 
-_LIVE: Final = ("partitions", "replication_factor", "config")
+_CLUSTER_KEYS: Final = ("partitions", "replication_factor", "config")
 _MIXED: Final = object()
 _NEARLY_ALL: Final = 0.75
 
 
 @dataclass(frozen=True)
 class SharedDefaults:
-    """What the new ``_defaults.yaml`` files say, by folder, and each topic's own document, common and for the stack.
+    """The settings of new ``_defaults.yaml`` files by folder, and of new topics' documents by topic.
 
-    None unsets what is inherited.
+    ``own`` are a topic's settings for all stacks, ``on_stack`` its overrides for the stack. None unsets an inherited
+    value.
     """
 
-    defaults: Mapping[Folder, Leaves]
-    own: Mapping[str, Leaves]
-    on_stack: Mapping[str, Leaves]
+    defaults: Mapping[Folder, FlatSettings]
+    own: Mapping[str, FlatSettings]
+    on_stack: Mapping[str, FlatSettings]
 
 
-def leaves(topic: Topic) -> Leaves:
-    """What a cluster can know of a topic, by the path of its key."""
-    known: dict[KeyPath, Any] = {("partitions",): topic.partitions, ("replication_factor",): topic.replication_factor}
-    return known | {("config", name): value for name, value in topic.config.items()}
+def flat_settings(topic: Topic) -> FlatSettings:
+    """Return the settings of a topic that a cluster has, by path: partitions, replication factor and config."""
+    settings: dict[KeyPath, Any] = {
+        ("partitions",): topic.partitions,
+        ("replication_factor",): topic.replication_factor,
+    }
+    return settings | {("config", name): value for name, value in topic.config.items()}
 
 
-def divide(placed: Placed, loaded: LoadedSpecs, stack: str | None) -> SharedDefaults:
-    """Splits what the topics are to be on ``stack`` between new defaults and the topics' own documents.
+def divide(topics: PlacedTopics, loaded: LoadedSpecs, stack: str | None) -> SharedDefaults:
+    """Split the topics' settings on ``stack`` into new defaults and the topics' own documents.
 
-    A ``_defaults.yaml`` that there is stays as it is, and a new one says nothing that would change a declared topic.
+    An existing ``_defaults.yaml`` is not changed. A new one has no setting that would change a declared topic.
     """
-    defaults: dict[Folder, Leaves] = {}
-    for folder in sorted({(), *(folder for folder, _ in placed.values())}, key=len):
+    defaults: dict[Folder, FlatSettings] = {}
+    for folder in sorted({(), *(folder for folder, _ in topics.values())}, key=len):
         if folder in loaded.defaults:
             continue
-        lifted = _lifted(_units(placed, folder), _base(folder, loaded, defaults), everywhere=not folder)
-        if free := {path: value for path, value in lifted if not _reaches_declared(path, folder, loaded)}:
-            defaults[folder] = free
+        shared = _worth_sharing(_members(topics, folder), _inherited(folder, loaded, defaults), is_root=not folder)
+        if new_settings := {path: value for path, value in shared if not _affects_declared(path, folder, loaded)}:
+            defaults[folder] = new_settings
     own, on_stack = {}, {}
-    for name, (folder, values) in placed.items():
-        own[name] = _difference(values, _base(folder, loaded, defaults))
-        forced = _known(_merged(sheet.stacks.get(stack, {}) for sheet in _chain(folder, loaded)) if stack else {})
-        on_stack[name] = {path: values.get(path) for path in forced if forced[path] != values.get(path)}
+    for name, (folder, values) in topics.items():
+        own[name] = _difference(values, _inherited(folder, loaded, defaults))
+        stack_defaults = (document.stacks.get(stack, {}) for document in _defaults_of(folder, loaded)) if stack else ()
+        overrides = _cluster_settings(_merged(stack_defaults))
+        on_stack[name] = {path: values.get(path) for path in overrides if overrides[path] != values.get(path)}
     return SharedDefaults(defaults, own, on_stack)
 
 
-def _units(placed: Placed, folder: Folder) -> list[Mapping[KeyPath, Any]]:
-    """What shares a ``_defaults.yaml``: a folder's topics; of ``topics/``, its own and what each folder mostly is."""
-    held: dict[Folder, list[Leaves]] = {}
-    for where, values in placed.values():
-        held.setdefault(where, []).append(values)
+def _members(topics: PlacedTopics, folder: Folder) -> list[Mapping[KeyPath, Any]]:
+    """Return the settings of the members that share the ``_defaults.yaml`` of ``folder``.
+
+    The members of a folder are its topics. The members of ``topics/`` itself are its own topics, and each folder with
+    the settings of the majority of its topics.
+    """
+    by_folder: dict[Folder, list[FlatSettings]] = {}
+    for folder_of_topic, values in topics.values():
+        by_folder.setdefault(folder_of_topic, []).append(values)
     if folder:
-        return list(held[folder])
-    return [*held.pop((), []), *map(_mostly, held.values())]
+        return list(by_folder[folder])
+    return [*by_folder.pop((), []), *map(_majority, by_folder.values())]
 
 
-def _mostly(units: Sequence[Leaves]) -> Mapping[KeyPath, Any]:
+def _majority(members: Sequence[FlatSettings]) -> Mapping[KeyPath, Any]:
     common: dict[KeyPath, Any] = {}
-    for path in {path for unit in units for path in unit}:
-        value, count = Counter(unit.get(path) for unit in units).most_common(1)[0]
-        common[path] = value if count > len(units) / 2 else _MIXED
+    for path in {path for member in members for path in member}:
+        value, count = Counter(member.get(path) for member in members).most_common(1)[0]
+        common[path] = value if count > len(members) / 2 else _MIXED
     return common
 
 
-def _lifted(
-    units: Sequence[Mapping[KeyPath, Any]], base: Leaves, everywhere: bool
+def _worth_sharing(
+    members: Sequence[Mapping[KeyPath, Any]], inherited: FlatSettings, is_root: bool
 ) -> Iterator[tuple[KeyPath, int | str | None]]:
-    """What is shorter to say once: of more than half of the units, or of nearly all where others must unset it."""
-    for path in sorted({*base, *(path for unit in units for path in unit)}):
-        wanted = [unit.get(path) for unit in units]
-        value, count = Counter(wanted).most_common(1)[0] if wanted else (None, 0)
-        unset = value is None or None in wanted
-        enough = count >= _NEARLY_ALL * len(units) if everywhere or unset else count > len(units) / 2
-        lines = 1 + len(units) - count
-        if value is not _MIXED and enough and lines < sum(each != base.get(path) for each in wanted):
+    """Yield the settings that make the files shorter if they move to the shared defaults.
+
+    More than half of the members must have the value. Nearly all must have it in the root folder, or if other members
+    would have to unset it.
+    """
+    for path in sorted({*inherited, *(path for member in members for path in member)}):
+        values = [member.get(path) for member in members]
+        value, count = Counter(values).most_common(1)[0] if values else (None, 0)
+        unset = value is None or None in values
+        is_common = count >= _NEARLY_ALL * len(members) if is_root or unset else count > len(members) / 2
+        line_count = 1 + len(members) - count
+        lines_without = sum(member_value != inherited.get(path) for member_value in values)
+        if value is not _MIXED and is_common and line_count < lines_without:
             yield path, value
 
 
-def _base(folder: Folder, loaded: LoadedSpecs, new: Mapping[Folder, Leaves]) -> Leaves:
-    """What a topic of ``folder`` inherits on every stack."""
-    above = list(accumulate(((part,) for part in folder), initial=()))
-    said = {part: sheet.common for part, sheet in loaded.defaults.items() if sheet is not None}
-    return _known(_merged({**said, **new}.get(part, {}) for part in above))
+def _inherited(folder: Folder, loaded: LoadedSpecs, new: Mapping[Folder, FlatSettings]) -> FlatSettings:
+    """Return the settings that a topic in ``folder`` inherits on all stacks."""
+    parents = list(accumulate(((parent,) for parent in folder), initial=()))
+    existing = {parent: document.common for parent, document in loaded.defaults.items() if document is not None}
+    return _cluster_settings(_merged({**existing, **new}.get(parent, {}) for parent in parents))
 
 
-def _chain(folder: Folder, loaded: LoadedSpecs) -> list[ValidatedDocument]:
-    above = accumulate(((part,) for part in folder), initial=())
-    return [sheet for part in above if (sheet := loaded.defaults.get(part)) is not None]
+def _defaults_of(folder: Folder, loaded: LoadedSpecs) -> list[ValidatedDocument]:
+    parents = accumulate(((parent,) for parent in folder), initial=())
+    return [document for parent in parents if (document := loaded.defaults.get(parent)) is not None]
 
 
-def _merged(layers: Iterator[Leaves]) -> Leaves:
+def _merged(layers: Iterable[FlatSettings]) -> FlatSettings:
     merged: dict[KeyPath, Any] = {}
     for layer in layers:
         merged.update(layer)
     return merged
 
 
-def _known(settings: Leaves) -> Leaves:
-    """Those that a cluster knows of, too."""
-    return {
-        path: value for path, value in settings.items() if path[0] in ("partitions", "replication_factor", "config")
-    }
+def _cluster_settings(settings: FlatSettings) -> FlatSettings:
+    """Return those of ``settings`` that a cluster also has."""
+    return {path: value for path, value in settings.items() if path[0] in _CLUSTER_KEYS}
 
 
-def _difference(values: Leaves, base: Leaves) -> Leaves:
-    paths = {**values, **base}
-    return {path: values.get(path) for path in paths if values.get(path) != base.get(path)}
+def _difference(values: FlatSettings, inherited: FlatSettings) -> FlatSettings:
+    paths = {**values, **inherited}
+    return {path: values.get(path) for path in paths if values.get(path) != inherited.get(path)}
 
 
-def _reaches_declared(path: KeyPath, folder: Folder, loaded: LoadedSpecs) -> bool:
-    """Whether a topic that is declared below ``folder`` would inherit ``path`` from it."""
+def _affects_declared(path: KeyPath, folder: Folder, loaded: LoadedSpecs) -> bool:
+    """Return whether a declared topic below ``folder`` would inherit ``path`` from the folder's defaults."""
     for topic in loaded.topics:
-        if topic.folder[: len(folder)] == folder and path not in topic.sheet.common:
-            nearer = _chain(topic.folder, loaded)[len(_chain(folder, loaded)) :]
-            if not any(path in sheet.common for sheet in nearer):
+        if topic.folder[: len(folder)] == folder and path not in topic.document.common:
+            nearer = _defaults_of(topic.folder, loaded)[len(_defaults_of(folder, loaded)) :]
+            if not any(path in document.common for document in nearer):
                 return True
     return False

@@ -1,41 +1,43 @@
-"""One new YAML file as text: a topic, or a folder's ``_defaults.yaml``."""
+"""The text of a new YAML file: a topic, or a folder's ``_defaults.yaml``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from topicwarden.specs.validated_document import Leaves
-from topicwarden.specs.write.yaml_values import scalar, setting
+from topicwarden.specs.validated_document import FlatSettings
+from topicwarden.specs.write.yaml_values import yaml_scalar, yaml_setting
 
 _ORDER = ("partitions", "replication_factor")
-_OWNER = "# owner: the team that answers for these topics"
+_OWNER_COMMENT = "# owner: the team that owns these topics"
 
 
-def topic_text(name: str | None, about: Mapping[str, str], own: Leaves, stacks: Mapping[str, Leaves]) -> str:
-    """A topic's document; ``name`` is None where the file's name says it.
+def topic_text(
+    name: str | None, metadata: Mapping[str, str], own: FlatSettings, stacks: Mapping[str, FlatSettings]
+) -> str:
+    """Return a topic's document. ``name`` is None if the file's name is the topic's name.
 
-    ``about`` is what else is known: description, owner. ``stacks`` is what holds on one stack alone, by stack.
+    ``metadata`` has the description and the owner, if known. ``stacks`` has the overrides by stack.
     """
-    lines = [f"topic: {scalar(name)}"] if name else []
-    lines += [f"{key}: {scalar(text)}" for key, text in about.items()]
-    lines += _settings(own)
-    for number, (stack, held) in enumerate(stacks.items()):
-        lines += [*(["stacks:"] if not number else []), f"  {scalar(stack)}:"]
-        lines += [f"    {line}" for line in _settings(held)]
+    lines = [f"topic: {yaml_scalar(name)}"] if name else []
+    lines += [f"{key}: {yaml_scalar(value)}" for key, value in metadata.items()]
+    lines += _setting_lines(own)
+    for index, (stack, settings) in enumerate(stacks.items()):
+        lines += [*(["stacks:"] if not index else []), f"  {yaml_scalar(stack)}:"]
+        lines += [f"    {line}" for line in _setting_lines(settings)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def defaults_text(common: Leaves, owned: bool) -> str:
-    """A ``_defaults.yaml``; ``owned`` where its topics inherit an owner, so that nobody need be asked for one."""
-    lines = [] if owned else [_OWNER]
-    return "".join(f"{line}\n" for line in (*lines, *_settings(common)))
+def defaults_text(common: FlatSettings, has_owner: bool) -> str:
+    """Return a ``_defaults.yaml``. Without ``has_owner`` (an inherited owner), a comment asks for the owner."""
+    lines = [] if has_owner else [_OWNER_COMMENT]
+    return "".join(f"{line}\n" for line in (*lines, *_setting_lines(common)))
 
 
-def _settings(held: Leaves) -> Iterator[str]:
+def _setting_lines(settings: FlatSettings) -> Iterator[str]:
     for key in _ORDER:
-        if (key,) in held:
-            yield f"{key}: {'null' if held[key,] is None else held[key,]}"
-    config = sorted((str(path[1]), value) for path, value in held.items() if path[0] == "config")
+        if (key,) in settings:
+            yield f"{key}: {'null' if settings[key,] is None else settings[key,]}"
+    config = sorted((str(path[1]), value) for path, value in settings.items() if path[0] == "config")
     if config:
         yield "config:"
-        yield from (f"  {name}: {setting(name, value)}" for name, value in config)
+        yield from (f"  {name}: {yaml_setting(name, value)}" for name, value in config)

@@ -1,4 +1,4 @@
-"""One setting as people write it in YAML, where the loader gives exactly Kafka's value back."""
+"""Format settings as readable YAML that the loader reads back as exactly Kafka's value."""
 
 from __future__ import annotations
 
@@ -15,46 +15,47 @@ from topicwarden.specs.units import unit_of
 from topicwarden.specs.yaml_nodes import read_documents
 
 _CONFIG: Final[TypeAdapter[dict[str, str | None]]] = TypeAdapter(Config)
-_READABLE: Final = 10_000
-"""Of a unit, the number that people still read at a glance: 9999s, but not 604800001ms."""
-_MEANT: Final = {
+_MAX_UNIT_NUMBER: Final = 10_000
+"""Numbers with a unit are readable below this limit: 9999s, but not 604800001ms."""
+_COMMENTS: Final = {
     ("cleanup.policy", ""): "nothing is ever deleted",
     ("retention.bytes", "-1"): "unlimited",
-    ("retention.ms", "-1"): "for ever",
+    ("retention.ms", "-1"): "forever",
 }
 
 
 @cache
-def setting(name: str, value: str | None) -> str:
-    """The YAML of the setting ``name`` whose value Kafka spells ``value``, with a comment where it needs one.
+def yaml_setting(name: str, value: str | None) -> str:
+    """Return the YAML of the setting ``name`` for Kafka's ``value``, with a comment if the value needs one.
 
-    ``7d`` for ``604800000``, ``[compact, delete]`` for ``compact,delete``, ``null`` for None. ValueError with a
-    message where no YAML says this value: Kafka has no such setting, or another tool made what Kafka refuses today.
+    ``7d`` for ``604800000``, ``[compact, delete]`` for ``compact,delete``, ``null`` for None. Raise ValueError, with a
+    message for the user, if no YAML loads as this value: Kafka does not have the setting, or another tool has set
+    a value that Kafka rejects today.
     """
     if value is None:
-        return "null  # as the brokers have it"
+        return "null  # inherited from the brokers"
     problem = f"Kafka {configs.kafka_version()} has no topic configuration {name}"
     for text in _candidates(name, value):
         try:
-            said = _CONFIG.validate_python({name: scalar_value(text)})[name]
+            loaded = _CONFIG.validate_python({name: load_scalar(text)})[name]
         except ValidationError as error:
             problem = f"{name}: {error.errors(include_url=False)[0]['msg']}"
             continue
-        if said == value:
-            meant = _MEANT.get((name, value))
-            return f"{text}  # {meant}" if meant else text
+        if loaded == value:
+            comment = _COMMENTS.get((name, value))
+            return f"{text}  # {comment}" if comment else text
     raise ValueError(problem)
 
 
-def scalar(text: str) -> str:
-    """``text`` as one line of YAML, in quotes where it would be read as something else."""
-    plain = bool(text) and text.isprintable() and scalar_value(text) == text
+def yaml_scalar(text: str) -> str:
+    """Return ``text`` as one line of YAML, in quotes if YAML would read it as another value."""
+    plain = bool(text) and text.isprintable() and load_scalar(text) == text
     return text if plain else json.dumps(text, ensure_ascii=not text.isprintable())
 
 
-def scalar_value(written: str) -> Any:
-    """What the loader reads where ``written`` stands as a key's value; None also where that is no YAML."""
-    documents, problems = read_documents(f"key: {written}\n".encode(), "")
+def load_scalar(text: str) -> Any:
+    """Return the value that the loader reads for ``text`` after a key; None also if this is not valid YAML."""
+    documents, problems = read_documents(f"key: {text}\n".encode(), "")
     if problems or len(documents) != 1 or documents[0].problems:
         return None
     value = documents[0].value
@@ -66,9 +67,9 @@ def _candidates(name: str, value: str) -> Iterator[str]:
     if definition is None:
         return
     if unit and value.removeprefix("-").isdigit():
-        spelled = unit.spelled(int(value))
-        if int("".join(filter(str.isdigit, spelled))) < _READABLE:
-            yield spelled
+        formatted = unit.format(int(value))
+        if int("".join(filter(str.isdigit, formatted))) < _MAX_UNIT_NUMBER:
+            yield formatted
     if definition.type == "list" and (not value or "," in value):
         yield f"[{', '.join(value.split(',')) if value else ''}]"
     if value and value.isprintable():

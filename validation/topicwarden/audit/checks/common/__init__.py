@@ -1,1 +1,1 @@
-"""What several checks compute in the same way."""
+"""Computations that several checks share."""

@@ -1,4 +1,4 @@
-"""Faults put into words, the same for every check that speaks of contents."""
+"""Convert faults in the contents of records into check results, with the same wording for every check."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
 from topicwarden.audit.subject import AuditedTopic, CheckResult
 from topicwarden.model.verdict import Verdict
 
-_REASONS = 5
+_MAX_REASONS = 5
 
-AT_MOST = "at most: aborted and open transactions may hold some of the records, and too many stand to read them again"
-"""Why a number is an upper bound; see ``committed.MOST_RECORDS``."""
+AT_MOST = (
+    "at most: some of the records may belong to aborted or open transactions, and there are too many to read them again"
+)
+"""The reason why a number is an upper bound; see ``committed.MOST_RECORDS``."""
 
-_AT_LEAST = "at least: a record late only for one that another task read is not counted"
-_UNCONFIRMED = "whether any of these records is committed is not known"
-_NARROWER = "audit fewer topics at once (--topics), so that more of each can be read again"
+_AT_LEAST = "at least: records that are late only compared with a record that another task read are not counted"
+_UNCONFIRMED = "it is not known whether any of these records is committed"
+_NARROWER = "audit fewer topics at once (--topics), so that more records of each topic can be read again"
 
 
-def judge_encoding(subject: AuditedTopic, part: str, remedy: str) -> Iterator[CheckResult]:
-    """What ``judge_faults`` says of the records' ``part``, ``key`` or ``value``, against its declared format."""
+def judge_format(subject: AuditedTopic, part: str, remedy: str) -> Iterator[CheckResult]:
+    """Yield the results of ``judge_faults`` for the declared format of ``part``, which is ``key`` or ``value``."""
     declared = {name: getattr(subject.contents, f"{part}_{name}") for name in ("format", "schema", "registry")}
     where = " by the registry" if declared["registry"] else ""
     path = ("contents", part, "schema" if declared["schema"] else "format")
@@ -31,19 +33,24 @@ def judge_encoding(subject: AuditedTopic, part: str, remedy: str) -> Iterator[Ch
 def judge_faults(
     subject: AuditedTopic, rule: str, what: str, path: tuple[str, ...], remedy: str
 ) -> Iterator[CheckResult]:
-    """What ``judge_found`` says of the faults of ``rule``."""
+    """Yield the results for the faults of ``rule``, a check id or ``expression:<id>``.
+
+    ``what`` completes the phrase "3 records …".
+    """
     found = {
         partition: [fault for fault in counts.faults if fault.rule == rule]
         for partition, counts in subject.committed.items()
     }
-    return judge_found(found, what, path, remedy)
+    return results_of_faults(found, what, path, remedy)
 
 
-def judge_found(
+def results_of_faults(
     found: Mapping[int, Iterable[ContentFault]], what: str, path: tuple[str, ...], remedy: str
 ) -> Iterator[CheckResult]:
-    """A ``fail`` for faults in committed records, by partition; ``undecidable`` for what could not be told, and for
-    faults of which no committed record is known. ``what`` completes "3 records …".
+    """Yield the results for faults by partition. ``what`` completes the phrase "3 records …".
+
+    Faults in committed records are a ``fail``. Faults that the audit cannot decide are ``undecidable``, and so are
+    faults without a record that is known to be committed.
     """
     proven: dict[int, list[ContentFault]] = {}
     unconfirmed: dict[int, list[ContentFault]] = {}
@@ -53,18 +60,18 @@ def judge_found(
             kind = unconfirmed if fault.unconfirmed else unknown if fault.undecided else proven
             kind.setdefault(partition, []).append(fault)
     if proven:
-        yield _judgement(Verdict.FAIL, proven, what, path, remedy)
+        yield _result(Verdict.FAIL, proven, what, path, remedy)
     if unconfirmed:
-        judged = _judgement(Verdict.UNDECIDABLE, unconfirmed, what, path, _NARROWER)
-        yield replace(judged, because=(_UNCONFIRMED, *judged.because))
+        result = _result(Verdict.UNDECIDABLE, unconfirmed, what, path, _NARROWER)
+        yield replace(result, because=(_UNCONFIRMED, *result.because))
     if unknown:
-        judged = _judgement(Verdict.UNDECIDABLE, unknown, "could not be judged", path, "")
-        yield replace(judged, remedy="see to the reason given, and audit again")
+        yield _result(Verdict.UNDECIDABLE, unknown, "could not be judged", path, "fix the cause given, and audit again")
 
 
 def counted_fault(rule: str, reason: str, count: int, first: int | None, counts: PartitionCounts) -> list[ContentFault]:
-    """Return the fault of ``count`` records of ``counts``, the first committed one at offset ``first`` (None: unknown);
-    nothing where there are none.
+    """Return a fault of ``count`` records of ``counts``; an empty list if ``count`` is 0.
+
+    ``first`` is the offset of the first committed record; None if that is not known.
     """
     offsets = () if first is None else (first,)
     at_most = counts.at_most and count > len(offsets)
@@ -72,39 +79,42 @@ def counted_fault(rule: str, reason: str, count: int, first: int | None, counts:
     return [fault] if count else []
 
 
-def unless_at_most(counts: Iterable[PartitionCounts], judgement: CheckResult) -> CheckResult:
-    """``judgement``; ``undecidable`` where it is a ``fail`` that rests on numbers which may be too high."""
-    if judgement.verdict is not Verdict.FAIL or not any(each.at_most for each in counts):
-        return judgement
+def undecidable_if_upper_bound(counts: Iterable[PartitionCounts], result: CheckResult) -> CheckResult:
+    """Return ``result``, but as ``undecidable`` if it is a ``fail`` and any of the counts is an upper bound."""
+    if result.verdict is not Verdict.FAIL or not any(each.at_most for each in counts):
+        return result
     return replace(
-        judgement,
+        result,
         verdict=Verdict.UNDECIDABLE,
-        because=(*judgement.because, AT_MOST),
+        because=(*result.because, AT_MOST),
         remedy=_NARROWER,
-        evidence={**judgement.evidence, "counted": AT_MOST},
+        evidence={**result.evidence, "counted": AT_MOST},
     )
 
 
-def _judgement(
+def _result(
     verdict: Verdict, faults: Mapping[int, list[ContentFault]], what: str, path: tuple[str, ...], remedy: str
 ) -> CheckResult:
-    every = [fault for held in faults.values() for fault in held]
-    total = sum(fault.count for fault in every)
+    all_faults = [fault for partition_faults in faults.values() for fault in partition_faults]
+    total = sum(fault.count for fault in all_faults)
     by_reason: dict[str, list[tuple[int, ContentFault]]] = {}
-    for partition, held in faults.items():
-        for fault in held:
+    for partition, partition_faults in faults.items():
+        for fault in partition_faults:
             by_reason.setdefault(fault.reason, []).append((partition, fault))
     ordered = sorted(by_reason.items(), key=lambda item: -sum(fault.count for _, fault in item[1]))
-    because = [_reason(reason, found) for reason, found in ordered[:_REASONS]]
-    if len(ordered) > _REASONS:
-        because.append(f"and {len(ordered) - _REASONS} more reasons")
-    bounds = [reason for reason, holds in _bounds(every).items() if holds]
-    first = min(((p, fault.offsets[0]) for p, held in faults.items() for fault in held if fault.offsets), default=None)
+    because = [_reason(reason, found) for reason, found in ordered[:_MAX_REASONS]]
+    if len(ordered) > _MAX_REASONS:
+        because.append(f"and {len(ordered) - _MAX_REASONS} more reasons")
+    bounds = [reason for reason, holds in _bounds(all_faults).items() if holds]
+    offsets = (
+        (p, fault.offsets[0]) for p, partition_faults in faults.items() for fault in partition_faults if fault.offsets
+    )
+    first = min(offsets, default=None)
     where = f", first at offset {first[1]} of partition {first[0]}" if first else ""
     plural = "s" if total > 1 else ""
     return CheckResult(
         verdict,
-        f"{_about(every)}{total:,} record{plural} {what}{where}",
+        f"{_bound_word(all_faults)}{total:,} record{plural} {what}{where}",
         path=path,
         partitions=tuple(sorted(faults)),
         because=(*because, *bounds),
@@ -120,11 +130,12 @@ def _judgement(
 
 
 def _bounds(faults: Iterable[ContentFault]) -> dict[str, bool]:
-    held = list(faults)
-    return {AT_MOST: any(fault.at_most for fault in held), _AT_LEAST: any(fault.at_least for fault in held)}
+    """Return the reasons why the number of records may be inexact, and whether each applies."""
+    all_faults = list(faults)
+    return {AT_MOST: any(fault.at_most for fault in all_faults), _AT_LEAST: any(fault.at_least for fault in all_faults)}
 
 
-def _about(faults: Iterable[ContentFault]) -> str:
+def _bound_word(faults: Iterable[ContentFault]) -> str:
     at_most, at_least = _bounds(faults).values()
     return "about " if at_most and at_least else "at most " if at_most else "at least " if at_least else ""
 
@@ -138,5 +149,5 @@ def _reason(reason: str, found: list[tuple[int, ContentFault]]) -> str:
         if fault.offsets
     )
     excerpt = next((f" ({fault.excerpt})" for _, fault in found if fault.excerpt), "")
-    bound = _about(fault for _, fault in found)
+    bound = _bound_word(fault for _, fault in found)
     return f"{bound}{total:,} × {reason}{excerpt}{': ' if places else ''}{places}"

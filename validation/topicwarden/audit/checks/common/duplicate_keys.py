@@ -1,4 +1,4 @@
-"""Why duplicates of a key may lawfully stand, in words and numbers; for the checks of compaction."""
+"""Explain, with numbers, why superseded records may still be in a compacted log."""
 
 from collections.abc import Callable, Iterable
 
@@ -8,32 +8,36 @@ from topicwarden.audit.scan.counts import SupersededPair
 from topicwarden.audit.subject import AuditedTopic
 
 _DEFAULT_BACKOFF_MS = 15_000
-_MOST_RUNS = 8
+_MAX_RANGES = 8
 
 
 def reasons(subject: AuditedTopic, partitions: list[int]) -> Iterable[str]:
-    """A line for each reason that keeps superseded records of these partitions, with how many and, for one, which."""
+    """Yield one line for each reason why superseded records remain, with their number.
+
+    For a single partition, the line also has the offsets.
+    """
     assert subject.live
     counts = {partition: subject.counts[partition] for partition in partitions}
     if not_rolled := sum(c.superseded - c.superseded_rolled for c in counts.values()):
         yield (
-            f"{not_rolled:,}{_which(subject, partitions, _not_rolled)}: the segment of the superseding record has not "
-            "rolled for certain; it rolls only on an append more than "
-            f"{roll_time(subject.live.topic):,} ms after its first record, and an idle partition never does"
+            f"{not_rolled:,}{_which(subject, partitions, _not_rolled)}: the segment of the superseding record may "
+            "not have rolled yet; it rolls only on an append more than "
+            f"{roll_time(subject.live.topic):,} ms after its first record, and an idle partition never rolls"
         )
-    if held := sum(c.superseded_rolled - c.superseded_cleanable for c in counts.values()):
-        by = sorted({reason for partition in partitions if (reason := subject.horizons[partition].blocked_by)})
-        yield f"{held:,}{_which(subject, partitions, _held)}: held back by {' and '.join(by)}"
+    if blocked := sum(c.superseded_rolled - c.superseded_cleanable for c in counts.values()):
+        causes = sorted({cause for partition in partitions if (cause := subject.horizons[partition].blocked_by)})
+        yield f"{blocked:,}{_which(subject, partitions, _blocked)}: held back by {' and '.join(causes)}"
     if subject.snapshot.broker_config.get("log.cleaner.enable") == "false":
-        yield "log.cleaner.enable is false on the brokers: nothing is ever cleaned"
+        yield "log.cleaner.enable is false on the brokers: the cleaner does not run"
     if cleanable := sum(c.superseded_cleanable for c in counts.values()):
         backoff = subject.snapshot.broker_number("log.cleaner.backoff.ms", _DEFAULT_BACKOFF_MS)
-        often = "at intervals that the brokers do not tell" if backoff is None else f"every {backoff:,} ms"
+        interval = "at an unknown interval" if backoff is None else f"every {backoff:,} ms"
         yield (
             f"{cleanable:,}{_which(subject, partitions, _cleanable)}: their segments have rolled, and the cleaner has "
-            f"not come by; it looks {often} for the log with the highest dirty ratio above "
+            f"not cleaned them yet; it looks {interval} for the log with the highest dirty ratio above "
             f"{dirty_bound(subject):g} "
-            f"(here, by bytes, at least {max(dirty_ratio(subject, one) for one in partitions):.2f}), in no set time"
+            f"(here, by bytes, at least {max(dirty_ratio(subject, partition) for partition in partitions):.2f}); "
+            "Kafka sets no time limit"
         )
 
 
@@ -41,7 +45,7 @@ def _not_rolled(pair: SupersededPair, horizon: Horizon) -> bool:
     return pair.superseded_by >= horizon.rolled
 
 
-def _held(pair: SupersededPair, horizon: Horizon) -> bool:
+def _blocked(pair: SupersededPair, horizon: Horizon) -> bool:
     return horizon.cleanable <= pair.superseded_by < horizon.rolled
 
 
@@ -49,23 +53,23 @@ def _cleanable(pair: SupersededPair, horizon: Horizon) -> bool:
     return pair.superseded_by < horizon.cleanable
 
 
-def _which(subject: AuditedTopic, partitions: list[int], wanted: Callable[[SupersededPair, Horizon], bool]) -> str:
-    """The offsets, as far as they were looked at, where it is about one partition; else nothing."""
+def _which(subject: AuditedTopic, partitions: list[int], selects: Callable[[SupersededPair, Horizon], bool]) -> str:
+    """Return the offsets of the selected pairs if there is only one partition, else an empty string."""
     if len(partitions) > 1:
         return ""
     horizon = subject.horizons[partitions[0]]
-    return _offsets(pair.offset for pair in subject.pairs.get(partitions[0], ()) if wanted(pair, horizon))
+    return _offsets(pair.offset for pair in subject.pairs.get(partitions[0], ()) if selects(pair, horizon))
 
 
 def _offsets(offsets: Iterable[int]) -> str:
-    """`` (offsets 0-4, 7)``; at most eight runs, nothing for none."""
-    runs: list[list[int]] = []
+    """Return text such as `` (offsets 0-4, 7)``, with at most eight ranges; empty if there are no offsets."""
+    ranges: list[list[int]] = []
     for offset in offsets:
-        if runs and offset == runs[-1][1] + 1:
-            runs[-1][1] = offset
+        if ranges and offset == ranges[-1][1] + 1:
+            ranges[-1][1] = offset
         else:
-            runs.append([offset, offset])
-    if not runs:
+            ranges.append([offset, offset])
+    if not ranges:
         return ""
-    shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs[:_MOST_RUNS])
-    return f" (offsets {shown}{', …' if len(runs) > _MOST_RUNS else ''})"
+    shown = ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges[:_MAX_RANGES])
+    return f" (offsets {shown}{', …' if len(ranges) > _MAX_RANGES else ''})"

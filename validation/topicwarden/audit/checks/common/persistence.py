@@ -1,4 +1,4 @@
-"""What stood at the last look and stands now, or does not: the questions that checks of two looks have in common."""
+"""Compare this audit with the previous one: which facts are unchanged, and what that proves about the broker."""
 
 from __future__ import annotations
 
@@ -10,29 +10,35 @@ from topicwarden.kafka.snapshot import PartitionExtent, PartitionReplicas
 from topicwarden.model.verdict import Verdict
 
 _DEFAULT_BACKOFF_MS = 15_000
-_AHEAD = "message.timestamp.after.max.ms"
-_CLEANED_BYTES_A_SECOND = 5 << 20
-"""What one cleaner thread manages at the least; it may be busy with every other log before it comes to this one."""
+_MAX_AHEAD_SETTING = "message.timestamp.after.max.ms"
+_CLEANED_BYTES_PER_SECOND = 5 << 20
+"""The assumed minimum throughput of one cleaner thread, which may have to clean every other log first."""
 
-OUT_OF_SYNC = "a replica is out of sync: brokers delete only what all in-sync replicas hold"
+OUT_OF_SYNC = "a replica is out of sync, and brokers delete only records that all in-sync replicas have"
 
 
 def replicas(subject: AuditedTopic, partition: int) -> PartitionReplicas | None:
+    """Return the leader and the replicas of a partition; None if the topic is not on the cluster."""
     states = subject.live.replicas if subject.live else ()
     return next((state for state in states if state.partition == partition), None)
 
 
 def extent(subject: AuditedTopic, partition: int) -> PartitionExtent | None:
+    """Return the offsets and the size of a partition's log; None if the partition has no leader."""
     return subject.live.extents.get(partition) if subject.live else None
 
 
 def all_in_sync(subject: AuditedTopic, partition: int) -> bool:
+    """Return whether every replica of the partition is in sync."""
     state = replicas(subject, partition)
     return state is not None and len(state.in_sync) == len(state.replicas)
 
 
 def same_leader(subject: AuditedTopic, partition: int) -> bool:
-    """Whether one broker led the partition all the time since the last look; False where nobody can tell."""
+    """Return whether one broker led the partition without interruption since the previous audit.
+
+    False if this is not known.
+    """
     before, now = subject.past.partition(partition), replicas(subject, partition)
     return (
         before is not None
@@ -43,92 +49,102 @@ def same_leader(subject: AuditedTopic, partition: int) -> bool:
     )
 
 
-def led(subject: AuditedTopic, partition: int) -> dict[str, int]:
-    """The leader's epoch, as a fact: what stood under another leader says nothing of this one.
+def leader_facts(subject: AuditedTopic, partition: int) -> dict[str, int]:
+    """Return the leader epoch as a tracked fact; empty if the epoch is not known.
 
-    A broker that restarts leads in a new epoch, and neither cleans, deletes nor ends transactions while it is away.
+    Observations under one leader say nothing about another leader. A broker that restarts leads in a new epoch. While
+    the broker is down, it does not clean, delete or end transactions.
     """
     state = replicas(subject, partition)
     return {} if state is None or state.leader_epoch is None else {"leader_epoch": state.leader_epoch}
 
 
-def starts(subject: AuditedTopic, partition: int) -> dict[str, int]:
-    """Where the log starts, as a fact beside ``led``: who says how old records are has to know since when it does."""
+def log_start_facts(subject: AuditedTopic, partition: int) -> dict[str, int]:
+    """Return the leader epoch and the log start offset as tracked facts.
+
+    Record ages are only valid from the time this log start was first seen.
+    """
     log = extent(subject, partition)
-    return led(subject, partition) | ({} if log is None else {"start": log.start})
+    return leader_facts(subject, partition) | ({} if log is None else {"start": log.start})
 
 
-def hidden_until(subject: AuditedTopic, partition: int, stood: int) -> int | None:
-    """The latest timestamp that a record may bear which lies below the log's start, in its first segment.
+def latest_hidden_timestamp(subject: AuditedTopic, partition: int, persisted_ms: int) -> int | None:
+    """Return an upper bound for the timestamps of records before the log start, in its first segment.
 
-    DeleteRecords moves the start into a segment, of which the rest stays: for the brokers it is as young as its
-    youngest record, seen or not. ``stood`` tells since when the log starts there (ms): what lies below was written by
-    then, and stamped no more than ``message.timestamp.after.max.ms`` ahead. No record is younger than the log's latest,
-    which brokers tell whether it can be read or not. 0 where nothing lies below, None where nothing bounds it.
+    DeleteRecords moves the log start into a segment, and the whole segment stays on disk. The broker judges the age of
+    a segment by its youngest record, visible or not.
+
+    The hidden records were written before the log start was first seen, ``persisted_ms`` ago. Their timestamps are at
+    most ``message.timestamp.after.max.ms`` ahead of that time. No timestamp is later than the latest timestamp of the
+    log, which brokers report whether that record is readable or not.
+
+    Returns:
+        Milliseconds since the epoch; 0 if no record is hidden, None if there is no bound.
     """
     log = extent(subject, partition)
     if log is not None and log.start == 0:
         return 0
-    ahead = subject.number(_AHEAD)
-    written = None if ahead is None else subject.snapshot.taken_at - stood + ahead + CLOCK_MS
+    max_ahead = subject.number(_MAX_AHEAD_SETTING)
+    written = None if max_ahead is None else subject.snapshot.taken_at - persisted_ms + max_ahead + CLOCK_MS
     latest = log.latest_timestamp if log is not None else None
     return min((bound for bound in (written, latest) if bound is not None), default=None)
 
 
-def judged_twice(stood: int | None, grace: int, lawful: str | None) -> Verdict:
-    """Return what several looks at the same facts prove.
+def repeated_verdict(persisted_ms: int | None, grace_ms: int, explanation: str | None) -> Verdict:
+    """Return the verdict on facts that several audits have seen unchanged.
 
     Args:
-        stood: for how long (ms) every look has seen the facts; None if the last look did not.
-        grace: how long (ms) the broker may lawfully leave them so.
-        lawful: an explanation that this look cannot exclude; None if there is none.
+        persisted_ms: for how long every audit has seen the facts; None if the previous audit did not see them.
+        grace_ms: how long a healthy broker may leave the facts unchanged.
+        explanation: a legitimate cause that this audit cannot exclude; None if there is none.
 
     Returns:
-        ``fail`` if the facts stood for longer than the grace and nothing explains them. ``suspect`` if the next audit
-        can settle it. ``pass`` if the lawful explanation holds: a suspect that each audit repeats helps nobody.
+        ``fail`` if the facts persisted for longer than the grace period and have no explanation. ``suspect`` if the
+        next audit can settle the question. ``pass`` if there is an explanation, because a suspect that every audit
+        repeats helps nobody.
     """
-    if lawful is not None:
+    if explanation is not None:
         return Verdict.PASS
-    return Verdict.FAIL if stood is not None and stood > grace else Verdict.SUSPECT
+    return Verdict.FAIL if persisted_ms is not None and persisted_ms > grace_ms else Verdict.SUSPECT
 
 
-def unsettled_segment(subject: AuditedTopic, partition: int, stood: int | None) -> str | None:
-    """Return why the segment of a pair may not have rolled, as far as audits saw; None if nothing speaks for it.
+def unrolled_segment_reason(subject: AuditedTopic, partition: int, persisted_ms: int | None) -> str | None:
+    """Return why the segment of a superseded pair may not have rolled; None if there is no reason.
 
-    Nothing is known of the time before the first audit, so that its look is no explanation: the next one tells.
+    A first audit never has a reason, because it does not know the earlier settings. The next audit settles the case.
     """
     if subject.past.state is None:
         return None
-    if subject.past.shaped_from(partition) is not None and not rolled_since(subject, partition):
+    if subject.past.shaped_from(partition) is not None and not rolled_under_known_settings(subject, partition):
         return (
-            "nothing was appended since audits know the settings of its segments: the segment may be active, "
-            "and the cleaner leaves the active segment alone"
+            "no record was appended since the first audit that saw the settings: the segment may be active, "
+            "and the cleaner does not clean the active segment"
         )
-    if stood is not None and not rolled_for_all(subject, partition, stood):
+    if persisted_ms is not None and not first_segment_rolled(subject, partition, persisted_ms):
         return (
             "the log does not start at offset 0: records that DeleteRecords hid may be young enough to keep its first "
-            "segment from rolling, or within min.compaction.lag.ms"
+            "segment from rolling, or to be within min.compaction.lag.ms"
         )
     return None
 
 
-def rolled_for_all(subject: AuditedTopic, partition: int, stood: int) -> bool:
-    """Whether what was written is young enough to have rolled the log's first segment, whatever lies below its start.
+def first_segment_rolled(subject: AuditedTopic, partition: int, persisted_ms: int) -> bool:
+    """Return whether the first segment has certainly rolled and passed ``min.compaction.lag.ms``.
 
-    And whether ``min.compaction.lag.ms`` has passed for all that may.
+    This takes into account the records before the log start that DeleteRecords may have hidden.
     """
-    hidden, log = hidden_until(subject, partition, stood), extent(subject, partition)
+    hidden, log = latest_hidden_timestamp(subject, partition, persisted_ms), extent(subject, partition)
     if hidden is None or log is None or subject.live is None:
         return False
-    longest, held = roll_time(subject.live.topic) or 0, subject.number("min.compaction.lag.ms") or 0
-    young = log.latest_timestamp or 0
-    return hidden == 0 or (young > hidden + longest and (held == 0 or subject.snapshot.taken_at - held > hidden))
+    longest_roll, lag = roll_time(subject.live.topic) or 0, subject.number("min.compaction.lag.ms") or 0
+    latest = log.latest_timestamp or 0
+    return hidden == 0 or (latest > hidden + longest_roll and (lag == 0 or subject.snapshot.taken_at - lag > hidden))
 
 
-def rolled_since(subject: AuditedTopic, partition: int) -> bool:
-    """Whether the roll certificate rests on a record that was written under today's settings, as audits saw them.
+def rolled_under_known_settings(subject: AuditedTopic, partition: int) -> bool:
+    """Return whether the roll certificate rests on a record that was written under settings that audits saw.
 
-    Without that, a segment may be as long as the ``segment.ms`` of long ago allowed, and still be active.
+    Otherwise a segment may be as long as an older ``segment.ms`` allowed, and still be active.
     """
     known_from, log = subject.past.shaped_from(partition), extent(subject, partition)
     return (
@@ -136,37 +152,40 @@ def rolled_since(subject: AuditedTopic, partition: int) -> bool:
     )
 
 
-def first_pair(subject: AuditedTopic, partition: int) -> SupersededPair | None:
-    """The pair of records of one key that is to stand: the one remembered, for as long as it does, else the first."""
+def first_superseded_pair(subject: AuditedTopic, partition: int) -> SupersededPair | None:
+    """Return the superseded pair to judge: the remembered pair if it is still present, else the first pair."""
     remembered = [
-        SupersededPair(one.offset, one.superseded_by, one.key)
-        for one in subject.past.still_present
-        if one.partition == partition and one.superseded_by is not None
+        SupersededPair(record.offset, record.superseded_by, record.key)
+        for record in subject.past.still_present
+        if record.partition == partition and record.superseded_by is not None
     ]
     counts = subject.counts.get(partition)
-    far = (counts.earliest_pair,) if counts and counts.earliest_pair and subject.compacted else ()
-    return min(remembered or subject.pairs.get(partition) or far, key=lambda pair: pair.superseded_by, default=None)
+    earliest = (counts.earliest_pair,) if counts and counts.earliest_pair and subject.compacted else ()
+    pairs = remembered or subject.pairs.get(partition) or earliest
+    return min(pairs, key=lambda pair: pair.superseded_by, default=None)
 
 
-def cleaned_away(subject: AuditedTopic, partition: int) -> tuple[RememberedRecord, ...]:
-    """Remembered records that are gone, though the log was neither truncated nor deleted up to them.
+def removed_by_cleaner(subject: AuditedTopic, partition: int) -> tuple[RememberedRecord, ...]:
+    """Return the remembered records that are gone, although the log was not truncated or deleted up to them.
 
-    Only the cleaner takes away single records, so it has come by since the last look, and cleaned at least up to these.
+    Only the cleaner removes single records. So the cleaner has run since the previous audit, at least up to these
+    records.
     """
-    look, before, log = subject.past.state, subject.past.partition(partition), extent(subject, partition)
-    if look is None or before is None or log is None or log.end < before.end:
+    state, before, log = subject.past.state, subject.past.partition(partition), extent(subject, partition)
+    if state is None or before is None or log is None or log.end < before.end:
         return ()
     return tuple(
-        one
-        for one in look.remembered_records
-        if one.partition == partition and one.offset >= log.start and one not in subject.past.still_present
+        record
+        for record in state.remembered_records
+        if record.partition == partition and record.offset >= log.start and record not in subject.past.still_present
     )
 
 
 def cleaner_grace_ms(subject: AuditedTopic) -> int | None:
-    """How long a cleaner that is well may leave a log alone; None if a broker's settings or logs' sizes are not known.
+    """Return how long a healthy cleaner may leave a log uncleaned, in milliseconds.
 
-    Twice its ``log.cleaner.backoff.ms``, and what one thread needs to clean every compacted log there is.
+    This is twice ``log.cleaner.backoff.ms``, plus the time in which one thread cleans every compacted log. None if the
+    brokers' settings or log sizes are not known.
     """
     sizes = [
         log.log_bytes
@@ -174,8 +193,8 @@ def cleaner_grace_ms(subject: AuditedTopic) -> int | None:
         if live.topic.compacted
         for log in live.extents.values()
     ]
-    known = [size for size in sizes if size is not None]
+    known_sizes = [size for size in sizes if size is not None]
     backoff = subject.snapshot.broker_number("log.cleaner.backoff.ms", _DEFAULT_BACKOFF_MS)
-    if not known or backoff is None:
+    if not known_sizes or backoff is None:
         return None
-    return 2 * backoff + CLOCK_MS + sum(known) * 1_000 // _CLEANED_BYTES_A_SECOND
+    return 2 * backoff + CLOCK_MS + sum(known_sizes) * 1_000 // _CLEANED_BYTES_PER_SECOND

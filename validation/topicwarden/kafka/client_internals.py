@@ -1,0 +1,49 @@
+"""The only module that uses private APIs of kafka-python. ``pyproject.toml`` therefore pins its exact version.
+
+- ``KafkaAdminClient._manager``: its ``run`` and ``send`` carry requests that the Admin client has no method for. These
+  are a fetch of raw record batches (``FetchRequest``) and ``DescribeShareGroupOffsetsRequest``.
+- ``KafkaAdminClient._find_coordinator_ids``: finds the coordinators of share groups. The public methods do this only
+  for requests of their own.
+- ``KafkaAdminClient._controller_id``: the cached controller. The client does not look for a new controller when the
+  controller moves, so the cache must be cleared.
+
+The ``kafka`` room also imports modules without a leading underscore that kafka-python does not document:
+
+- ``kafka.protocol.api_message.ApiMessage`` with ``load_json``, to build messages that kafka-python lacks
+  (``share_groups``).
+- ``kafka.protocol.consumer`` for ``FetchRequest``, ``IsolationLevel`` and ``OffsetSpec``, and ``kafka.protocol.admin``
+  for ``ElectionType``.
+- ``kafka.partitioner.default.murmur2``, Java's hash of keys (``partition_functions``).
+- The module names ``kafka`` and ``asyncio`` in tracebacks, to recognize errors of the client (``admin_client``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from kafka import KafkaAdminClient
+
+
+def send_to_broker(admin: KafkaAdminClient, request: Any, broker: int) -> Any:
+    """Send ``request`` to the broker with the id ``broker``, and return its response."""
+    manager = admin._manager
+
+    async def send() -> Any:
+        return await manager.send(request, node_id=broker)
+
+    return manager.run(send)
+
+
+def find_coordinators(admin: KafkaAdminClient, groups: Collection[str]) -> dict[str, int]:
+    """Return the broker id of the coordinator of each of ``groups``."""
+
+    async def find() -> dict[str, int]:
+        return dict(await admin._find_coordinator_ids(groups))
+
+    return dict(admin._manager.run(find))
+
+
+def forget_controller(admin: KafkaAdminClient) -> None:
+    """Clear the cached controller, so that the next request looks for the current controller."""
+    admin._controller_id = None
