@@ -159,6 +159,9 @@ def test_ci_tests_every_supported_version_of_python_and_java() -> None:
     jobs = load(OWN / "ci.yml")["jobs"]
     assert jobs["fast"]["strategy"]["matrix"] == {"python": supported}
     assert jobs["test"]["strategy"]["matrix"] == {"python": supported, "java": ["17", "21", "25"]}
+    wheel = jobs["wheel"]["strategy"]["matrix"]["include"]
+    assert [pair["python"] for pair in wheel] == supported
+    assert [pair["java"] for pair in wheel] == jobs["test"]["strategy"]["matrix"]["java"]
     assert supported[0] == project["requires-python"].removeprefix(">=")
 
 
@@ -168,7 +171,7 @@ def test_own_workflows_run_all_gates_tests_and_the_soundness_suites() -> None:
         "\n".join(str(step.get("run", "")) for step in steps(load(OWN / file))) for file in ("ci.yml", "soundness.yml")
     )
     targets = set(re.findall(r"^make ([\w-]+)", ci, re.MULTILINE))
-    assert targets >= {"check", "test-fast", "test"}
+    assert targets >= {"check", "test-fast", "test", "wheel"}
     assert targets <= set(re.findall(r"^([\w-]+):", (REPOSITORY / "Makefile").read_text("utf-8"), re.MULTILINE))
     assert "python -m tests.soundness --histories 300 --faults 20" in soundness
     modules = re.findall(r"python -m (tests\.[\w.]+)", soundness)
