@@ -145,7 +145,7 @@ def test_what_cannot_be_used_leaves_its_part_undecided_and_nothing_else(judge: J
 
 def test_a_record_that_lacks_several_headers_is_one_record(judge: Judge) -> None:
     (fault,) = judge.faults({"headers": ["trace-id", "tenant"]}, b"")
-    assert (fault["rule"], fault["reason"], fault["count"]) == ("header", "lacks trace-id, tenant", 1)
+    assert (fault["rule"], fault["reason"], fault["count"]) == ("header", "missing trace-id, tenant", 1)
 
 
 @pytest.mark.parametrize(
