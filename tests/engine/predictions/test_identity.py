@@ -6,6 +6,7 @@ Pulumi and the policy pack must both report the risks of a deploy.
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,10 @@ def test_another_cluster_is_refused_until_the_stack_says_that_it_moved(home: Dep
 
 
 def test_every_danger_is_said_by_pulumi_and_by_the_policy_pack(home: Deployment) -> None:
+    # The engine kills a policy pack. A fork of the warm process would outlive that, and keep the engine's pipes open.
+    environment = home.project.root / ".venv"
+    environment.unlink()
+    environment.symlink_to(sys.prefix)
     folder = home.project.root / "policies"
     folder.mkdir()
     for name in ("__main__.py", "PulumiPolicy.yaml"):
