@@ -13,6 +13,8 @@ import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from filelock import FileLock
+
 from topicwarden.model.problem import Refusal
 
 VERSION = "3.3.3"
@@ -30,8 +32,12 @@ def fetch(cache: Path, say: Callable[[str], None]) -> Path:
     Raises Refusal with the first error that Maven prints.
     """
     target = cache / "jars" / "registry" / VERSION
-    if (target / RUNNER).is_file():
-        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(target.with_name(f".{VERSION}.lock")):  # two workers of one run may need it at the same time
+        return target if (target / RUNNER).is_file() else _download(target, say)
+
+
+def _download(target: Path, say: Callable[[str], None]) -> Path:
     partial = target.with_name(f".{VERSION}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)

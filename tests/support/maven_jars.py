@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from filelock import FileLock
+
 from tests.conftest import REPOSITORY
 from topicwarden.toolchain import jars
 
@@ -12,4 +14,6 @@ _POMS = Path(__file__).parent / "maven"
 
 def provide(name: str) -> Path:
     """Return the folder with the jars of ``maven/<name>/pom.xml``; download them if missing or if the pom changed."""
-    return jars.provide(REPOSITORY / ".cache", name, print, poms=_POMS)
+    cache = REPOSITORY / ".cache"
+    with FileLock(cache / f".{name}.lock"):  # two workers of one run may need them at the same time
+        return jars.provide(cache, name, print, poms=_POMS)

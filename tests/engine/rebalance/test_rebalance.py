@@ -121,7 +121,7 @@ def test_what_cannot_be_is_said_in_a_line(stack_of: Deploy) -> None:
     for arguments, said in (
         (["--topics", "nope.*"], "no declared topic matches --topics nope.*"),
         (["--throttle", "50 MB/s"], "--throttle: expected a size"),
-        (["--throttle", "0"], "expected at least one byte a second, or unlimited"),
+        (["--throttle", "0"], "expected at least 1 byte per second, or unlimited"),
     ):
         done = stack.rebalance("--yes", *arguments)
         assert (done.returncode, said in done.stderr, done.stderr.count("\n")) == (2, True, 1), done.stderr
