@@ -30,7 +30,6 @@ class OngoingReassignment:
     removing: tuple[int, ...]
 
     @property
-    @property
     def target(self) -> tuple[int, ...]:
         """The replicas after the reassignment."""
         return tuple(broker for broker in self.replicas if broker not in self.removing)
