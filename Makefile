@@ -6,8 +6,8 @@ SHELL := bash
 PYTHON ?= python3
 VENV := .venv/bin
 LOCKED := .venv/.locked
-# Tests wait for brokers and for Pulumi most of the time: two at a time, each worker with clusters of its own.
-PARALLEL := -n 2 --dist loadgroup --no-loadscope-reorder
+# One test at a time, unless PARALLEL says otherwise: make test PARALLEL="-n 2 --dist loadgroup --no-loadscope-reorder".
+PARALLEL ?=
 # What pip says, as a number that grows; nothing in a log.
 COUNT := if test -t 1; then awk '/^Collecting/ { printf "\r%d packages", ++n; fflush() } END { print "" }'; else cat >/dev/null; fi
 

@@ -109,7 +109,7 @@ def test_declarations_that_do_not_hold_are_not_audited(sandbox: Sandbox, tmp_pat
     bad = {"bad.yaml": "{partitions: 0, replication_factor: 0}"}
     line = refused(shell_of(tmp_path, bad).topicwarden("audit", "--stack", "dev"))
     assert "the declared topics cannot be audited: topics/bad.yaml:1:14: " in line
-    assert "(and 1 more); see `topicwarden check --stack dev`" in line
+    assert "(and 1 more); run `topicwarden check --stack dev`" in line
 
 
 def test_a_port_that_is_taken(own_cache: dict[str, str], tmp_path: Path) -> None:

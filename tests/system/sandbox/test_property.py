@@ -84,7 +84,7 @@ def _shell_value(shell: Shell) -> str:
 
 def test_ci_gives_the_passphrase_to_no_other_stack(tmp_path: Path, variables: dict[str, str]) -> None:
     both = shell(tmp_path, variables, dev=SANDBOX, prod=OTHER)
-    script = Path(__file__).parents[3] / "ci" / "stack.sh"
+    script = Path(__file__).parents[3] / "validation" / "topicwarden" / "template" / "ci" / "stack.sh"
     found = [
         Shell(both.folder, {**variables, "STACK": stack}).run(
             "bash", "-euc", f'source {script}; printf %s "${{PULUMI_CONFIG_PASSPHRASE-none}}"'
