@@ -68,7 +68,7 @@ def test_another_cluster_is_refused_until_the_stack_says_that_it_moved(home: Dep
 
 
 def test_every_danger_is_said_by_pulumi_and_by_the_policy_pack(home: Deployment) -> None:
-    # The engine kills a policy pack. A fork of the warm process would outlive that, and keep the engine's pipes open.
+    # `pulumi preview` does not end if the policy pack is a fork of the warm process, so the project runs the real one.
     environment = home.project.root / ".venv"
     environment.unlink()
     environment.symlink_to(sys.prefix)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import shutil
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from topicwarden.model.problem import Refusal
+from topicwarden.toolchain import maven
 
 SETS = ("kafka",)
 
@@ -50,13 +48,8 @@ def fetch(cache: Path, name: str, say: Callable[[str], None], poms: Path = _POMS
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     say(f"jars of {name}: downloading with Maven")
-    command = ["mvn", "-B", "-q", _GOAL, "-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
-    done = subprocess.run(command, cwd=poms / name, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Refusal(
-            f"Maven could not download the jars of {name}: {_first_error(done.stdout + done.stderr)}; "
-            "check the network, or the mirror in ~/.m2/settings.xml, and run `topicwarden sandbox install` again"
-        )
+    arguments = [_GOAL, "-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
+    maven.run(arguments, poms / name, f"download the jars of {name}")
     (partial / _STAMP).write_text(_fingerprint(name, poms), encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)
     partial.rename(target)
@@ -70,9 +63,3 @@ def _fingerprint(name: str, poms: Path = _POMS) -> str:
 def _stamp(target: Path) -> str | None:
     stamp = target / _STAMP
     return stamp.read_text(encoding="utf-8") if stamp.is_file() else None
-
-
-def _first_error(output: str) -> str:
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", output)
-    errors = [line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if line.startswith("[ERROR]")]
-    return errors[0] if errors else plain.strip()[-300:] or "Maven printed no reason"

@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -17,6 +15,7 @@ from pathlib import Path
 
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
+from topicwarden.toolchain import maven
 
 LINES = ("4.0", "4.1", "4.2")
 """The supported Spark lines, as the profiles of the module's ``pom.xml`` define them."""
@@ -44,13 +43,7 @@ def build(project: Project, line: str, say: Callable[[str], None]) -> Path:
     """Build the jar of a Spark line and return its path. Raises Refusal with Maven's first error."""
     started = time.monotonic()
     say(f"Spark reader for Spark {line}: building with Maven")
-    command = ["mvn", "-B", "-q", f"-Dspark.line={line}", "-Dquick", "-DskipTests", "package"]
-    done = subprocess.run(command, cwd=MODULE, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Refusal(
-            f"Maven could not build the Spark reader: {_first_error(done.stdout + done.stderr)}; "
-            "check the network, or the mirror in ~/.m2/settings.xml, and run `topicwarden sandbox install` again"
-        )
+    maven.run([f"-Dspark.line={line}", "-Dquick", "-DskipTests", "package"], MODULE, "build the Spark reader")
     target = jar(project, line)
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(".partial")
@@ -85,13 +78,6 @@ def _stamp_file(target: Path) -> Path:
 def _stamp(target: Path) -> str | None:
     stamp = _stamp_file(target)
     return stamp.read_text(encoding="utf-8") if target.is_file() and stamp.is_file() else None
-
-
-def _first_error(output: str) -> str:
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", output)
-    errors = [line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if line.startswith("[ERROR]")]
-    errors = [error for error in errors if error and not error.endswith(":")]  # without headings
-    return errors[0] if errors else plain.strip()[-300:] or "no message"
 
 
 def main() -> int:
