@@ -11,6 +11,7 @@ import pytest
 from tests.broker.contents import placed, records, transactions
 from tests.conftest import REPOSITORY
 from tests.support.projects import own_cache
+from tests.support.sandboxes import running
 from topicwarden.cli.audit import AuditFunction, auditing
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
@@ -24,11 +25,8 @@ _HERE = Path(__file__).parent
 def sandbox(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     sandbox = Sandbox(tmp_path_factory.mktemp("contents") / "sandbox", tools.java, tools.kafka_jars)
     single = {"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1"}
-    try:
-        sandbox.up(brokers=1, overrides={**single, "offsets.topic.replication.factor": "1"})
+    with running(sandbox, brokers=1, overrides={**single, "offsets.topic.replication.factor": "1"}):
         yield sandbox
-    finally:
-        sandbox.down(remove=True)
 
 
 @pytest.fixture(scope="package")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.projects import own_cache, project_of
+from tests.support.sandboxes import running
 from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.model.project import Project
@@ -36,11 +37,8 @@ def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @pytest.fixture(scope="package")
 def sandbox(project: Project) -> Iterator[Sandbox]:
     sandbox = sandbox_of(project)
-    try:
-        sandbox.up(brokers=1, overrides=BROKEN)
+    with running(sandbox, brokers=1, overrides=BROKEN):
         yield sandbox
-    finally:
-        sandbox.down(remove=True)
 
 
 @pytest.fixture(scope="package")

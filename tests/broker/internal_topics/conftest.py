@@ -18,6 +18,7 @@ from tests.support import maven_jars
 from tests.support.applications import connect, streams
 from tests.support.applications.java_application import JavaApplication
 from tests.support.projects import own_cache, project_of
+from tests.support.sandboxes import running
 from topicwarden.cli.audit import auditing
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.config_admin import connected, set_topic
@@ -67,11 +68,8 @@ def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @pytest.fixture(scope="package")
 def sandbox(project: Project) -> Iterator[Sandbox]:
     sandbox = sandbox_of(project)
-    try:
-        sandbox.up(brokers=1, overrides=BROKER)
+    with running(sandbox, brokers=1, overrides=BROKER):
         yield sandbox
-    finally:
-        sandbox.down(remove=True)
 
 
 @pytest.fixture(scope="package")

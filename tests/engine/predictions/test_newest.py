@@ -17,6 +17,7 @@ from tests.engine.predictions.conftest import Deployment, one
 from tests.support import maven_jars
 from tests.support.clients import commit, until
 from tests.support.projects import Shell, project_of
+from tests.support.sandboxes import running
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.model.planned_change import Severity
@@ -55,11 +56,8 @@ def sandbox(newest: Jvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     folder = tmp_path_factory.mktemp("newest")
     sandbox = Sandbox(folder / "sandbox", newest.java, newest.jars)
     remote = {"rsm.config.dir": str(folder / "remote"), "rsm.config.delete.on.close": "false"}
-    try:
-        sandbox.up(brokers=1, overrides=_TIERED | _SHARE | remote, heap="384m")
+    with running(sandbox, brokers=1, overrides=_TIERED | _SHARE | remote, heap="384m"):
         yield sandbox
-    finally:
-        sandbox.down(remove=True)
 
 
 @pytest.fixture

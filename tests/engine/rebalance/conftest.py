@@ -16,6 +16,7 @@ from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 
 from tests.support.projects import BIN, Shell, own_cache, project_of
 from tests.support.reading import records
+from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_reassignment_session
@@ -38,13 +39,10 @@ def cache(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture(scope="package")
 def sandbox(cache: Path) -> Iterator[Sandbox]:
     sandbox = sandbox_of(Project(cache))
-    try:
-        # A throttle limits the mean of 11 seconds. Small fetches make a reassignment last long enough for a test.
-        overrides = {"broker.session.timeout.ms": "6000", "replica.fetch.max.bytes": "65536"}
-        sandbox.up(brokers=BROKERS, heap="384m", overrides=overrides)
+    # A throttle limits the mean of 11 seconds. Small fetches make a reassignment last long enough for a test.
+    overrides = {"broker.session.timeout.ms": "6000", "replica.fetch.max.bytes": "65536"}
+    with running(sandbox, brokers=BROKERS, heap="384m", overrides=overrides):
         yield sandbox
-    finally:
-        sandbox.down(remove=True)
 
 
 @pytest.fixture(scope="package")

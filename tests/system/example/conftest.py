@@ -9,6 +9,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from tests.support.projects import Shell, copy_of_the_example, own_cache
+from tests.support.sandboxes import running
 from topicwarden.cli.audit import AuditFunction, auditing
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.cluster import Cluster, open_cluster
@@ -31,11 +32,8 @@ def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Itera
 @pytest.fixture(scope="package")
 def sandbox(project: Project) -> Iterator[Sandbox]:
     sandbox = sandbox_of(project)
-    try:
-        sandbox.up(brokers=3)
+    with running(sandbox, brokers=3):
         yield sandbox
-    finally:
-        sandbox.down(remove=True)
 
 
 @pytest.fixture(scope="package")
