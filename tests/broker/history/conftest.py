@@ -25,7 +25,7 @@ BROKEN = {
 }
 """A broker without a running cleaner. Its transaction coordinator does not abort expired transactions."""
 
-MENDED = BROKEN | {"log.cleaner.enable": "true"}
+REPAIRED = BROKEN | {"log.cleaner.enable": "true"}
 
 
 @pytest.fixture(scope="package")

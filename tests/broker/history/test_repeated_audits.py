@@ -16,7 +16,7 @@ from kafka import TopicPartition
 from kafka.admin import NewTopic
 from kafka.errors import TopicAlreadyExistsError
 
-from tests.broker.history.conftest import MENDED
+from tests.broker.history.conftest import REPAIRED
 from tests.support.findings import finding
 from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.config_admin import connected
@@ -54,7 +54,7 @@ class Looks:
     empty: AuditReport
     full: AuditReport
     later: AuditReport
-    mended: AuditReport
+    repaired: AuditReport
 
 
 def create(servers: list[str], name: str) -> None:
@@ -116,7 +116,7 @@ def looks(
             time.sleep(max(0.0, GRACE_S - (time.monotonic() - since)))
             later = look(("h.*",))
     sandbox.stop(1)
-    sandbox.up(brokers=1, overrides=MENDED)
+    sandbox.up(brokers=1, overrides=REPAIRED)
     for topic in ("h.ratio", "h.lag"):
         wait_until_clean(sandbox, topic)
     with auditing(project, "dev", options=options) as look:
@@ -156,16 +156,16 @@ STUCK = [
 def test_a_suspect_that_still_stands_at_the_second_look_is_proven_and_settled_when_the_cleaner_is_back(
     looks: Looks, topic: str, check: str
 ) -> None:
-    assert [verdict(one, topic, check) for one in (looks.empty, looks.full, looks.later, looks.mended)] == [
+    assert [verdict(one, topic, check) for one in (looks.empty, looks.full, looks.later, looks.repaired)] == [
         Verdict.PASS,
         Verdict.SUSPECT,
         Verdict.FAIL,
         Verdict.PASS,
     ]
-    later, mended = settled(looks.later, topic, check), settled(looks.mended, topic, check)
+    later, repaired = settled(looks.later, topic, check), settled(looks.repaired, topic, check)
     assert (later.was, later.now, later.why) == (Verdict.SUSPECT, Verdict.FAIL, "still present")
-    assert (mended.was, mended.now) == (Verdict.FAIL, Verdict.PASS)
-    assert mended.why.startswith(("the pair at offsets 0 and 1 was cleaned", "the log now starts at offset "))
+    assert (repaired.was, repaired.now) == (Verdict.FAIL, Verdict.PASS)
+    assert repaired.why.startswith(("the pair at offsets 0 and 1 was cleaned", "the log now starts at offset "))
 
 
 def test_nothing_is_suspected_of_an_empty_topic(looks: Looks) -> None:
@@ -194,4 +194,4 @@ def test_a_topic_that_was_created_again_has_no_past(looks: Looks) -> None:
     assert again.verdict is Verdict.FAIL
     assert again.evidence["id"] != again.evidence["id_before"]
     assert not [one for one in looks.later.findings if (one.topic, one.check) == ("h.again", "log-truncated")]
-    assert verdict(looks.mended, "h.again", "topic-recreated") is Verdict.PASS
+    assert verdict(looks.repaired, "h.again", "topic-recreated") is Verdict.PASS

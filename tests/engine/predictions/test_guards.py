@@ -92,8 +92,8 @@ def test_a_topic_that_is_there_is_adopted_or_refused(
 def test_replicas_are_left_to_rebalance_and_land_where_foretold(door: Deployment, cluster: Cluster) -> None:
     door.write({"door/door.v1.yaml": _ONE.replace("factor: 2", "factor: 3").replace("7d", "8d")})
     before = cluster.snapshot({"door.v1"}).topics["door.v1"].replicas
-    foretold = one(door.plan(), "door.v1", "replication-factor")
-    assert "copies" in foretold.message
+    predicted = one(door.plan(), "door.v1", "replication-factor")
+    assert "copies" in predicted.message
     said = door.pulumi("up --yes --suppress-outputs")
     assert "`pulumi up` leaves the replicas where they are" in said
     live = cluster.snapshot({"door.v1"}).topics["door.v1"]
@@ -104,7 +104,7 @@ def test_replicas_are_left_to_rebalance_and_land_where_foretold(door: Deployment
     assert done.returncode == 0, done.stdout + done.stderr
     moved = cluster.snapshot({"door.v1"}).topics["door.v1"].replicas
     assert {state.partition: list(state.replicas) for state in moved} == {
-        effect.partition: effect.replicas_after for effect in foretold.partitions
+        effect.partition: effect.replicas_after for effect in predicted.partitions
     }
     assert door.plan().topics == []
     door.pulumi("preview --expect-no-changes")

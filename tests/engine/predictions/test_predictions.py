@@ -101,14 +101,14 @@ def now(deployed: Deployment, servers: list[str]) -> int:
 
 
 @pytest.fixture(scope="module")
-def foretold(deployed: Deployment, now: int) -> PlanReport:
+def predicted(deployed: Deployment, now: int) -> PlanReport:
     """Return the plan without any allowance."""
     deployed.write(AFTER)
     return deployed.plan()
 
 
 @pytest.fixture(scope="module")
-def done(deployed: Deployment, foretold: PlanReport) -> PlanReport:
+def done(deployed: Deployment, predicted: PlanReport) -> PlanReport:
     """Return the plan with each refused change allowed by name, and deploy it."""
     for file, change in ALLOWED.items():
         deployed.write({file: AFTER[file].replace("}}", f"}}, allow: [{change}]}}", 1)})
@@ -117,20 +117,20 @@ def done(deployed: Deployment, foretold: PlanReport) -> PlanReport:
     return allowed
 
 
-def test_only_what_changes_is_planned(foretold: PlanReport) -> None:
-    assert {plan.topic: plan.action for plan in foretold.topics} == {
+def test_only_what_changes_is_planned(predicted: PlanReport) -> None:
+    assert {plan.topic: plan.action for plan in predicted.topics} == {
         **{Path(file).stem: Action.UPDATE for file in AFTER},
         "drift.v1": Action.DRIFT,
     }
-    assert foretold.unchanged == len(BEFORE) - len(AFTER) - 1
-    assert foretold.engine.steps == {"update": len(AFTER)}
-    assert foretold.unseen == []
+    assert predicted.unchanged == len(BEFORE) - len(AFTER) - 1
+    assert predicted.engine.steps == {"update": len(AFTER)}
+    assert predicted.unseen == []
 
 
 def test_a_loss_is_refused_everywhere_until_it_is_allowed(
-    deployed: Deployment, foretold: PlanReport, cluster: Cluster
+    deployed: Deployment, predicted: PlanReport, cluster: Cluster
 ) -> None:
-    refused = [plan.topic for plan in foretold.topics if plan.weight is Severity.REFUSED]
+    refused = [plan.topic for plan in predicted.topics if plan.weight is Severity.REFUSED]
     assert refused == ["cache.v1", "keyless.v1", "size.v1", "time.v1", "tombs.v1"]
     live = cluster.snapshot().topics
     for command in ("preview", "up --yes", "up --yes --skip-preview"):
@@ -143,9 +143,9 @@ def test_a_loss_is_refused_everywhere_until_it_is_allowed(
 
 
 def test_a_shorter_retention_expires_the_records_foretold(
-    foretold: PlanReport, done: PlanReport, cluster: Cluster, now: int
+    predicted: PlanReport, done: PlanReport, cluster: Cluster, now: int
 ) -> None:
-    cut = one(foretold, "time.v1", "retention-cut")
+    cut = one(predicted, "time.v1", "retention-cut")
     assert [(p.partition, p.records, p.first_offset, p.last_offset) for p in cut.partitions] == [
         (0, 10, 0, 9),
         (1, 10, 0, 9),
@@ -157,8 +157,8 @@ def test_a_shorter_retention_expires_the_records_foretold(
     assert {e.end for e in extents(cluster, "time.v1").values()} == {15}
 
 
-def test_a_smaller_retention_keeps_what_was_foretold(foretold: PlanReport, done: PlanReport, cluster: Cluster) -> None:
-    cut = one(foretold, "size.v1", "retention-cut")
+def test_a_smaller_retention_keeps_what_was_foretold(predicted: PlanReport, done: PlanReport, cluster: Cluster) -> None:
+    cut = one(predicted, "size.v1", "retention-cut")
     (effect,) = cut.partitions
     assert effect.bytes and cut.evidence["bytes"] == effect.bytes
     until(lambda: extents(cluster, "size.v1")[0].start > 0, "the oldest segments are gone")
@@ -172,18 +172,18 @@ def test_a_smaller_retention_keeps_what_was_foretold(foretold: PlanReport, done:
 
 
 def test_from_compacted_to_deleting_what_is_older_goes(
-    foretold: PlanReport, done: PlanReport, cluster: Cluster
+    predicted: PlanReport, done: PlanReport, cluster: Cluster
 ) -> None:
-    cut = one(foretold, "cache.v1", "retention-cut")
+    cut = one(predicted, "cache.v1", "retention-cut")
     assert cut.message.startswith("no record expires now; ")
     assert cut.evidence["records"] == 20
     until(lambda: extents(cluster, "cache.v1")[0].start == 20, "twenty records are gone")
 
 
 def test_keyless_records_are_destroyed_by_compaction(
-    foretold: PlanReport, done: PlanReport, servers: list[str]
+    predicted: PlanReport, done: PlanReport, servers: list[str]
 ) -> None:
-    compaction = one(foretold, "keyless.v1", "compaction")
+    compaction = one(predicted, "keyless.v1", "compaction")
     assert compaction.evidence["keyless"] == compaction.evidence["records"] == 6
     assert "at most 6 records of 36" in compaction.message
     with writing(servers) as writer:
@@ -203,8 +203,8 @@ def test_keyless_records_are_destroyed_by_compaction(
     assert len(writer.errors) == 1
 
 
-def test_as_many_keys_move_as_was_foretold(foretold: PlanReport, done: PlanReport, servers: list[str]) -> None:
-    moved = one(foretold, "more.v1", "more-partitions")
+def test_as_many_keys_move_as_was_foretold(predicted: PlanReport, done: PlanReport, servers: list[str]) -> None:
+    moved = one(predicted, "more.v1", "more-partitions")
     assert moved.evidence["keys"] == 300
     assert any("partner.v1" in reason for reason in moved.because)
     assert any("billing" in reason for reason in moved.because)
@@ -217,8 +217,8 @@ def test_as_many_keys_move_as_was_foretold(foretold: PlanReport, done: PlanRepor
     assert sum(before != after for before, after in places.values()) == moved.evidence["moved"]
 
 
-def test_larger_batches_are_refused_as_foretold(foretold: PlanReport, done: PlanReport, servers: list[str]) -> None:
-    limit = one(foretold, "batch.v1", "max-message")
+def test_larger_batches_are_refused_as_foretold(predicted: PlanReport, done: PlanReport, servers: list[str]) -> None:
+    limit = one(predicted, "batch.v1", "max-message")
     assert limit.weight is Severity.DANGER
     assert [p.partition for p in limit.partitions] == [0]
     producer = Producer({"bootstrap.servers": ",".join(servers), "compression.type": "none"})
@@ -229,9 +229,9 @@ def test_larger_batches_are_refused_as_foretold(foretold: PlanReport, done: Plan
 
 
 def test_a_reader_that_lags_misses_deletions_as_foretold(
-    foretold: PlanReport, done: PlanReport, servers: list[str], now: int
+    predicted: PlanReport, done: PlanReport, servers: list[str], now: int
 ) -> None:
-    tombs = one(foretold, "tombs.v1", "tombstones")
+    tombs = one(predicted, "tombs.v1", "tombstones")
     assert tombs.weight is Severity.REFUSED
     assert tombs.evidence["tombstones"] == 5
     assert [(g.group, g.partition, g.records) for g in tombs.groups] == [("slow", 0, 7)]
@@ -248,9 +248,9 @@ def test_a_reader_that_lags_misses_deletions_as_foretold(
 
 
 def test_what_was_changed_by_hand_is_put_back_by_a_refresh_only(
-    deployed: Deployment, foretold: PlanReport, done: PlanReport, cluster: Cluster
+    deployed: Deployment, predicted: PlanReport, done: PlanReport, cluster: Cluster
 ) -> None:
-    said = [consequence.message for consequence in of(foretold, "drift.v1").consequences]
+    said = [consequence.message for consequence in of(predicted, "drift.v1").consequences]
     assert any("retention.ms was changed by hand: it is 3600000, deployed was 604800000" in text for text in said)
     assert any("segment.bytes was changed by hand" in text and "drops it" in text for text in said)
     held = cluster.snapshot({"drift.v1"}).topics["drift.v1"]
@@ -274,9 +274,9 @@ def test_partitions_that_would_refuse_writes_do(
             lambda: all(len(r.in_sync) == 2 for r in cluster.snapshot({"calm.v1"}).topics["calm.v1"].replicas), "lost"
         )
         deployed.write({"limits/calm.v1.yaml": topic("retention.ms: 7d, min.insync.replicas: 3", partitions=1)})
-        foretold = one(deployed.plan(), "calm.v1", "min-insync")
-        assert foretold.weight is Severity.DANGER
-        assert foretold.evidence == {"partitions": 1, "before": 1, "after": 3}
+        predicted = one(deployed.plan(), "calm.v1", "min-insync")
+        assert predicted.weight is Severity.DANGER
+        assert predicted.evidence == {"partitions": 1, "before": 1, "after": 3}
         with writing(servers) as writer:
             writer.send("calm.v1", "k", "v")
         deployed.pulumi("up --yes --suppress-outputs")

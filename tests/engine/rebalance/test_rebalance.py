@@ -33,8 +33,8 @@ def test_what_is_foretold_is_what_happens(stack_of: Deploy) -> None:
     stack.fill(24)
     stack.declare(3)
     contents, settings = stack.contents(), stack.settings()
-    foretold = stack.placement()
-    to_copy = sum(move.bytes_to_copy or 0 for move in foretold.moves)
+    predicted = stack.placement()
+    to_copy = sum(move.bytes_to_copy or 0 for move in predicted.moves)
     assert to_copy > 40 * MIB
 
     shown = stack.rebalance("--dry-run", "--throttle", "4MiB")
@@ -56,7 +56,7 @@ def test_what_is_foretold_is_what_happens(stack_of: Deploy) -> None:
     said, _ = moving.communicate(timeout=120)
     assert moving.returncode == 0, said
     assert "moved: 6 partitions" in said
-    assert stack.replicas() == {move.partition: move.after for move in foretold.moves}
+    assert stack.replicas() == {move.partition: move.after for move in predicted.moves}
     live = stack.movable.cluster.snapshot(["raised.v1"])
     for state in live.topics["raised.v1"].replicas:
         assert len({live.racks[broker] for broker in state.in_sync}) == 3
@@ -65,10 +65,10 @@ def test_what_is_foretold_is_what_happens(stack_of: Deploy) -> None:
     assert preview.returncode == 0, preview.stdout
 
     stack.declare(2, more="allow: [reduce-replicas]")
-    foretold = stack.placement()
-    assert all(move.added == () and len(move.removed) == 1 for move in foretold.moves)
+    predicted = stack.placement()
+    assert all(move.added == () and len(move.removed) == 1 for move in predicted.moves)
     assert stack.rebalance("--yes").returncode == 0
-    assert stack.replicas() == {move.partition: move.after for move in foretold.moves}
+    assert stack.replicas() == {move.partition: move.after for move in predicted.moves}
     assert (stack.contents(), stack.clean(), stack.placement().moves) == (contents, True, ())
     assert stack.pulumi("preview", "--expect-no-changes").returncode == 0
 
@@ -78,14 +78,14 @@ def test_many_partitions_move_some_at_a_time(stack_of: Deploy) -> None:
     stack.declare(1, partitions=130)
     assert stack.pulumi("up", "--yes", "--skip-preview").returncode == 0
     stack.declare(2, partitions=130)
-    foretold = stack.placement()
+    predicted = stack.placement()
     moving, most = stack.rebalancing(), 0
     while moving.poll() is None:
         most = max(most, len(stack.movable.reassignment.ongoing()))
     said, _ = moving.communicate()
     assert (moving.returncode, "moved: 130 partitions" in said) == (0, True), said
     assert 0 < most <= MAX_CONCURRENT
-    assert stack.replicas() == {move.partition: move.after for move in foretold.moves}
+    assert stack.replicas() == {move.partition: move.after for move in predicted.moves}
     assert stack.clean()
 
 
