@@ -7,7 +7,8 @@ from pathlib import Path
 import pulumi
 import pulumi_kafka
 
-from topicwarden.deploy.topic_resources import TopicRegistration, TopicResources
+from topicwarden.deploy.topic_registration import TopicRegistration
+from topicwarden.deploy.topic_resources import TopicResources
 from topicwarden.model.project import find_project
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
@@ -17,7 +18,7 @@ def deploy() -> None:
     project = find_project(Path(__file__).parent)
     held = resolve(load(project.topics, project.root, project.stack_names()), pulumi.get_stack()).declarations
     provider = pulumi_kafka.Provider("nowhere", bootstrap_servers=["127.0.0.1:1"], tls_enabled=False)
-    TopicResources("topics", [TopicRegistration(each.topic) for each in held], provider=provider)
+    TopicResources("topics", [TopicRegistration(each.topic) for each in held], root=project.root, provider=provider)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,13 @@ import pulumi_kafka as kafka
 from topicwarden.deploy.dangers import dangers
 from topicwarden.deploy.invoking_command import CommandKind, invoked_by, report_end
 from topicwarden.deploy.program_end import ProgramEnd
+from topicwarden.deploy.provider_choice import require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.stack_state import read_stack_state
-from topicwarden.deploy.topic_resources import TopicRegistration, TopicResources
+from topicwarden.deploy.topic_registration import TopicRegistration
+from topicwarden.deploy.topic_resources import TopicResources
 from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import SETTINGS, Connection, connection_from, refuse_sandbox_passphrase
+from topicwarden.kafka.connection import SETTINGS, Connection, connection_from, refuse_sandbox_passphrase, settings_file
 from topicwarden.kafka.snapshot import Snapshot
 from topicwarden.kafka.throttle_admin import REPLICAS
 from topicwarden.model.planned_change import Action, TopicPlan
@@ -39,11 +41,12 @@ def deploy() -> None:
     try:
         project = find_project()
         refuse_sandbox_passphrase(project, stack)
+        require_provider(project)
         checked = check(project, [stack])
         _stop_at(_blocking(checked.errors, invoked_by(CommandKind.IMPORT, project, stack)))
         declarations = checked.declarations[stack]
         settings = {name: value for name in SETTINGS if (value := _setting(name)) is not None}
-        connection = connection_from(project, stack, settings)
+        connection = connection_from(project, settings_file(stack), settings)
         deployed = _deployed(project)
         with open_cluster(connection) as cluster:
             names = {*deployed.topics, *deployed.duplicates, *(declaration.topic.name for declaration in declarations)}
@@ -59,8 +62,15 @@ def deploy() -> None:
         pulumi.warn(line)
     end = ProgramEnd(lambda: report_end(project, stack))
     registrations = _registrations(declarations, plans, deployed, live)
-    topics = TopicResources(stack, registrations, live.cluster_id, lines, _provider(settings, connection))
-    end.expect(topics.urn, *topics.urns)
+    topics = TopicResources(
+        stack,
+        registrations,
+        root=project.root,
+        cluster_id=live.cluster_id,
+        dangers=lines,
+        provider=_provider(settings, connection),
+    )
+    end.expect(topics.urn, topics.registered)
     pulumi.export("topics", topics.topics)
 
 
@@ -80,7 +90,7 @@ def _registrations(
         declared_as_added = added_by_hand(declaration.topic, deployed.topics.get(name), live.topics.get(name))
         yield TopicRegistration(
             declaration.topic,
-            declaration.places.at(()).file,
+            declaration.places.at(()),
             adopt=action is Action.ADOPT,
             deletable=Allowance.DELETE in allowed,
             replaced=Allowance.RECREATE in allowed and action is Action.RECREATE,

@@ -25,14 +25,19 @@ from typing import Any
 from kafka import KafkaAdminClient
 
 
-def send_to_broker(admin: KafkaAdminClient, request: Any, broker: int) -> Any:
-    """Send ``request`` to the broker with the id ``broker``, and return its response."""
+def send_to_broker(admin: KafkaAdminClient, request: Any, broker: int | None) -> Any:
+    """Send ``request`` to the broker with the id ``broker``, or to any broker, and return its response."""
     manager = admin._manager
 
     async def send() -> Any:
         return await manager.send(request, node_id=broker)
 
     return manager.run(send)
+
+
+def send_to_any_broker(admin: KafkaAdminClient, request: Any) -> Any:
+    """Send ``request`` to the least loaded broker, and return its response."""
+    return send_to_broker(admin, request, None)
 
 
 def find_coordinators(admin: KafkaAdminClient, groups: Collection[str]) -> dict[str, int]:

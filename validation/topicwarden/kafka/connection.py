@@ -106,29 +106,38 @@ class Connection:
 
 def connect_to(project: Project, stack: str) -> Connection:
     """Return the connection of ``stack``; refuse an unknown stack and settings without a usable address."""
-    return connection_from(project, stack, stack_settings(project, stack))
+    return connection_from(project, settings_file(stack), stack_settings(project, stack))
 
 
-def connection_from(project: Project, stack: str, settings: Mapping[str, Any]) -> Connection:
-    """Return the connection in ``settings`` (named as in ``Pulumi.<stack>.yaml``, secrets decrypted)."""
+def settings_file(stack: str) -> str:
+    """Return the path of the stack's settings file as messages show it."""
+    return f"stacks/Pulumi.{stack}.yaml"
+
+
+def connection_from(project: Project, origin: str, settings: Mapping[str, Any]) -> Connection:
+    """Return the connection in ``settings`` (named as in ``Pulumi.<stack>.yaml``, secrets decrypted).
+
+    ``origin`` says in messages where the settings come from.
+    """
     moved_to = settings.get(MOVED_TO)
     if settings.get("topicwarden:cluster") == "sandbox":
         return Connection(sandbox_servers(project), tls=False, sandbox=True, moved_to=moved_to)
-    servers = _addresses(stack, settings.get("kafka:bootstrapServers"))
+    servers = _addresses(origin, settings.get("kafka:bootstrapServers"))
     if not servers:
         raise Refusal(
-            f"stacks/Pulumi.{stack}.yaml names no cluster: set kafka:bootstrapServers, "
+            f"{origin} names no cluster: set kafka:bootstrapServers, "
             "or topicwarden:cluster: sandbox for the cluster of this machine"
         )
-    mechanism = settings.get("kafka:saslMechanism")
+    named = any(settings.get(name) is not None for name in ("kafka:saslUsername", "kafka:saslPassword"))
+    mechanism = settings.get("kafka:saslMechanism", "plain" if named else None)  # the provider's default
     if mechanism is not None and mechanism not in _MECHANISMS:
-        raise Refusal(f"stacks/Pulumi.{stack}.yaml: kafka:saslMechanism {mechanism!r}: expected {_one_of(_MECHANISMS)}")
-    username, password = _credentials(stack, settings) if mechanism else (None, None)
+        raise Refusal(f"{origin}: kafka:saslMechanism {mechanism!r}: expected {_one_of(_MECHANISMS)}")
+    username, password = _credentials(origin, settings) if mechanism else (None, None)
     return Connection(
         bootstrap_servers=servers,
         tls=_flag(settings.get("kafka:tlsEnabled", True)),
         verify_tls=not _flag(settings.get("kafka:skipTlsVerify", False)),
-        ca_cert=_certificate(project, stack, settings),
+        ca_cert=_certificate(project, origin, settings),
         sasl_mechanism=_MECHANISMS[mechanism] if mechanism else None,
         username=username,
         password=password,
@@ -136,15 +145,15 @@ def connection_from(project: Project, stack: str, settings: Mapping[str, Any]) -
     )
 
 
-def _credentials(stack: str, settings: Mapping[str, Any]) -> tuple[str, str]:
+def _credentials(origin: str, settings: Mapping[str, Any]) -> tuple[str, str]:
     """Return username and password. A number is refused, because YAML turns 0123 into 83."""
     values = []
     for name in ("kafka:saslUsername", "kafka:saslPassword"):
         value = settings.get(name)
         if value is None:
-            raise Refusal(f"stacks/Pulumi.{stack}.yaml: kafka:saslMechanism needs {name}; write it")
+            raise Refusal(f"{origin}: kafka:saslMechanism needs {name}; write it")
         if not isinstance(value, str):
-            raise Refusal(f"stacks/Pulumi.{stack}.yaml: {name}: expected text, seen another type; put it in quotes")
+            raise Refusal(f"{origin}: {name}: expected text, seen another type; put it in quotes")
         values.append(value)
     return values[0], values[1]
 
@@ -155,7 +164,7 @@ def _jaas(text: str | None) -> str:
     return f'"{escaped}"'
 
 
-def _addresses(stack: str, value: object) -> tuple[str, ...]:
+def _addresses(origin: str, value: object) -> tuple[str, ...]:
     """Return the addresses in ``value``: a list, the same list as JSON (Pulumi's form for programs), or one address."""
     try:
         listed = json.loads(value) if isinstance(value, str) and value.startswith("[") else value
@@ -167,9 +176,7 @@ def _addresses(stack: str, value: object) -> tuple[str, ...]:
         return (listed,)
     if isinstance(listed, list) and all(isinstance(address, str) for address in listed):
         return tuple(listed)
-    raise Refusal(
-        f"stacks/Pulumi.{stack}.yaml: kafka:bootstrapServers {value!r}: expected a list such as [localhost:9092]"
-    )
+    raise Refusal(f"{origin}: kafka:bootstrapServers {value!r}: expected a list such as [localhost:9092]")
 
 
 def on_sandbox(project: Project, stack: str) -> bool:
@@ -233,13 +240,13 @@ def _decrypted(project: Project, stack: str) -> Mapping[str, Any]:
     return {name: entry.get("objectValue", entry.get("value")) for name, entry in json.loads(answer.stdout).items()}
 
 
-def _certificate(project: Project, stack: str, settings: Mapping[str, Any]) -> str | None:
+def _certificate(project: Project, origin: str, settings: Mapping[str, Any]) -> str | None:
     inline, file = settings.get("kafka:caCert"), settings.get("kafka:caCertFile")
     if inline or not file:
         return inline
     path = project.root / Path(str(file))
     if not path.is_file():
-        raise Refusal(f"stacks/Pulumi.{stack}.yaml: kafka:caCertFile {file}: there is no such file")
+        raise Refusal(f"{origin}: kafka:caCertFile {file}: there is no such file")
     return path.read_text()
 
 

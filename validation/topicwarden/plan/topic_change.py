@@ -82,7 +82,8 @@ def _change(name: str, declaration: Declaration | None, stack: DeployedStack, sn
     action = Action.DELETE if duplicates else _action(declaration.topic, known_state, live, settings)
     if action is None:
         return None
-    before, after = _effective(declaration.topic, live, snapshot) if live else (None, declaration.topic)
+    kept = _kept_settings(declaration.topic, known_state, live) if live and action is not Action.RECREATE else {}
+    before, after = _effective(declaration.topic, kept, live, snapshot) if live else (None, declaration.topic)
     permitted = declaration.topic.allowed(today)
     edited = deployed is None or _deployed_values(deployed.declared or deployed) != _deployed_values(declaration.topic)
     return TopicChange(
@@ -169,7 +170,15 @@ def _on_topic(live: LiveTopic) -> dict[str, str]:
     return _values(live.topic.partitions, live.topic.replication_factor, own_config)
 
 
-def _effective(declared: Topic, live: LiveTopic, snapshot: Snapshot) -> tuple[Topic | None, Topic | None]:
+def _kept_settings(declared: Topic, deployed: DeployedTopic | None, live: LiveTopic) -> dict[str, str]:
+    """Return the settings of the topic that a deploy does not touch: nobody declares them, and nobody did before."""
+    before = deployed.config if deployed is not None else {}
+    return {name: value for name, value in live.own_config.items() if name not in {*declared.config, *before}}
+
+
+def _effective(
+    declared: Topic, kept: Mapping[str, str], live: LiveTopic, snapshot: Snapshot
+) -> tuple[Topic | None, Topic | None]:
     """Return the topic with all effective settings, now and after a deploy; None if the brokers do not report them."""
     if not live.sources:
         return None, None
@@ -177,7 +186,7 @@ def _effective(declared: Topic, live: LiveTopic, snapshot: Snapshot) -> tuple[To
     for name in {*live.topic.config, *declared.config}:
         inherited = {live.topic.config[name]} if name in live.topic.config and name not in own_config else set()
         defaults = effective_defaults(snapshot, name) or inherited
-        own_value, declared_value = own_config.get(name), declared.config.get(name)
+        own_value, declared_value = own_config.get(name), declared.config.get(name, kept.get(name))
         if own_value is None and declared_value is None:
             before[name] = after[name] = riskiest(name, defaults)
             continue

@@ -1,7 +1,7 @@
 """Somebody changed a topic by hand: whether the deploy reverts the change.
 
-The provider writes the whole configuration of a topic at once, so any change of the topic drops manual settings. A
-topic without other changes keeps its manual settings until `pulumi up --refresh`.
+A change of a topic writes all its declared settings, and removes those that were declared before. A topic without
+other changes keeps its manual settings until `pulumi up --refresh`. A setting that nobody ever declared stays as it is.
 """
 
 from collections.abc import Iterable
@@ -35,11 +35,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             kind="drift",
             weight=Severity.NOTE,
             message=f"{setting.name} was changed by hand: {_values_text(setting)}; "
-            + (
-                _revert_text(setting)
-                if reverted_by_deploy
-                else f"`pulumi up --refresh` {_refresh_verb(setting)} it, `pulumi up` leaves it"
-            ),
+            + _deploy_text(setting, reverted_by_deploy),
             remedy="declare it, if the change was intended",
             evidence={"setting": setting.name, "live": setting.live, "deployed": setting.deployed},
             place=setting.place,
@@ -86,11 +82,13 @@ def _values_text(setting: Setting) -> str:
     return f"it is {setting.live}, deployed was {setting.deployed if setting.deployed is not None else 'nothing'}"
 
 
-def _refresh_verb(setting: Setting) -> str:
-    return "drops" if setting.declared is None else "puts back"
-
-
-def _revert_text(setting: Setting) -> str:
+def _deploy_text(setting: Setting, reverted_by_deploy: bool) -> str:
+    """Return what the deploy does with a manual change."""
+    if setting.declared is None and setting.deployed is None:
+        return "the deploy leaves it, because no YAML declares it"
+    if not reverted_by_deploy:
+        verb = "removes" if setting.declared is None else "puts back"
+        return f"`pulumi up --refresh` {verb} it, `pulumi up` leaves it"
     if setting.declared is None:
-        return "the deploy drops it, because it writes the whole configuration of the topic"
+        return "the deploy removes it, because the YAML declared it before"
     return f"the deploy writes {setting.declared}"

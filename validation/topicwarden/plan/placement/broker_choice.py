@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from topicwarden.kafka.snapshot import PartitionReplicas, Snapshot
+from topicwarden.kafka.snapshot import PartitionReplicas
 from topicwarden.plan.placement.load_balancing import BrokerLoad
 
 
@@ -60,10 +60,10 @@ class PartitionRepair:
         return brokers
 
 
-def racks_of(snapshot: Snapshot) -> dict[int, str]:
-    """Return the rack of each living broker; if one broker has no ``broker.rack``, each counts as its own rack."""
-    named = {broker: rack for broker, rack in snapshot.racks.items() if rack is not None}
-    return named if len(named) == len(snapshot.racks) else {broker: str(broker) for broker in snapshot.racks}
+def racks_of(brokers: Mapping[int, str | None]) -> dict[int, str]:
+    """Return the rack of each of ``brokers``; if one broker has no ``broker.rack``, each counts as its own rack."""
+    named = {broker: rack for broker, rack in brokers.items() if rack is not None}
+    return named if len(named) == len(brokers) else {broker: str(broker) for broker in brokers}
 
 
 def _most_racks(factor: int, racks: Mapping[int, str]) -> int:

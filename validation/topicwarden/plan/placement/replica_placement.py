@@ -78,7 +78,7 @@ def place_replicas(declarations: Iterable[Declaration], snapshot: Snapshot) -> R
     topic, then of all topics, then the fewest bytes. Topics and partitions that do not exist are left out. The same
     input gives the same moves.
     """
-    racks = racks_of(snapshot)
+    racks = racks_of(snapshot.racks)
     replicas, leaders = _loads(snapshot)
     moves: list[ReplicaMove] = []
     problems: list[Problem] = []

@@ -1,0 +1,69 @@
+"""Sends what many resources ask for in a few requests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Hashable, Mapping
+from typing import Generic, TypeVar
+
+_LINGER_S = 0.01  # the first item waits for those that the engine sends together with it
+Key = TypeVar("Key", bound=Hashable)
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Batches(Generic[Key, Item, Result]):
+    """Collects items while a request runs, and sends them together with the next one.
+
+    ``send`` runs in a thread, one call at a time. It takes items by key, and returns a result or an exception for each
+    key. The weights of the items of a batch have a sum of at most ``limit``; a heavier item is sent alone.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[Mapping[Key, Item]], Mapping[Key, Result | Exception]],
+        limit: int,
+        weight: Callable[[Item], int] = lambda _: 1,
+    ) -> None:
+        self._send, self._limit, self._weight = send, limit, weight
+        self._waiting: list[tuple[Key, Item, asyncio.Future[Result]]] = []
+        self._running: asyncio.Task[None] | None = None
+
+    async def submit(self, key: Key, item: Item) -> Result:
+        """Send ``item`` with the next batch and return its result; raises the exception that ``send`` returned."""
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._waiting.append((key, item, future))
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._run())
+        return await future
+
+    async def _run(self) -> None:
+        await asyncio.sleep(_LINGER_S)
+        while self._waiting:
+            batch = self._next_batch()
+            try:
+                results = await asyncio.to_thread(self._send, {key: item for key, item, _ in batch})
+            except Exception as error:  # noqa: BLE001 - each resource of the batch reports it
+                results = dict.fromkeys([key for key, _, _ in batch], error)
+            for key, _, future in batch:
+                if future.cancelled():
+                    continue
+                result = results[key]
+                if isinstance(result, Exception):
+                    future.set_exception(result)
+                else:
+                    future.set_result(result)
+
+    def _next_batch(self) -> list[tuple[Key, Item, asyncio.Future[Result]]]:
+        """Take the first items that fit together, each key once; the rest stays for the next batch."""
+        taken: dict[Key, tuple[Key, Item, asyncio.Future[Result]]] = {}
+        rest, total = [], 0
+        for entry in self._waiting:
+            weight = self._weight(entry[1])
+            if entry[0] in taken or (taken and total + weight > self._limit):
+                rest.append(entry)
+                continue
+            taken[entry[0]] = entry
+            total += weight
+        self._waiting = rest
+        return list(taken.values())

@@ -1,0 +1,97 @@
+"""``kafka:index/quota:Quota``: rates that clients, users or addresses may not exceed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from topicwarden.deploy.provider.batches import Batches
+from topicwarden.deploy.provider.properties import Properties
+from topicwarden.deploy.provider.resource_type import Kind, PropertyType, ResourceType, as_texts
+from topicwarden.kafka.admin_session import AdminSession
+from topicwarden.kafka.quota_admin import ENTITY_TYPES, QuotaEntity, alter_quotas, read_quotas
+
+_BATCH: Final = 1_000
+_DEFAULT: Final = "entity-default"
+
+
+def _entity_type(value: str) -> str | None:
+    return None if value in ENTITY_TYPES else f"expected one of {', '.join(ENTITY_TYPES)}, seen {value}"
+
+
+def _numbers(config: Properties) -> str | None:
+    for key, value in as_texts(config).items():
+        try:
+            float(value)
+        except ValueError:
+            return f"{key}: expected a number, seen {value}"
+    return None
+
+
+def _raw_state(outputs: Properties) -> Properties:
+    numbers: dict[str, Any] = {key: {"num": {}} for key in outputs.get("config") or {}}
+    return {"obj": {"ps": {"config": {"map": {"el": numbers} if numbers else {}}}}}
+
+
+QUOTA: Final = ResourceType(
+    token="kafka:index/quota:Quota",
+    properties={
+        "entityName": PropertyType(replaces=True),
+        "entityType": PropertyType(required=True, replaces=True, check=_entity_type),
+        "config": PropertyType(Kind.MAP, replaces=True, check=_numbers),
+    },
+    id_of=lambda properties: f"{properties.get('entityName') or _DEFAULT}|{properties['entityType']}",
+    raw_state=_raw_state,
+)
+
+
+class Quotas:
+    """The client quotas of one cluster. The id of a quota is ``name|type``, for a default ``entity-default|type``."""
+
+    def __init__(self, session: AdminSession) -> None:
+        self._session = session
+        self._writes = Batches(self._write, _BATCH)
+        self._reads = Batches(self._read, _BATCH)
+
+    async def create(self, inputs: Properties) -> None:
+        """Write a quota."""
+        entity = QuotaEntity(inputs["entityType"], inputs.get("entityName") or None)
+        await self._writes.submit(entity, {key: float(value) for key, value in as_texts(_config(inputs)).items()})
+
+    async def update(self, id: str, olds: Properties, news: Properties) -> None:
+        raise AssertionError("every property of a quota replaces it")
+
+    async def read(self, id: str, declared: Properties | None) -> Properties | None:
+        """Return the properties of the quota with this id, or None if it does not exist."""
+        entity = _entity(id)
+        values = await self._reads.submit(entity, None)
+        if not values:
+            return None
+        properties: Properties = {"entityType": entity.type, "config": values}
+        return {"entityName": entity.name, **properties} if entity.name else properties
+
+    async def delete(self, id: str) -> None:
+        """Remove the rates of the quota with this id."""
+        entity = _entity(id)
+        values = await self._reads.submit(entity, None)
+        if values:
+            await self._writes.submit(entity, dict.fromkeys(values))
+
+    def _write(
+        self, quotas: Mapping[QuotaEntity, Mapping[str, float | None]]
+    ) -> Mapping[QuotaEntity, Exception | None]:
+        errors = alter_quotas(self._session.admin, quotas)
+        return {entity: errors.get(entity) for entity in quotas}
+
+    def _read(self, entities: Mapping[QuotaEntity, None]) -> Mapping[QuotaEntity, dict[str, float]]:
+        found = read_quotas(self._session.admin, list(entities))
+        return {entity: found.get(entity, {}) for entity in entities}
+
+
+def _config(properties: Properties) -> Properties:
+    return properties.get("config") or {}
+
+
+def _entity(id: str) -> QuotaEntity:
+    name, _, kind = id.rpartition("|")
+    return QuotaEntity(kind, None if name == _DEFAULT else name)

@@ -1,0 +1,35 @@
+"""Serves the provider over gRPC on a free port of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+import grpc.aio
+
+from topicwarden.deploy.provider.engine_log import EngineLog
+from topicwarden.deploy.provider.service import KafkaProvider
+from topicwarden.deploy.provider.stubs import provider_pb2_grpc
+
+_NO_LIMIT = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+_ORPHAN_POLL_S = 0.5
+
+
+async def serve(engine: str | None) -> None:
+    """Print the port and serve, until a signal arrives or the process that started this one has ended."""
+    parent = os.getppid()
+    server = grpc.aio.server(options=_NO_LIMIT)
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(KafkaProvider(EngineLog(engine)), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    print(port, flush=True)
+    stopped = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    while not stopped.is_set() and os.getppid() == parent:
+        try:
+            await asyncio.wait_for(stopped.wait(), _ORPHAN_POLL_S)
+        except TimeoutError:
+            continue
+    await server.stop(None)

@@ -1,0 +1,212 @@
+"""Answers Pulumi's engine: one method for each call of ``provider.proto``."""
+
+# ruff: noqa: N802 - the methods are named by provider.proto
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NoReturn, Protocol, TypeAlias
+
+import grpc.aio
+from google.protobuf.empty_pb2 import Empty
+
+from topicwarden.deploy.provider import provider_settings
+from topicwarden.deploy.provider.acl_type import ACL, Acls
+from topicwarden.deploy.provider.engine_log import EngineLog
+from topicwarden.deploy.provider.errors import reason_of, resource_error
+from topicwarden.deploy.provider.properties import UNKNOWN, Properties, from_struct, has_unknown, to_struct
+from topicwarden.deploy.provider.quota_type import QUOTA, Quotas
+from topicwarden.deploy.provider.resource_type import DEFAULTS, Difference, ResourceType
+from topicwarden.deploy.provider.scram_type import SCRAM, Credentials
+from topicwarden.deploy.provider.stubs import plugin_pb2, provider_pb2_grpc
+from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
+from topicwarden.deploy.provider.topic_type import GET_TOPIC, GET_TOPICS, TOPIC, Topics
+from topicwarden.kafka.admin_session import AdminSession
+from topicwarden.kafka.request_error import RequestError
+from topicwarden.model.problem import Refusal
+
+
+class Resources(Protocol):
+    """The resources of one type on one cluster."""
+
+    async def create(self, inputs: Properties) -> None: ...
+    async def read(self, id: str, declared: Properties | None) -> Properties | None: ...
+    async def update(self, id: str, olds: Properties, news: Properties) -> None: ...
+    async def delete(self, id: str) -> None: ...
+
+
+_TYPES: Mapping[str, ResourceType] = {each.token: each for each in (TOPIC, ACL, QUOTA, SCRAM)}
+_SUFFIX_LENGTH = 7  # as in the names that the official provider makes
+_Context: TypeAlias = grpc.aio.ServicerContext
+
+
+class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
+    """The resource provider. Errors of a resource become the message of its call."""
+
+    def __init__(self, log: EngineLog) -> None:
+        self._log = log
+        self._secrets = False
+        self._resources: Mapping[str, Resources] | None = None
+        self._unusable = "the provider is not configured"
+
+    async def GetSchema(self, request: rpc.GetSchemaRequest, context: _Context) -> rpc.GetSchemaResponse:
+        # The engine needs the name and the version only; generators of SDKs use the official schema.
+        return rpc.GetSchemaResponse(schema=json.dumps({"name": "kafka", "version": version("pulumi-kafka")}))
+
+    async def GetPluginInfo(self, request: Empty, context: _Context) -> plugin_pb2.PluginInfo:
+        return plugin_pb2.PluginInfo(version=version("pulumi-kafka"))
+
+    async def Attach(self, request: plugin_pb2.PluginAttach, context: _Context) -> Empty:
+        return Empty()
+
+    async def Cancel(self, request: Empty, context: _Context) -> Empty:
+        return Empty()
+
+    async def CheckConfig(self, request: rpc.CheckRequest, context: _Context) -> rpc.CheckResponse:
+        settings = from_struct(request.news)
+        failures = [rpc.CheckFailure(reason=reason) for reason in provider_settings.failures(settings)]
+        return rpc.CheckResponse(inputs=request.news, failures=failures)
+
+    async def DiffConfig(self, request: rpc.DiffRequest, context: _Context) -> rpc.DiffResponse:
+        before, after = from_struct(request.old_inputs or request.olds), from_struct(request.news)
+        changed = sorted(key for key in {*before, *after} - {"version"} if before.get(key) != after.get(key))
+        some = rpc.DiffResponse.DIFF_SOME if changed else rpc.DiffResponse.DIFF_NONE
+        return rpc.DiffResponse(changes=some, diffs=changed)
+
+    async def Configure(self, request: rpc.ConfigureRequest, context: _Context) -> rpc.ConfigureResponse:
+        self._secrets = request.acceptSecrets
+        settings = from_struct(request.args)
+        if has_unknown(settings):
+            self._unusable = "the provider's settings are not known before the deploy"
+        else:
+            try:
+                session = AdminSession(provider_settings.connection(settings, Path.cwd()))
+            except Refusal as refusal:
+                await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(refusal))
+            self._resources = {
+                TOPIC.token: Topics(session, self._log.progress),
+                ACL.token: Acls(session),
+                QUOTA.token: Quotas(session),
+                SCRAM.token: Credentials(session),
+            }
+        # Without `acceptSecrets` the engine sends plain values, and marks outputs of secret inputs as secrets itself.
+        return rpc.ConfigureResponse(acceptSecrets=False, supportsPreview=True, supports_autonaming_configuration=True)
+
+    async def Check(self, request: rpc.CheckRequest, context: _Context) -> rpc.CheckResponse:
+        kind = await _type_of(request.urn, context)
+        inputs, failures = kind.check(from_struct(request.news), from_struct(request.olds), _new_name(request))
+        return rpc.CheckResponse(
+            inputs=to_struct(kind.marked(inputs, self._secrets)),
+            failures=[rpc.CheckFailure(property=failure.property, reason=failure.reason) for failure in failures],
+        )
+
+    async def Diff(self, request: rpc.DiffRequest, context: _Context) -> rpc.DiffResponse:
+        kind = await _type_of(request.urn, context)
+        news = from_struct(request.news)
+        difference = kind.difference(from_struct(request.olds), news, request.ignoreChanges)
+        return rpc.DiffResponse(
+            changes=rpc.DiffResponse.DIFF_SOME if difference.changed else rpc.DiffResponse.DIFF_NONE,
+            diffs=difference.changed,
+            replaces=difference.replaced,
+            stables=kind.stable(difference),
+            deleteBeforeReplace=bool(difference.replaced) and _keeps_name(kind, news),
+            detailedDiff=_detailed(difference),
+            hasDetailedDiff=True,
+        )
+
+    async def Create(self, request: rpc.CreateRequest, context: _Context) -> rpc.CreateResponse:
+        kind = await _type_of(request.urn, context)
+        inputs = from_struct(request.properties)
+        if request.preview:
+            return rpc.CreateResponse(properties=to_struct(kind.outputs(UNKNOWN, inputs, self._secrets)))
+        await self._run(request.urn, lambda resources: resources.create(inputs), context)
+        id = kind.id_of(inputs)
+        return rpc.CreateResponse(id=id, properties=to_struct(kind.outputs(id, inputs, self._secrets)))
+
+    async def Read(self, request: rpc.ReadRequest, context: _Context) -> rpc.ReadResponse:
+        kind = await _type_of(request.urn, context)
+        olds, inputs = from_struct(request.properties), from_struct(request.inputs)
+        known = {**olds, **inputs, "config": {**(inputs.get("config") or {}), **(olds.get("config") or {})}}
+        declared = known if olds or inputs else None
+        found = await self._run(request.urn, lambda resources: resources.read(request.id, declared), context)
+        if found is None:
+            return rpc.ReadResponse()
+        id = kind.id_of(found)
+        return rpc.ReadResponse(
+            id=id,
+            inputs=to_struct(kind.marked(kind.inputs_read(found, inputs if declared else None), self._secrets)),
+            properties=to_struct(kind.outputs(id, found, self._secrets)),
+        )
+
+    async def Update(self, request: rpc.UpdateRequest, context: _Context) -> rpc.UpdateResponse:
+        kind = await _type_of(request.urn, context)
+        olds, news = from_struct(request.olds), from_struct(request.news)
+        # Properties in `ignoreChanges` already have their old values in `news`.
+        if not request.preview:
+            await self._run(request.urn, lambda resources: resources.update(request.id, olds, news), context)
+        return rpc.UpdateResponse(properties=to_struct(kind.outputs(request.id, news, self._secrets)))
+
+    async def Delete(self, request: rpc.DeleteRequest, context: _Context) -> Empty:
+        await self._run(request.urn, lambda resources: resources.delete(request.id), context)
+        return Empty()
+
+    async def Invoke(self, request: rpc.InvokeRequest, context: _Context) -> rpc.InvokeResponse:
+        if request.tok not in (GET_TOPIC, GET_TOPICS):
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"unknown function {request.tok}")
+        topics = self._resources[TOPIC.token] if self._resources else None
+        if not isinstance(topics, Topics):
+            return rpc.InvokeResponse()  # before the deploy, for a provider whose settings are not known yet
+        try:
+            found = await topics.invoke(request.tok, from_struct(request.args))
+        except (RequestError, Refusal, ValueError) as error:
+            await context.abort(grpc.StatusCode.UNKNOWN, reason_of(error))
+        return rpc.InvokeResponse(**{"return": to_struct(found)})
+
+    async def _run(self, urn: str, work: Callable[[Resources], Any], context: _Context) -> Any:
+        """Return the result of ``work`` on the resources of the type in ``urn``; errors end the call."""
+        kind = await _type_of(urn, context)
+        try:
+            if self._resources is None:
+                raise Refusal(self._unusable)
+            return await work(self._resources[kind.token])
+        except (RequestError, Refusal, ValueError) as error:
+            reason = await asyncio.to_thread(resource_error, error, urn)
+            await context.abort(grpc.StatusCode.UNKNOWN, reason)
+
+
+async def _type_of(urn: str, context: _Context) -> ResourceType:
+    token = urn.split("::")[2].rpartition("$")[2]
+    if token not in _TYPES:
+        await _unknown_type(token, context)
+    return _TYPES[token]
+
+
+async def _unknown_type(token: str, context: _Context) -> NoReturn:
+    await context.abort(
+        grpc.StatusCode.INVALID_ARGUMENT, f"unknown resource type {token}: expected one of {', '.join(_TYPES)}"
+    )
+    raise AssertionError("abort raises")
+
+
+def _new_name(request: rpc.CheckRequest) -> str | None:
+    """Return a name for a resource without one, as Pulumi's ``autonaming`` setting says; None if it forbids one."""
+    if request.HasField("autonaming"):
+        disabled = request.autonaming.mode == rpc.CheckRequest.AutonamingOptions.Mode.DISABLE
+        return None if disabled else request.autonaming.proposed_name
+    suffix = hashlib.sha256(request.randomSeed).hexdigest()[:_SUFFIX_LENGTH]
+    return f"{request.name or request.urn.rpartition('::')[2]}-{suffix}"
+
+
+def _keeps_name(kind: ResourceType, news: Properties) -> bool:
+    """Return whether the new resource has a name of its own, which the old one must leave first."""
+    return kind.named is not None and kind.named not in (news.get(DEFAULTS) or ())
+
+
+def _detailed(difference: Difference) -> dict[str, rpc.PropertyDiff]:
+    kinds: Any = rpc.PropertyDiff
+    return {path: rpc.PropertyDiff(kind=getattr(kinds, change)) for path, change in difference.paths.items()}

@@ -1,0 +1,232 @@
+"""``kafka:index/topic:Topic``: created, changed, read and deleted many at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from topicwarden.deploy.provider.batches import Batches
+from topicwarden.deploy.provider.properties import Properties
+from topicwarden.deploy.provider.resource_type import Kind, PropertyType, ResourceType, as_texts
+from topicwarden.kafka.admin_session import AdminSession
+from topicwarden.kafka.request_error import RequestError
+from topicwarden.kafka.retry import retry_each
+from topicwarden.kafka.topic_admin import NewTopic, add_partitions, alter_settings, create_topics, delete_topics
+from topicwarden.kafka.topic_reads import (
+    TopicProperties,
+    all_replicas,
+    list_topics,
+    living_brokers,
+    read_topics,
+    wait_until_visible,
+)
+from topicwarden.plan.placement.broker_choice import racks_of
+from topicwarden.plan.placement.new_topic import NewTopicPlacement
+
+_RECORDS: Final = 8_000
+"""Metadata records of one request. The controller refuses more than 10,000 (``MAX_RECORDS_PER_USER_OP``, KIP-919)."""
+_DELETED: Final = 1_000
+_READ: Final = 2_000
+
+_PLACEMENT_REFUSED: Final = (
+    "INVALID_REPLICA_ASSIGNMENT",
+    "INVALID_REQUEST",
+    "POLICY_VIOLATION",
+    "UNKNOWN_SERVER_ERROR",
+)
+"""Errors that a service, or a policy class of the brokers, may have for brokers that the client chose."""
+
+
+_EXISTS: Final = "TOPIC_ALREADY_EXISTS"
+_MISSING: Final = "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def _at_least_one(value: float) -> str | None:
+    return None if value >= 1 else f"expected at least 1, seen {value:g}"
+
+
+def _decreased(olds: Properties, news: Properties) -> tuple[str, ...]:
+    """Return the property that only a new topic can have: Kafka removes no partitions."""
+    before, after = olds.get("partitions"), news.get("partitions")
+    smaller = isinstance(before, float) and isinstance(after, float) and after < before
+    return ("partitions",) if smaller or isinstance(after, str) else ()
+
+
+GET_TOPIC: Final = "kafka:index:getTopic"
+GET_TOPICS: Final = "kafka:index:getTopics"
+
+TOPIC: Final = ResourceType(
+    token="kafka:index/topic:Topic",
+    properties={
+        "name": PropertyType(replaces=True),
+        "partitions": PropertyType(Kind.NUMBER, required=True, check=_at_least_one),
+        "replicationFactor": PropertyType(Kind.NUMBER, required=True, check=_at_least_one),
+        "config": PropertyType(Kind.MAP),
+    },
+    id_of=lambda properties: str(properties["name"]),
+    raw_state=lambda _: {"obj": {"ps": {"config": {"map": {}}}}},
+    named="name",
+    replaces_if=_decreased,
+)
+
+
+class Topics:
+    """The topics of one cluster."""
+
+    def __init__(self, session: AdminSession, progress: Callable[[str], None]) -> None:
+        self._session, self._progress = session, progress
+        self._placement: NewTopicPlacement | None = None
+        self._lock = threading.Lock()
+        self._creates = Batches(self._create, _RECORDS, lambda topic: 1 + topic.partitions + len(topic.config))
+        self._deletes = Batches[str, None, None](self._delete, _DELETED)
+        self._settings = Batches(self._alter, _RECORDS, len)
+        self._partitions = Batches(self._add_partitions, _RECORDS, lambda count: count)
+        self._reads = Batches(self._read, _READ)
+        self._visible = Batches(self._wait, _RECORDS)
+
+    async def create(self, inputs: Properties) -> None:
+        """Create a topic, or adopt one that exists just as declared."""
+        topic = NewTopic(
+            inputs["name"], int(inputs["partitions"]), int(inputs["replicationFactor"]), as_texts(_config(inputs))
+        )
+        try:
+            await self._creates.submit(topic.name, topic)
+        except RequestError as error:
+            if error.name != _EXISTS:
+                raise
+            state = await self._reads.submit(topic.name, None)
+            if state != TopicProperties(topic.partitions, topic.replication_factor, topic.config):
+                raise RequestError(_EXISTS, _differs(topic, state)) from None
+        await self._visible.submit(topic.name, TopicProperties(topic.partitions, topic.replication_factor))
+
+    async def update(self, name: str, olds: Properties, news: Properties) -> None:
+        """Change settings and add partitions; settings that nobody declared stay as they are."""
+        if olds.get("replicationFactor") != news["replicationFactor"]:
+            raise ValueError(
+                f"replicas of {name} are not changed here: expected {olds.get('replicationFactor'):g} as deployed, "
+                f"seen {news['replicationFactor']:g}; `topicwarden rebalance` moves replicas"
+            )
+        before, after = as_texts(_config(olds)), as_texts(_config(news))
+        changes = {**dict.fromkeys(before.keys() - after.keys()), **after} if before != after else {}
+        partitions = int(news["partitions"])
+        if changes:
+            await self._settings.submit(name, changes)
+        if partitions > int(olds["partitions"]):
+            await self._partitions.submit(name, partitions)
+        await self._visible.submit(name, TopicProperties(partitions, int(news["replicationFactor"]), changes))
+
+    async def read(self, name: str, declared: Properties | None) -> Properties | None:
+        """Return the topic's properties with the ``declared`` settings (None: all of its own); None if it is gone."""
+        keys = None if declared is None else frozenset(_config(declared))
+        state = await self._reads.submit(name, keys)
+        if state is None:
+            return None
+        properties: Properties = {
+            "name": name,
+            "partitions": float(state.partitions),
+            "replicationFactor": float(state.replication_factor),
+        }
+        return {**properties, "config": dict(state.config)} if state.config or declared is None else properties
+
+    async def delete(self, name: str) -> None:
+        """Delete a topic; one that does not exist counts as deleted."""
+        await self._deletes.submit(name, None)
+        await self._visible.submit(name, None)
+
+    async def invoke(self, function: str, arguments: Properties) -> Properties:
+        """Return the result of ``getTopic`` or ``getTopics`` of the official provider."""
+        if function == GET_TOPIC:
+            name = str(arguments["name"])
+            found = await self.read(name, None)
+            if found is None:
+                raise ValueError(f"topic {name} does not exist")
+            return {"id": name, **found}
+        names = await asyncio.to_thread(list_topics, self._session.admin)
+        topics = await asyncio.gather(*(self.read(name, None) for name in names))
+        return {
+            "id": str(len(names)),
+            "lists": [{"topicName": topic.pop("name"), **topic} for topic in topics if topic is not None],
+        }
+
+    def _create(self, topics: Mapping[str, NewTopic]) -> Mapping[str, Exception | None]:
+        admin = self._session.admin
+        placed = {name: self._placed(topic) for name, topic in topics.items()}
+        errors = self._retry(placed, lambda names: create_topics(admin, [placed[name] for name in names]))
+        refused = [name for name, error in errors.items() if error.name in _PLACEMENT_REFUSED]
+        if refused:
+            errors = {name: error for name, error in errors.items() if name not in refused}
+            errors |= self._retry(refused, lambda names: create_topics(admin, [topics[name] for name in names]))
+        return {name: errors.get(name) for name in topics}
+
+    def _placed(self, topic: NewTopic) -> NewTopic:
+        with self._lock:
+            if self._placement is None:
+                admin = self._session.admin
+                self._placement = NewTopicPlacement(racks_of(living_brokers(admin)), all_replicas(admin))
+            replicas = self._placement.place(topic.partitions, topic.replication_factor)
+        return replace(topic, replicas=replicas)
+
+    def _delete(self, topics: Mapping[str, None]) -> Mapping[str, Exception | None]:
+        admin = self._session.admin
+        errors = self._retry(topics, lambda names: delete_topics(admin, names), final=(_MISSING,))
+        gone = [name for name, error in errors.items() if error.name == _MISSING]
+        return {name: None if name in gone else errors.get(name) for name in topics}
+
+    def _alter(self, changes: Mapping[str, Mapping[str, str | None]]) -> Mapping[str, Exception | None]:
+        admin = self._session.admin
+        errors = self._retry(changes, lambda names: alter_settings(admin, {name: changes[name] for name in names}))
+        return {name: errors.get(name) for name in changes}
+
+    def _add_partitions(self, counts: Mapping[str, int]) -> Mapping[str, Exception | None]:
+        admin = self._session.admin
+        errors = self._retry(counts, lambda names: add_partitions(admin, {name: counts[name] for name in names}))
+        refused = {name: () for name, error in errors.items() if error.name == "INVALID_PARTITIONS"}
+        for name, state in (read_topics(admin, refused) if refused else {}).items():
+            if isinstance(state, TopicProperties) and state.partitions == counts[name]:
+                del errors[name]  # an earlier request, whose answer was lost, has added them
+        return {name: errors.get(name) for name in counts}
+
+    def _read(self, settings: Mapping[str, Collection[str] | None]) -> Mapping[str, TopicProperties | Exception | None]:
+        admin = self._session.admin
+        states: dict[str, TopicProperties | None] = {}
+
+        def read(names: list[str]) -> dict[str, RequestError]:
+            found = read_topics(admin, {name: settings[name] for name in names})
+            states.update({name: state for name, state in found.items() if not isinstance(state, RequestError)})
+            return {name: state for name, state in found.items() if isinstance(state, RequestError)}
+
+        errors = self._retry(settings, read)
+        return {name: errors.get(name) or states.get(name) for name in settings}
+
+    def _wait(self, expected: Mapping[str, TopicProperties | None]) -> Mapping[str, None]:
+        for name in sorted(wait_until_visible(self._session.admin, expected)):
+            self._progress(f"{name}: a broker does not show the change yet")
+        return dict.fromkeys(expected)
+
+    def _retry(
+        self,
+        names: Iterable[str],
+        send: Callable[[list[str]], dict[str, RequestError]],
+        final: Collection[str] = (),
+    ) -> dict[str, RequestError]:
+        return retry_each(names, send, final, self._progress)
+
+
+def _config(properties: Properties) -> Properties:
+    return properties.get("config") or {}
+
+
+def _differs(topic: NewTopic, state: TopicProperties | None) -> str:
+    seen = (
+        "which this user may not describe"
+        if state is None
+        else f"{state.partitions} partitions, {state.replication_factor} replicas and {dict(state.config)}"
+    )
+    return (
+        f"topic {topic.name} exists and is not as declared: expected {topic.partitions} partitions, "
+        f"{topic.replication_factor} replicas and {dict(topic.config)}, seen {seen}; `topicwarden import {topic.name}` "
+        "adopts it"
+    )

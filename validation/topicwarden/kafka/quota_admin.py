@@ -1,0 +1,69 @@
+"""Reads and writes client quotas (KIP-546), many with each request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from kafka import KafkaAdminClient
+from kafka.protocol.admin import AlterClientQuotasRequest, DescribeClientQuotasRequest
+
+from topicwarden.kafka.client_internals import send_to_any_broker
+from topicwarden.kafka.request_error import RequestError, error_of_code
+
+_EXACT, _DEFAULT = 0, 1
+
+ENTITY_TYPES: Final = ("client-id", "user", "ip")
+
+
+@dataclass(frozen=True)
+class QuotaEntity:
+    """The client, user or address of a quota; without ``name``, all of this type that have no quota of their own."""
+
+    type: str
+    name: str | None
+
+
+def alter_quotas(
+    admin: KafkaAdminClient, quotas: Mapping[QuotaEntity, Mapping[str, float | None]]
+) -> dict[QuotaEntity, RequestError]:
+    """Write the quotas of each entity; None removes one. Return the errors of those that were refused."""
+    request = AlterClientQuotasRequest(
+        entries=[
+            AlterClientQuotasRequest.EntryData(
+                entity=[
+                    AlterClientQuotasRequest.EntryData.EntityData(entity_type=entity.type, entity_name=entity.name)
+                ],
+                ops=[
+                    AlterClientQuotasRequest.EntryData.OpData(key=key, value=value or 0.0, remove=value is None)
+                    for key, value in values.items()
+                ],
+            )
+            for entity, values in quotas.items()
+        ],
+        validate_only=False,
+    )
+    answer = send_to_any_broker(admin, request)
+    return {
+        QuotaEntity(entry.entity[0].entity_type, entry.entity[0].entity_name): error_of_code(
+            entry.error_code, entry.error_message
+        )
+        for entry in answer.entries
+        if entry.error_code
+    }
+
+
+def read_quotas(admin: KafkaAdminClient, entities: Sequence[QuotaEntity]) -> dict[QuotaEntity, dict[str, float]]:
+    """Return the quotas of each entity; entities without any are left out."""
+    found: dict[QuotaEntity, dict[str, float]] = {}
+    for entity in entities:  # a request describes the entities of one filter
+        component = DescribeClientQuotasRequest.ComponentData(
+            entity_type=entity.type, match_type=_EXACT if entity.name else _DEFAULT, match=entity.name
+        )
+        answer = send_to_any_broker(admin, DescribeClientQuotasRequest(components=[component], strict=True))
+        if answer.error_code:
+            raise error_of_code(answer.error_code, answer.error_message)
+        for entry in answer.entries or ():
+            found[entity] = {value.key: value.value for value in entry.values}
+    return found

@@ -1,0 +1,29 @@
+"""An error that Kafka, or the way to it, has for a request, by the name of Kafka's protocol."""
+
+from __future__ import annotations
+
+from kafka.errors import KafkaError, for_code
+
+
+class RequestError(Exception):
+    """The error of one request, or of one topic of a request.
+
+    ``name`` is that of Kafka's protocol, such as ``TOPIC_ALREADY_EXISTS``. ``passing`` errors may not occur again when
+    the same request is sent later.
+    """
+
+    def __init__(self, name: str, message: str, passing: bool = False) -> None:
+        super().__init__(message)
+        self.name, self.passing = name, passing
+
+
+def error_of_code(code: int, message: str | None) -> RequestError:
+    """Return the error with Kafka's number ``code``, and the broker's message if it has one."""
+    return request_error(for_code(code)(message) if message else for_code(code)())
+
+
+def request_error(error: KafkaError) -> RequestError:
+    """Return ``error`` of the client by its name in Kafka's protocol."""
+    name = str(getattr(error, "message", "")) or type(error).__name__
+    text = str(error.args[0]).strip() if error.args and error.args[0] else getattr(error, "description", "") or name
+    return RequestError(name, text, bool(error.retriable))
