@@ -1,6 +1,6 @@
-"""Start Pulumi's programs and language hosts as forks of a process that has already imported Pulumi.
+"""Start Pulumi's programs, language hosts and providers as forks of a process that has already imported Pulumi.
 
-A deployment starts three Python processes. Their imports take two thirds of its CPU time. Tests that only need the
+A deployment starts four Python processes. Their imports take two thirds of its CPU time. Tests that only need the
 result of a deployment use this server, which forks. The forked processes run the product's own code, each in a separate
 process. Tests of process startup and shutdown use the real interpreter.
 """
@@ -88,6 +88,11 @@ def _install(cache: Path, folder: Path, chosen: dict[str, str]) -> None:
     host = _CLIENT.format(python=sys.executable, prefix=["-c", _HOST], cold=["-c", _HOST], variable=SOCKET)
     _replace(binaries / "pulumi-language-python", lambda partial: _write(partial, host))
     _write(environment / "bin" / "python", _CLIENT.format(python=sys.executable, prefix=[], cold=[], variable=SOCKET))
+    provider = ["-m", "topicwarden.deploy.provider"]
+    _write(
+        environment / "bin" / "pulumi-resource-kafka",
+        _CLIENT.format(python=sys.executable, prefix=provider, cold=provider, variable=SOCKET),
+    )
     (environment / "lib").symlink_to(Path(sys.prefix) / "lib")
     record = cache / "pulumi" / "chosen.json"
     record.unlink()
@@ -125,7 +130,8 @@ def serve(address: str) -> None:
     import topicwarden.cli.rebalance  # noqa: PLC0415
     import topicwarden.deploy.language_host  # noqa: PLC0415
     import topicwarden.deploy.policy_pack  # noqa: PLC0415
-    import topicwarden.deploy.program  # noqa: F401, PLC0415
+    import topicwarden.deploy.program  # noqa: PLC0415
+    import topicwarden.deploy.provider.server  # noqa: F401, PLC0415
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as server:

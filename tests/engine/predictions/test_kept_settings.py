@@ -100,20 +100,31 @@ def test_partitions_that_were_added_by_hand_may_be_declared_without_a_refresh(
     assert cluster.snapshot({"wider.v1"}).topics["wider.v1"].topic.partitions == 4
 
 
-@pytest.mark.parametrize("partitions", [2, 3])
-def test_a_change_that_would_fail_on_partitions_added_by_hand_is_refused_until_a_refresh(
-    hand: Deployment, cluster: Cluster, partitions: int
-) -> None:
+def test_fewer_partitions_than_somebody_added_by_hand_are_refused(hand: Deployment, cluster: Cluster) -> None:
     before = cluster.snapshot({"wider.v1"}).topics["wider.v1"]
-    hand.write({WIDER: topic("8d", partitions)})
+    hand.write({WIDER: topic("8d", partitions=2)})
     assert of(hand.plan(), "wider.v1").weight is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
         assert "pulumi refresh" in hand.refused(command)
     assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before
 
-    hand.pulumi("refresh --yes --skip-preview --suppress-outputs")
+
+def test_settings_change_although_partitions_were_added_by_hand(hand: Deployment, cluster: Cluster) -> None:
     hand.write({WIDER: topic("8d", partitions=3)})
     hand.pulumi("up --yes --skip-preview --suppress-outputs")
     topics = cluster.snapshot({"wider.v1"}).topics
     assert (topics["wider.v1"].topic.partitions, topics["wider.v1"].own_config["retention.ms"]) == (3, str(8 * DAY))
     assert {one.topic for one in hand.plan().topics} <= {"raised.v1"}
+
+
+def test_a_setting_that_nobody_declared_survives_a_change_and_a_refresh(
+    hand: Deployment, cluster: Cluster, servers: list[str]
+) -> None:
+    set_topic(servers, "wider.v1", {"segment.ms": str(DAY)})
+    hand.write({WIDER: topic("8d", partitions=3)})
+    (note,) = [each for each in of(hand.plan(), "wider.v1").consequences if each.kind == "drift"]
+    assert "the deploy leaves it, because no YAML declares it" in note.message
+    for command in ("up", "up --refresh"):
+        hand.pulumi(f"{command} --yes --skip-preview --suppress-outputs")
+        own_config = cluster.snapshot({"wider.v1"}).topics["wider.v1"].own_config
+        assert own_config == {"retention.ms": str(8 * DAY), "segment.ms": str(DAY)}
