@@ -7,10 +7,10 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 _running: Final[set[subprocess.Popen[str]]] = set()
 _lock: Final = threading.Lock()
@@ -31,34 +31,48 @@ _EXEC_WITH_DEATH_SIGNAL: Final = (
 
 
 def run(
-    command: list[str], folder: Path, variables: Mapping[str, str], *, show: bool = False
+    command: list[str],
+    folder: Path,
+    variables: Mapping[str, str],
+    *,
+    show: bool = False,
+    on_line: Callable[[str], None] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run ``command`` in ``folder`` until it ends, with empty standard input, and return its output.
 
-    With ``show``, the child writes to the standard output and error of this process instead. ``variables`` are its
-    environment. The child has its own process group: a Ctrl-C in a terminal does not reach it directly, but once, from
+    With ``show``, the child writes to the standard output and error of this process instead. ``on_line`` gets each line
+    of output and errors as it is written; both are then in the returned output. ``variables`` are the environment of
+    the child. The child has its own process group: a Ctrl-C in a terminal does not reach it directly, but once, from
     ``ending_children``. On Linux it also receives SIGINT if this process is killed. Raises OSError if the command
     cannot be started.
     """
     output = None if show else subprocess.PIPE
+    errors = subprocess.STDOUT if on_line else output
     child = subprocess.Popen(
         _with_death_signal(command),
         cwd=folder,
         env=variables,
         stdin=subprocess.DEVNULL,
         stdout=output,
-        stderr=output,
+        stderr=errors,
         text=True,
         process_group=0,
     )
     with _lock:
         _running.add(child)
     try:
+        lines = list(_forwarded(child.stdout, on_line)) if on_line and child.stdout else []
         out, err = child.communicate()
     finally:
         with _lock:
             _running.discard(child)
-    return subprocess.CompletedProcess(command, child.returncode, out, err)
+    return subprocess.CompletedProcess(command, child.returncode, "".join(lines) or out, err or "")
+
+
+def _forwarded(stream: IO[str], on_line: Callable[[str], None]) -> Iterator[str]:
+    for line in stream:
+        on_line(line)
+        yield line
 
 
 @contextmanager

@@ -282,7 +282,7 @@ def plans(guarded: Guarded) -> dict[str, TopicPlan]:
     deployed = DeployedStack({name: DeployedTopic(name, 1, 1, config) for name, config in LIVE.items()})
     with open_cluster(connection) as cluster:
         snapshot = cluster.snapshot(expected=LIVE)
-        return {plan.topic: plan for plan in predict(cluster, snapshot, declared, deployed)}
+        return {plan.topic: plan for plan in predict(cluster, snapshot, declared, deployed).plans}
 
 
 @pytest.fixture(scope="module")

@@ -73,7 +73,7 @@ def test_nothing_is_foretold_of_what_was_not_seen(project: Project, cluster: Clu
     deployed = {held.topic.name: replace(before, name=held.topic.name) for held in declared}
     plans = {
         plan.topic: plan
-        for plan in predict(cluster, cluster.snapshot(expected=deployed), declared, DeployedStack(deployed))
+        for plan in predict(cluster, cluster.snapshot(expected=deployed), declared, DeployedStack(deployed)).plans
     }
     assert [one.kind for one in plans["mute.v1"].consequences] == ["unseen"]
     assert {setting.live for setting in plans["mute.v1"].settings} == {None}

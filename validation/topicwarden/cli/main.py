@@ -154,6 +154,17 @@ def plan(
     raise typer.Exit(plan(stack, form, detailed_exitcode))
 
 
+@app.command(epilog="Example: topicwarden up --stack dev --yes. Plain `pulumi up` works, too.")
+def up(
+    stack: Stack,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Deploy without showing the plan and asking.")] = False,
+) -> None:
+    """Deploy the topics: run `pulumi up` with the options that fit the backend and the number of topics."""
+    from topicwarden.cli.up import up
+
+    raise typer.Exit(up(stack, yes))
+
+
 @app.command(epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/")
 def audit(
     stack: Stack,

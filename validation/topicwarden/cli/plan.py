@@ -58,10 +58,11 @@ def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
         preview = start_preview(engine)
         deployed = preview.deployed
         names = {*deployed.topics, *deployed.duplicates, *(declaration.topic.name for declaration in declarations)}
-        snapshot = cluster.snapshot(expected=names)
+        snapshot = cluster.snapshot(expected=names, extents=False)
         remark = check_cluster(stack, connection, deployed, snapshot)
-        plans = predict(cluster, snapshot, declarations, deployed)
+        prediction = predict(cluster, snapshot, declarations, deployed)
         previewed = preview.result()
+    plans, snapshot = prediction.plans, prediction.snapshot
     expected_errors = _protection_errors(previewed.engine, plans)
     previewed.require_end(stack, expected_errors)
     plans = with_unpredicted(plans, previewed.steps, snapshot.topics.keys())

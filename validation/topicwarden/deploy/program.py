@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pulumi
 import pulumi_kafka as kafka
 
 from topicwarden.deploy.dangers import dangers
+from topicwarden.deploy.intent_log import intent_log, orphans, unfinished
 from topicwarden.deploy.invoking_command import CommandKind, invoked_by, report_end
 from topicwarden.deploy.program_end import ProgramEnd
 from topicwarden.deploy.provider_choice import require_provider
@@ -42,19 +44,31 @@ def deploy() -> None:
         project = find_project()
         refuse_sandbox_passphrase(project, stack)
         require_provider(project)
+        reading = _read_state(project)
         checked = check(project, [stack])
         _stop_at(_blocking(checked.errors, invoked_by(CommandKind.IMPORT, project, stack)))
         declarations = checked.declarations[stack]
         settings = {name: value for name in SETTINGS if (value := _setting(name)) is not None}
         connection = connection_from(project, settings_file(stack), settings)
-        deployed = _deployed(project)
+        deployed = reading.result()
+        log = intent_log(project, stack)
+        intents = log.read()
         with open_cluster(connection) as cluster:
-            names = {*deployed.topics, *deployed.duplicates, *(declaration.topic.name for declaration in declarations)}
-            live = cluster.snapshot(names, expected=names)
+            names = {
+                *deployed.topics,
+                *deployed.duplicates,
+                *(declaration.topic.name for declaration in declarations),
+                *intents,
+            }
+            live = cluster.snapshot(names, expected=names, extents=False)
             remark = check_cluster(stack, connection, deployed, live)
-            plans = predict(cluster, live, declarations, deployed)
+            plans = predict(cluster, live, declarations, deployed).plans
     except Refusal as refusal:
         raise pulumi.RunError(str(refusal)) from None
+    intents = unfinished(intents, deployed=deployed.topics, live=live.topics)
+    _stop_at(orphans(intents, {declaration.topic.name for declaration in declarations}))
+    if not pulumi.runtime.is_dry_run():
+        log.keep(intents)
     if not (pulumi.runtime.is_dry_run() and invoked_by(CommandKind.PLAN, project, stack)):
         _stop_at(refusals(plans))
     lines = dangers(plans, stack)
@@ -70,7 +84,7 @@ def deploy() -> None:
         dangers=lines,
         provider=_provider(settings, connection),
     )
-    end.expect(topics.urn, topics.registered)
+    end.expect(topics.urn, topics.topics)
     pulumi.export("topics", topics.topics)
 
 
@@ -133,11 +147,13 @@ def _setting(name: str) -> str | None:
     return pulumi.Config(namespace).get(key)
 
 
-def _deployed(project: Project) -> DeployedStack:
-    """Return this stack's state before the deploy, by an export: the SDK hides resources that are pending deletion."""
-    return read_stack_state(
-        PulumiEngine(project, f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}")
-    )
+def _read_state(project: Project) -> Future[DeployedStack]:
+    """Start to export this stack's state before the deploy. The SDK would hide resources that are pending deletion."""
+    engine = PulumiEngine(project, f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}")
+    executor = ThreadPoolExecutor(max_workers=1)
+    reading = executor.submit(read_stack_state, engine)
+    executor.shutdown(wait=False)
+    return reading
 
 
 def _provider(settings: dict[str, str], connection: Connection) -> kafka.Provider | None:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
@@ -42,13 +42,17 @@ class PulumiEngine:
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run ``pulumi`` without prompts and return its result, with any exit code."""
+        return self.stream(None, *arguments)
+
+    def stream(self, on_line: Callable[[str], None] | None, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run ``pulumi`` as ``run`` does; ``on_line`` gets each line of output and errors as it is written."""
         environment = {**os.environ, **self.variables}
         pulumi = shutil.which("pulumi", path=environment.get("PATH"))
         if pulumi is None:
             raise Refusal(NO_PULUMI)
         command = [pulumi, *arguments, "--stack", self.stack, "--non-interactive"]
         try:
-            return child_processes.run(command, self.project.root, environment)
+            return child_processes.run(command, self.project.root, environment, on_line=on_line)
         except OSError as error:  # thousands of targets may exceed the limit of a command line
             raise Refusal(f"{pulumi} cannot be run: {error.strerror}") from error
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pulumi
 import pulumi_kafka as kafka
 
-from topicwarden.deploy.lean_registration import register_topics
+from topicwarden.deploy.lean_registration import known_output, register_topics
 from topicwarden.deploy.sdk_registration import register_with_sdk
 from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE, recorded
 from topicwarden.deploy.topic_registration import TopicRegistration
@@ -37,14 +37,11 @@ class TopicResources(pulumi.ComponentResource):
     official provider would place them on random brokers; ``topicwarden rebalance`` places them.
     """
 
-    registered: pulumi.Output[list[Any]]
-    """Known when the engine has registered every topic."""
     topics: pulumi.Output[dict[str, dict[str, Any]]]
-    """The topics as deployed, by name: ``partitions``, ``replicationFactor`` and ``config``."""
-    declared: pulumi.Output[dict[str, dict[str, Any]]]
-    """The record of each topic's YAML, by topic name; see ``stack_state.recorded``."""
-    cluster_id: pulumi.Output[str | None]
-    """Kafka's id of the cluster that was deployed to."""
+    """The topics as deployed, by name: ``partitions``, ``replicationFactor`` and ``config``.
+
+    Known when the engine has registered every topic.
+    """
 
     def __init__(
         self,
@@ -68,17 +65,17 @@ class TopicResources(pulumi.ComponentResource):
         by_sdk = [register_with_sdk(*each, provider) for each in placed if each[0].hooked or not lean]
         leanly = register_topics([each for each in placed if lean and not each[0].hooked], provider, root)
         declared = {each.topic.name: each.topic.config.keys() for each in ordered}
-        self.registered = pulumi.Output.all(leanly, *(urn for urn, _ in by_sdk))
-        self.topics = pulumi.Output.all(leanly, *(topic for _, topic in by_sdk)).apply(
-            lambda topics: _by_name([*topics[0], *topics[1:]], declared)
-        )
-        self.declared = pulumi.Output.from_input({each.topic.name: recorded(each.topic, each.file) for each in ordered})
-        self.cluster_id = pulumi.Output.from_input(cluster_id)
+
+        async def by_name() -> dict[str, dict[str, Any]]:
+            by_urn = {await urn.future(): await topic.future() for urn, topic in by_sdk}
+            return _by_name([*await leanly, *filter(None, by_urn.values())], declared)
+
+        self.topics = known_output(by_name())
         self.register_outputs(
             {
                 "topics": self.topics,
-                "declared": self.declared,
-                "clusterId": self.cluster_id,
+                "declared": {each.topic.name: recorded(each.topic, each.file) for each in ordered},
+                "clusterId": cluster_id,
                 DANGERS: list(dangers),
             }
         )

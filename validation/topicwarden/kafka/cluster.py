@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from kafka import KafkaAdminClient, TopicPartition
@@ -19,9 +20,11 @@ from topicwarden.kafka.newest_records import NewestRecords, read_newest_records
 from topicwarden.kafka.record_batches import batch_starts, batch_timestamps, denied_partitions, largest_batches
 from topicwarden.kafka.retry import retry_transient
 from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.kafka.topic_reads import effective_settings
 from topicwarden.model.topic import Topic
 
 _NO_LEADER = -1
+_DESCRIBED_AT_ONCE = 1_000  # topics of one request for configurations, whose answer has about 40 settings of each
 
 
 class Cluster:
@@ -31,17 +34,29 @@ class Cluster:
         self._admin = admin
         self.connection = connection
 
-    def snapshot(self, topics: Collection[str] | None = None, expected: Collection[str] = ()) -> Snapshot:
+    def snapshot(
+        self, topics: Collection[str] | None = None, expected: Collection[str] = (), *, extents: bool = True
+    ) -> Snapshot:
         """Return the current state of ``topics`` (default: all); unknown names are left out.
 
         ``hidden`` of the snapshot has the names in ``expected`` that this user may not describe.
 
-        Sends one request for metadata, one for configurations, and six per broker for its settings, offsets and sizes,
-        for any number of topics.
+        Sends one request for metadata, one for the configurations of a thousand topics, and six per broker for its
+        settings, offsets and sizes. Without ``extents``, offsets and sizes are not read; see ``with_extents``.
         """
-        return retry_transient(lambda: self._snapshot(topics, expected))
+        return retry_transient(lambda: self._snapshot(topics, expected, extents))
 
-    def _snapshot(self, topics: Collection[str] | None, expected: Collection[str]) -> Snapshot:
+    def with_extents(self, snapshot: Snapshot, names: Collection[str]) -> Snapshot:
+        """Return ``snapshot`` with offsets and sizes of the topics in ``names`` as they are now."""
+        topics = {name: snapshot.topics[name] for name in names if name in snapshot.topics}
+        if not topics:
+            return snapshot
+        replicas = {name: live.replicas for name, live in topics.items()}
+        extents = retry_transient(lambda: self._extents(replicas, list(snapshot.racks)))
+        read = {name: replace(live, extents=extents.get(name, {})) for name, live in topics.items()}
+        return replace(snapshot, topics={**snapshot.topics, **read})
+
+    def _snapshot(self, topics: Collection[str] | None, expected: Collection[str], read_extents: bool) -> Snapshot:
         cluster = self._admin.describe_cluster()
         # A lost broker stays registered, and is fenced (KIP-1073).
         alive = [broker for broker in cluster["brokers"] if not broker.get("is_fenced")]
@@ -53,7 +68,7 @@ class Cluster:
         ]
         settings = self._settings([topic["name"] for topic in described])
         replicas = {topic["name"]: _replicas(topic) for topic in described}
-        extents = self._extents(replicas, list(racks))
+        extents = self._extents(replicas, list(racks)) if read_extents else {}
         return Snapshot(
             cluster_id=cluster["cluster_id"],
             taken_at=int(time.time() * 1000),
@@ -63,7 +78,7 @@ class Cluster:
                 topic["name"]: LiveTopic(
                     topic=_live_topic(topic["name"], replicas[topic["name"]], settings.get(topic["name"], {})),
                     id=str(topic.get("topic_id")),
-                    sources={name: entry["config_source"] for name, entry in settings.get(topic["name"], {}).items()},
+                    sources={name: source for name, (_, source) in settings.get(topic["name"], {}).items()},
                     replicas=replicas[topic["name"]],
                     extents=extents.get(topic["name"], {}),
                 )
@@ -181,10 +196,11 @@ class Cluster:
         """Return the newest records of each of ``topics``; see the module ``newest_records``."""
         return read_newest_records(self.connection, topics)
 
-    def _settings(self, topic_names: list[str]) -> dict[str, dict[str, Any]]:
-        resources = [ConfigResource(ConfigResourceType.TOPIC, name) for name in topic_names]
-        described = self._admin.describe_configs(resources, config_filter="all") if resources else {}
-        return dict(described.get("topic", {}))
+    def _settings(self, topic_names: list[str]) -> dict[str, dict[str, tuple[str | None, str]]]:
+        settings: dict[str, dict[str, tuple[str | None, str]]] = {}
+        for start in range(0, len(topic_names), _DESCRIBED_AT_ONCE):
+            settings |= effective_settings(self._admin, topic_names[start : start + _DESCRIBED_AT_ONCE])
+        return settings
 
     def _broker_settings(self, brokers: Iterable[int]) -> dict[int, dict[str, str]]:
         resources = [ConfigResource(ConfigResourceType.BROKER, str(broker)) for broker in brokers]
@@ -267,11 +283,13 @@ def _replicas(topic: Mapping[str, Any]) -> tuple[PartitionReplicas, ...]:
     )
 
 
-def _live_topic(name: str, replicas: tuple[PartitionReplicas, ...], settings: Mapping[str, Any]) -> Topic:
+def _live_topic(
+    name: str, replicas: tuple[PartitionReplicas, ...], settings: Mapping[str, tuple[str | None, str]]
+) -> Topic:
     """Return the topic with its settings in force; its replication factor is that of the least replicated partition."""
     return Topic(
         name=name,
         partitions=len(replicas),
         replication_factor=min(len(state.replicas) for state in replicas),
-        config={key: entry["value"] for key, entry in settings.items() if entry["value"] is not None},
+        config={key: value for key, (value, _) in settings.items() if value is not None},
     )

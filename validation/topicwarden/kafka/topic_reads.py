@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kafka import KafkaAdminClient
-from kafka.admin import ConfigResourceType
+from kafka.admin import ConfigResourceType, ConfigSourceType
 from kafka.errors import KafkaError, UnknownTopicOrPartitionError
 from kafka.protocol.admin import DescribeConfigsRequest
 from kafka.protocol.metadata import MetadataRequest
@@ -20,6 +20,7 @@ from topicwarden.kafka.request_error import RequestError, error_of_code
 _DYNAMIC_TOPIC_CONFIG = 1  # DescribeConfigsResponse.ConfigSource: set on the topic itself
 _UNKNOWN_TOPIC = UnknownTopicOrPartitionError.errno
 _UNKNOWN_TOPIC_NAME = UnknownTopicOrPartitionError.message
+_SOURCES = {int(source): source.name for source in ConfigSourceType}
 _POLL_S, _VISIBLE_WITHIN_S = 0.05, 15.0
 
 
@@ -85,6 +86,22 @@ def read_own_settings(admin: KafkaAdminClient, names: Mapping[str, Collection[st
     if requested:
         found |= _own_settings(send_to_any_broker(admin, _describe_configs(requested)))
     return found
+
+
+def effective_settings(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, dict[str, tuple[str | None, str]]]:
+    """Return each setting of each topic: the value in force, and Kafka's ``ConfigSource`` of it.
+
+    A topic that this user may not see has no settings. The value of a sensitive setting is None.
+    """
+    if not names:
+        return {}
+    answer = send_to_any_broker(admin, _describe_configs(dict.fromkeys(names)))
+    return {
+        result.resource_name: {
+            entry.name: (entry.value, _SOURCES.get(entry.config_source, "UNKNOWN")) for entry in result.configs
+        }
+        for result in answer.results
+    }
 
 
 def wait_until_visible(admin: KafkaAdminClient, expected: Mapping[str, TopicProperties | None]) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from topicwarden.kafka.cluster import Cluster
 from topicwarden.kafka.snapshot import PartitionReplicas, Snapshot
@@ -18,18 +18,32 @@ from topicwarden.plan.topic_change import TopicChange, changes
 from topicwarden.specs.resolve import Declaration
 
 
+@dataclass(frozen=True)
+class Prediction:
+    """Every topic that changes, with its consequences, sorted by name; and the snapshot that they follow from."""
+
+    plans: tuple[TopicPlan, ...]
+    snapshot: Snapshot
+
+
 def predict(
     cluster: Cluster,
     snapshot: Snapshot,
     declarations: Sequence[Declaration],
     deployed: DeployedStack,
-) -> tuple[TopicPlan, ...]:
-    """Return every topic that changes, with its consequences, sorted by name.
+) -> Prediction:
+    """Return the topics that change.
 
-    ``snapshot`` has at least the declared and the deployed topics; ``deployed`` is Pulumi's state.
+    ``snapshot`` has at least the declared and the deployed topics, and needs no extents: those of the topics that
+    change are read here. ``deployed`` is Pulumi's state.
     """
     snapshot = _without_reassignments(cluster, snapshot, declarations)
     topic_changes = changes(declarations, deployed, snapshot)
+    declared = [change.declaration for change in topic_changes if change.declaration]
+    # Sizes of all logs decide between brokers, but only if something moves.
+    moving = place_replicas(declared, snapshot).moves
+    snapshot = cluster.with_extents(snapshot, snapshot.topics if moving else [change.name for change in topic_changes])
+    topic_changes = tuple(replace(change, live=snapshot.topics.get(change.name)) for change in topic_changes)
     needed = {
         change.name: {
             name: needs
@@ -39,12 +53,13 @@ def predict(
         for change in topic_changes
     }
     evidence = gather(cluster, snapshot, {name: union(needs.values()) for name, needs in needed.items()})
-    placement = place_replicas((change.declaration for change in topic_changes if change.declaration), snapshot)
+    placement = place_replicas(declared, snapshot)
     created = tuple(change.name for change in topic_changes if change.action is Action.CREATE)
-    return tuple(
+    plans = tuple(
         _plan(change, needed[change.name], replace(evidence[change.name], placement=placement, created=created))
         for change in topic_changes
     )
+    return Prediction(plans, snapshot)
 
 
 def _without_reassignments(cluster: Cluster, snapshot: Snapshot, declarations: Sequence[Declaration]) -> Snapshot:

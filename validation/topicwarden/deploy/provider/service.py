@@ -7,7 +7,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeAlias
@@ -15,6 +16,7 @@ from typing import Any, NoReturn, Protocol, TypeAlias
 import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
+from topicwarden.deploy.intent_log import Intent, intent_log
 from topicwarden.deploy.provider import provider_settings
 from topicwarden.deploy.provider.acl_type import ACL, Acls
 from topicwarden.deploy.provider.engine_log import EngineLog
@@ -29,6 +31,7 @@ from topicwarden.deploy.provider.topic_type import GET_TOPIC, GET_TOPICS, TOPIC,
 from topicwarden.kafka.admin_session import AdminSession
 from topicwarden.kafka.request_error import RequestError
 from topicwarden.model.problem import Refusal
+from topicwarden.model.project import find_project
 
 
 class Resources(Protocol):
@@ -53,6 +56,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         self._secrets = False
         self._resources: Mapping[str, Resources] | None = None
         self._unusable = "the provider is not configured"
+        self._stack: str | None = None
 
     async def GetSchema(self, request: rpc.GetSchemaRequest, context: _Context) -> rpc.GetSchemaResponse:
         # The engine needs the name and the version only; generators of SDKs use the official schema.
@@ -89,7 +93,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             except Refusal as refusal:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(refusal))
             self._resources = {
-                TOPIC.token: Topics(session, self._log.progress),
+                TOPIC.token: Topics(session, self._log.progress, self._announce),
                 ACL.token: Acls(session),
                 QUOTA.token: Quotas(session),
                 SCRAM.token: Credentials(session),
@@ -167,9 +171,15 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             await context.abort(grpc.StatusCode.UNKNOWN, reason_of(error))
         return rpc.InvokeResponse(**{"return": to_struct(found)})
 
+    def _announce(self, intent: Intent, topics: Iterable[str]) -> None:
+        """Record what is about to be sent, for a program of topicwarden; other programs have no record."""
+        with suppress(Refusal):
+            intent_log(find_project(), self._stack or "").write(intent, topics)
+
     async def _run(self, urn: str, work: Callable[[Resources], Any], context: _Context) -> Any:
         """Return the result of ``work`` on the resources of the type in ``urn``; errors end the call."""
         kind = await _type_of(urn, context)
+        self._stack = urn.split("::", maxsplit=1)[0].rpartition(":")[2]
         try:
             if self._resources is None:
                 raise Refusal(self._unusable)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from topicwarden.deploy.intent_log import Intent
 from topicwarden.deploy.provider.batches import Batches
 from topicwarden.deploy.provider.properties import Properties
 from topicwarden.deploy.provider.resource_type import Kind, PropertyType, ResourceType, as_texts
@@ -74,10 +75,15 @@ TOPIC: Final = ResourceType(
 
 
 class Topics:
-    """The topics of one cluster."""
+    """The topics of one cluster.
 
-    def __init__(self, session: AdminSession, progress: Callable[[str], None]) -> None:
-        self._session, self._progress = session, progress
+    ``progress`` shows a line about work that takes long. ``announce`` records what is about to be sent.
+    """
+
+    def __init__(
+        self, session: AdminSession, progress: Callable[[str], None], announce: Callable[[Intent, Iterable[str]], None]
+    ) -> None:
+        self._session, self._progress, self._announce = session, progress, announce
         self._placement: NewTopicPlacement | None = None
         self._lock = threading.Lock()
         self._creates = Batches(self._create, _RECORDS, lambda topic: 1 + topic.partitions + len(topic.config))
@@ -153,6 +159,7 @@ class Topics:
 
     def _create(self, topics: Mapping[str, NewTopic]) -> Mapping[str, Exception | None]:
         admin = self._session.admin
+        self._announce(Intent.CREATE, topics)
         placed = {name: self._placed(topic) for name, topic in topics.items()}
         errors = self._retry(placed, lambda names: create_topics(admin, [placed[name] for name in names]))
         refused = [name for name, error in errors.items() if error.name in _PLACEMENT_REFUSED]
@@ -171,6 +178,7 @@ class Topics:
 
     def _delete(self, topics: Mapping[str, None]) -> Mapping[str, Exception | None]:
         admin = self._session.admin
+        self._announce(Intent.DELETE, topics)
         errors = self._retry(topics, lambda names: delete_topics(admin, names), final=(_MISSING,))
         gone = [name for name, error in errors.items() if error.name == _MISSING]
         return {name: None if name in gone else errors.get(name) for name in topics}

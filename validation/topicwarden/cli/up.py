@@ -1,0 +1,59 @@
+"""`topicwarden up`: run `pulumi up` with the options that fit the backend and the number of topics."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import typer
+from rich.console import Console
+
+from topicwarden.cli.declared_topics import declared
+from topicwarden.cli.find_pulumi import engine_of
+from topicwarden.cli.plan import planned
+from topicwarden.deploy.backend_locks import run_past_lost_locks
+from topicwarden.deploy.intent_log import Intent, intent_log
+from topicwarden.deploy.up_options import backend_url, up_options
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import find_project
+from topicwarden.report import terminal_output
+from topicwarden.report.plan import text
+
+
+def up(stack: str, yes: bool) -> int:
+    """Deploy the stack; return 1 if a topic or a change was refused.
+
+    Without ``yes``, show the plan first and ask; refuse if nobody can answer.
+    """
+    project = find_project()
+    engine = engine_of(project, stack)
+    topics = len(declared(project, stack, "deployed"))
+    if not yes:
+        if not sys.stdin.isatty():
+            raise Refusal("nobody can answer here: run `topicwarden up --yes`, after `topicwarden plan`")
+        report = planned(project, stack, engine)
+        terminal_output.write_text(text.render(report, Console()))
+        if report.refused or not report.engine.ran:
+            return 1
+        if not report.pending or not typer.confirm("Deploy this?"):
+            return 0
+    killed = Intent.DELETE in intent_log(project, stack).read().values()
+    options = up_options(backend_url(engine), topics, refresh=killed)
+    typer.echo(f"pulumi up: {options.line}", err=True)
+    running = replace(engine, variables={**engine.variables, **options.variables})
+    done = run_past_lost_locks(
+        lambda *arguments: running.stream(_show, *arguments),
+        "up",
+        "--yes",
+        "--skip-preview",
+        "--suppress-outputs",
+        *options.arguments,
+    )
+    return 1 if done.returncode else 0
+
+
+def _show(line: str) -> None:
+    """Print a line of `pulumi up`, without dots that only show that it runs."""
+    if line.strip(" .\n") and not line.startswith("@ "):
+        sys.stdout.write(line)
+        sys.stdout.flush()

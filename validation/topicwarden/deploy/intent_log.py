@@ -1,0 +1,95 @@
+"""Records which topics the provider is about to create or delete, so that a killed deploy leaves no topic behind.
+
+A deploy that is killed may have created topics that Pulumi's state does not have, because the engine writes the state
+later. If their YAML is removed before the next deploy, nothing would name them any more. The record is a file of the
+project's cache, one line of JSON for each batch, written to the disk before the request is sent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from topicwarden.model.problem import Location, Problem
+from topicwarden.model.project import Project
+
+
+class Intent(StrEnum):
+    """A request that was about to be sent."""
+
+    CREATE = "create"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True)
+class IntentLog:
+    """The record of one stack."""
+
+    path: Path
+
+    def write(self, intent: Intent, topics: Iterable[str]) -> None:
+        """Add a line, and return when it is on the disk."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab") as file:
+            file.write(json.dumps([intent.value, list(topics)]).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def read(self) -> dict[str, Intent]:
+        """Return the last intent for each topic. A line that a killed process did not finish is left out."""
+        intents: dict[str, Intent] = {}
+        for line in self.path.read_bytes().splitlines() if self.path.is_file() else ():
+            try:
+                intent, topics = json.loads(line)
+                intents |= dict.fromkeys(topics, Intent(intent))
+            except (ValueError, TypeError):
+                continue
+        return intents
+
+    def keep(self, intents: Mapping[str, Intent]) -> None:
+        """Replace the record by ``intents``. Only a deploy may do so: it has the lock on the stack."""
+        if not self.path.is_file():
+            return
+        partial = self.path.with_suffix(".partial")
+        partial.write_text(
+            "".join(json.dumps([intent.value, [topic]]) + "\n" for topic, intent in sorted(intents.items())),
+            encoding="utf-8",
+        )
+        partial.replace(self.path)
+
+
+def intent_log(project: Project, stack: str) -> IntentLog:
+    """Return the record of ``stack``."""
+    return IntentLog(project.cache / "deploys" / f"{stack.rpartition('/')[2]}.jsonl")
+
+
+def unfinished(intents: Mapping[str, Intent], *, deployed: Collection[str], live: Collection[str]) -> dict[str, Intent]:
+    """Return the intents whose result is not in Pulumi's state.
+
+    A created topic that is not in the state: the next deploy adopts it if it is declared. A deleted topic that still is
+    in the state: a refresh or a destroy removes it there.
+    """
+    return {
+        topic: intent
+        for topic, intent in intents.items()
+        if (intent is Intent.CREATE and topic in live and topic not in deployed)
+        or (intent is Intent.DELETE and topic in deployed and topic not in live)
+    }
+
+
+def orphans(intents: Mapping[str, Intent], declared: Collection[str]) -> list[Problem]:
+    """Return a problem for each of the unfinished ``intents`` that created a topic that no YAML declares any more."""
+    return [
+        Problem(
+            Location("topics"),
+            f"{topic}: a deploy that was killed created this topic, Pulumi's state does not have it, and no YAML "
+            "declares it any more: restore its YAML and deploy, or delete the topic with Kafka's own tools",
+            rule="orphan",
+        )
+        for topic, intent in sorted(intents.items())
+        if intent is Intent.CREATE and topic not in declared
+    ]

@@ -1,0 +1,65 @@
+"""Chooses the options of `pulumi up` that fit the backend and the number of topics."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from topicwarden.deploy.pulumi_engine import PulumiEngine
+
+_MOST_PARALLEL: Final = 1_000
+_FEWEST_PARALLEL: Final = 32
+_CHECKPOINTS_UP_TO: Final = 100
+"""Topics up to which a file or bucket backend writes the whole state at each step: that is quadratic."""
+_SERVICE: Final = ("http://", "https://")
+_PULUMI_CLOUD: Final = "https://api.pulumi.com"
+
+
+def backend_url(engine: PulumiEngine) -> str:
+    """Return the URL of the backend that has the state, in Pulumi's order: environment, project, last login."""
+    variables = {**os.environ, **engine.variables}
+    if url := variables.get("PULUMI_BACKEND_URL"):
+        return url
+    settings = yaml.safe_load((engine.project.root / "Pulumi.yaml").read_text(encoding="utf-8")) or {}
+    if url := (settings.get("backend") or {}).get("url"):
+        return str(url)
+    home = Path(variables.get("PULUMI_HOME") or Path.home() / ".pulumi")
+    try:
+        return str(json.loads((home / "credentials.json").read_text(encoding="utf-8"))["current"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return _PULUMI_CLOUD
+
+
+@dataclass(frozen=True)
+class UpOptions:
+    """Arguments and environment variables for `pulumi up`, and the line that explains them."""
+
+    arguments: tuple[str, ...]
+    variables: Mapping[str, str]
+    line: str
+
+
+def up_options(backend: str, topics: int, *, refresh: bool) -> UpOptions:
+    """Return the options for a stack of ``topics`` whose state is in ``backend`` (its URL).
+
+    - Parallelism: the provider sends together what the engine asks for at the same time.
+    - Errors: one refused topic does not stop the others.
+    - Diffs: the engine does not ask the provider about resources with equal inputs.
+    - Checkpoints: file and bucket backends get the state once, at the end. Topics of a killed run are adopted by the
+      next one; see ``intent_log``. Pulumi Cloud records each step by itself.
+    """
+    parallel = min(max(topics, _FEWEST_PARALLEL), _MOST_PARALLEL)
+    once = topics > _CHECKPOINTS_UP_TO and not backend.startswith(_SERVICE)
+    arguments = ["--continue-on-error", "--parallel", str(parallel), *(["--refresh"] if refresh else [])]
+    variables = {"PULUMI_ENABLE_LEGACY_DIFF": "true"}
+    if once:
+        variables |= {"PULUMI_SKIP_CHECKPOINTS": "true", "PULUMI_EXPERIMENTAL": "true"}
+    state = "the state is written once, at the end" if once else "the state is written at each step"
+    because = "; state is refreshed, because a deploy was killed" if refresh else ""
+    return UpOptions(tuple(arguments), variables, f"up to {parallel} topics at a time; {state}{because}")
