@@ -135,8 +135,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
     async def Read(self, request: rpc.ReadRequest, context: _Context) -> rpc.ReadResponse:
         kind = await _type_of(request.urn, context)
         olds, inputs = from_struct(request.properties), from_struct(request.inputs)
-        known = {**olds, **inputs, "config": {**(inputs.get("config") or {}), **(olds.get("config") or {})}}
-        declared = known if olds or inputs else None
+        declared = _known(olds, inputs) if olds or inputs else None
         found = await self._run(request.urn, lambda resources: resources.read(request.id, declared), context)
         if found is None:
             return rpc.ReadResponse()
@@ -210,6 +209,15 @@ def _new_name(request: rpc.CheckRequest) -> str | None:
         return None if disabled else request.autonaming.proposed_name
     suffix = hashlib.sha256(request.randomSeed).hexdigest()[:_SUFFIX_LENGTH]
     return f"{request.name or request.urn.rpartition('::')[2]}-{suffix}"
+
+
+def _known(olds: Properties, inputs: Properties) -> Properties:
+    """Return what is known of a resource; a map has the entries of its outputs and of its inputs."""
+    known = {**olds, **inputs}
+    for key, value in olds.items():
+        if isinstance(value, dict):
+            known[key] = {**(inputs.get(key) or {}), **value}
+    return known
 
 
 def _keeps_name(kind: ResourceType, news: Properties) -> bool:

@@ -135,7 +135,8 @@ class Topics:
             "partitions": float(state.partitions),
             "replicationFactor": float(state.replication_factor),
         }
-        return {**properties, "config": dict(state.config)} if state.config or declared is None else properties
+        without_config = declared is not None and declared.get("config") is None
+        return properties if without_config else {**properties, "config": dict(state.config)}
 
     async def delete(self, name: str) -> None:
         """Delete a topic; one that does not exist counts as deleted."""
