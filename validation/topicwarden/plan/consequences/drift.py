@@ -38,7 +38,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             + (
                 _revert_text(setting)
                 if reverted_by_deploy
-                else f"`pulumi up --refresh` {_refresh_verb(setting)} it, `pulumi up` leaves it"
+                else f"`pulumi up --refresh` {_refresh_text(setting)}, `pulumi up` leaves it"
             ),
             remedy="declare it, if the change was intended",
             evidence={"setting": setting.name, "live": setting.live, "deployed": setting.deployed},
@@ -86,8 +86,8 @@ def _values_text(setting: Setting) -> str:
     return f"it is {setting.live}, deployed was {setting.deployed if setting.deployed is not None else 'nothing'}"
 
 
-def _refresh_verb(setting: Setting) -> str:
-    return "drops" if setting.declared is None else "puts back"
+def _refresh_text(setting: Setting) -> str:
+    return "drops it" if setting.declared is None else "puts it back"
 
 
 def _revert_text(setting: Setting) -> str:
