@@ -163,7 +163,10 @@ def another_tombstone() -> AuditedTopic:
     return replace(of, past=replace(of.past, still_present=frozenset({RememberedRecord(0, 20, 8, None)})))
 
 
-def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = COMPACT) -> AuditedTopic:
+KEPT_A_DAY = {**COMPACT, "delete.retention.ms": "86400000"}
+
+
+def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = KEPT_A_DAY) -> AuditedTopic:
     """Return a topic with a key whose last record is at ``offset``.
 
     The last audit saw that key 5 was deleted at offset 50 of ``partition``.
@@ -349,7 +352,8 @@ CASES = (
         (FAIL,),
         partitions=(0,),
         evidence={"offset": 3, "delete.retention.ms": 10 * MINUTE},
-        says="the tombstone at offset 3 is still present",
+        says=f"the cleaner had passed the tombstone at least {RIPE_MS + 1 + MINUTE:,} ms ago, and delete.retention.ms "
+        f"is {10 * MINUTE:,} the cleaner has since removed offset 100",
     ),
     Case("tombstone-retention", "a cleaning left it when its time had just not come", tombstone(RIPE_MS), ()),
     Case("tombstone-retention", "what was cleaned since was older", tombstone(end=101), ()),
@@ -366,10 +370,12 @@ CASES = (
         risen(49),
         (FAIL,),
         partitions=(0,),
-        evidence={"tombstone_offset": 50, "found_offset": 49, "keys_found": 1},
+        evidence={"tombstone_offset": 50, "found_offset": 49, "keys_found": 1, "delete.retention.ms": 86_400_000},
+        says="brings deleted keys back",
     ),
     Case("resurrection", "written after its tombstone", risen(51), ()),
     Case("resurrection", "at its tombstone", risen(50), ()),
+    Case("resurrection", "another key, at the first offset", risen(0, key=6), ()),
     Case("resurrection", "another key", risen(49, key=6), ()),
     Case("resurrection", "of another partition", risen(49, partition=1), ()),
     Case("resurrection", "not compacted", risen(49, live=DELETE), None),
