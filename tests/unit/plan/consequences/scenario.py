@@ -33,6 +33,37 @@ FILE = "topics/t.yaml"
 NO_OWN_DEFAULTS = {broker: {"broker.id": str(broker)} for broker in BROKERS}
 """The brokers' settings: all brokers have Kafka's defaults."""
 
+PATHS = ((), ("partitions",), ("replication_factor",), ("config",), *(("config", name) for name in definitions()))
+DOCUMENT = ParsedDocument(FILE, values={path: (line, 1) for line, path in enumerate(PATHS, 1)})
+"""The YAML of the topic: every setting has a line of its own."""
+
+LEADS_TO = {
+    "destroyed": ("destroyed", "", "partitions"),
+    "duplicate": ("duplicate", ""),
+    "adopted": ("foreign", ""),
+    "foreign": ("foreign", "config/retention.ms", "config/segment.ms", "partitions"),
+    "retention-cut": ("retention-cut", "config/retention.ms", "config/retention.bytes"),
+    "earlier-roll": ("earlier-roll", "config/{setting}"),
+    "compaction": ("compaction", "config/{setting}"),
+    "tombstones": ("tombstones", "config/{setting}"),
+    "tiered-storage-off": ("tiered-storage-off", "config/{setting}"),
+    "more-partitions": ("more-partitions", "partitions"),
+    "stale-partitions": ("stale-partitions", "partitions"),
+    "replication-factor": ("replication", "replication_factor"),
+    "too-few-brokers": ("replication", "partitions"),
+    "min-insync": ("min-insync", "config/{setting}"),
+    "unclean-election": ("unclean-election", "config/{setting}"),
+    "flush": ("flush", "config/{setting}"),
+    "max-message": ("max-message", "config/max.message.bytes"),
+    "timestamp-limit": ("timestamps", "config/{setting}"),
+    "timestamp-type": ("timestamps", "config/{setting}"),
+    "broker-defaults": ("broker-defaults", "config"),
+    "drift": ("drift", "config/{setting}"),
+    "missing": ("drift", ""),
+    "unseen": ("unseen", "", "config"),
+}
+"""By kind: its rule, and the settings in the YAML to which it leads. ``{setting}`` is the first word of the message."""
+
 
 @dataclass(frozen=True)
 class Log:
@@ -133,7 +164,7 @@ class Scenario:
             contents=self.contents,
             allow=frozenset(map(Permission, self.allow)),
         )
-        return [Declaration(topic, SettingLocations(ParsedDocument(FILE), (), {}))]
+        return [Declaration(topic, SettingLocations(DOCUMENT, [(DOCUMENT, ())], {}))]
 
     def _stack(self) -> DeployedStack:
         duplicates = {"t": self.duplicates} if self.duplicates else {}
@@ -167,15 +198,19 @@ class Scenario:
 
 
 def predicted(rule: str, scenario: Scenario) -> list[Consequence]:
-    """Return the consequences that ``rule`` predicts. Each leads to the YAML, if the topic has or had some."""
+    """Return the consequences that ``rule`` predicts. Each leads to its line of YAML, if the topic has or had some."""
     module, change = CONSEQUENCES[rule], scenario.change()
     required = module.needs(change, NOW)
     if required is None:
         return []
     found = list(module.evaluate(change, scenario.evidence(required)))
     for consequence in found:
-        assert consequence.place is None or consequence.place.file == FILE
-        assert (consequence.place is None) == (scenario.declared is None and not scenario.in_state)
+        source, *settings = LEADS_TO[consequence.kind]
+        setting = consequence.message.split()[0].replace("the", "cleanup.policy")
+        assert source == rule
+        assert consequence.place
+        assert consequence.place.file == FILE
+        assert "/".join(PATHS[consequence.place.line - 1]) in [each.format(setting=setting) for each in settings]
     return found
 
 

@@ -142,6 +142,7 @@ def test_a_topic_that_another_tool_created_is_adopted_only_as_it_is() -> None:
     foreign = only("foreign", replace(same, declared={"segment.ms": "8", "retention.ms": "7"}))
     assert (foreign.kind, foreign.weight) == ("foreign", Severity.REFUSED)
     assert foreign.message.endswith("it differs: retention.ms is 604800000, declared 7, segment.ms is 9, declared 8")
+    assert only("foreign", replace(same, declared={"segment.ms": "8"})).place != foreign.place
     assert foreign.because == ["Pulumi would try to create it, and fail in the middle of the deploy"]
     assert foreign.remedy.startswith("declare it as it is (`topicwarden import` writes this YAML)")
     for other in (Scenario({"segment.ms": "8"}, {}), Scenario({}, None, in_state=False)):
