@@ -21,9 +21,12 @@ SETTINGS = {
 TOPIC = Topic("t", 3, 3, domain="d", description="Described.")
 
 
-def messages(rule: str, settings: dict[str, object], topic: Topic) -> list[str]:
+BROKERS = BrokerSettings()
+
+
+def messages(rule: str, settings: dict[str, object], topic: Topic, brokers: BrokerSettings = BROKERS) -> list[str]:
     """Return the path and the message of each problem."""
-    judged = RULES[rule].judge(topic, RULES[rule].Settings.model_validate(settings), BrokerSettings())
+    judged = RULES[rule].judge(topic, RULES[rule].Settings.model_validate(settings), brokers)
     return [f"{'/'.join(each.path)}: {each.message}" for each in judged]
 
 
@@ -90,3 +93,70 @@ def test_a_topic_may_be_at_the_bound(
     assert messages(rule, settings, replace(TOPIC, **allowed)) == []  # type: ignore[arg-type]
     (found,) = messages(rule, settings, replace(TOPIC, **not_allowed))  # type: ignore[arg-type]
     assert found.startswith(f"{path}: ")
+
+
+COMPACT, TIERED = {"cleanup.policy": "compact"}, {"remote.storage.enable": "true"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "allowed", "not_allowed", "path"),
+    [
+        (
+            "compaction-lag",
+            {"min.compaction.lag.ms": "5", "max.compaction.lag.ms": "5"},
+            {"min.compaction.lag.ms": "6", "max.compaction.lag.ms": "5"},
+            "min.compaction.lag.ms",
+        ),
+        ("idle-retention-settings", COMPACT | {"retention.ms": "-1"}, COMPACT | {"retention.ms": "0"}, "retention.ms"),
+        (
+            "local-retention",
+            TIERED | {"retention.ms": "0", "local.retention.ms": "0"},
+            TIERED | {"retention.ms": "0", "local.retention.ms": "1"},
+            "local.retention.ms",
+        ),
+        ("message-bytes", {"max.message.bytes": "104857600"}, {"max.message.bytes": "104857601"}, "max.message.bytes"),
+        (
+            "message-bytes",
+            {"max.message.bytes": "2097152", "segment.bytes": "2097152"},
+            {"max.message.bytes": "2097153", "segment.bytes": "2097152"},
+            "max.message.bytes",
+        ),
+        ("min-insync-replicas", {"min.insync.replicas": "2"}, {"min.insync.replicas": "3"}, "min.insync.replicas"),
+    ],
+)
+def test_a_setting_may_be_as_large_as_the_setting_that_limits_it(
+    rule: str, allowed: dict[str, str], not_allowed: dict[str, str], path: str
+) -> None:
+    assert messages(rule, {}, replace(TOPIC, config=allowed)) == []
+    (found,) = messages(rule, {}, replace(TOPIC, config=not_allowed))
+    assert found.startswith(f"config/{path}: ")
+
+
+def test_two_replicas_that_must_both_be_in_sync_stop_writes() -> None:
+    both = replace(TOPIC, replication_factor=2, config={"min.insync.replicas": "2"})
+    assert "one lost broker stops writes with acks=all; lower it to 1" in messages("min-insync-replicas", {}, both)[0]
+    single = replace(TOPIC, replication_factor=1, config={"min.insync.replicas": "1"})
+    assert messages("min-insync-replicas", {}, single) == []
+
+
+def test_a_record_may_be_as_large_as_a_batch_and_a_batch_as_large_as_the_brokers_allow() -> None:
+    records = Contents(records=RecordContents(max_bytes=2_000))
+    assert messages("message-bytes", {}, replace(TOPIC, config={"max.message.bytes": "2000"}, contents=records)) == []
+    (smaller,) = messages("message-bytes", {}, replace(TOPIC, config={"max.message.bytes": "1999"}, contents=records))
+    assert smaller.startswith("contents/records/max_bytes: ")
+    batches = replace(TOPIC, config={"max.message.bytes": "2000"})
+    assert messages("message-bytes", {}, batches, BrokerSettings(message_max_bytes=2_000)) == []
+    assert len(messages("message-bytes", {}, batches, BrokerSettings(message_max_bytes=1_999))) == 1
+
+
+@pytest.mark.parametrize(("record", "problems"), [(1 << 20, 0), ((1 << 20) - 1, 1)])
+def test_a_segment_of_a_compacted_topic_may_take_seven_days_to_fill(record: int, problems: int) -> None:
+    """At one record of 1 MiB a day, a segment of 7 MiB is full after Kafka's default of `segment.ms`."""
+    traffic = Contents(records=RecordContents(per_day=1, max_bytes=record))
+    topic = replace(TOPIC, partitions=1, config=COMPACT | {"segment.bytes": str(7 << 20)}, contents=traffic)
+    assert len(messages("compaction-stalls", {}, topic)) == problems
+
+
+def test_an_empty_policy_is_called_empty() -> None:
+    topic = replace(TOPIC, config={"cleanup.policy": "", "min.compaction.lag.ms": "1"})
+    assert "because cleanup.policy is empty; " in messages("idle-compaction-settings", {}, topic)[0]

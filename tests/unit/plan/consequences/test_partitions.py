@@ -222,17 +222,22 @@ def test_without_keys_nothing_moves(newest: NewestRecords, reason: str, measured
 
 
 def test_added_partitions_break_joins_and_streams_applications() -> None:
-    others = {"partner": 2, "larger": 3, "unread": 2, "app-store-changelog": 2, "joiner-x": 2, "idle-y-repartition": 2}
+    others = {"partner": 2, "larger": 3, "unread": 2}
+    streams = {"app-store-changelog": 2, "sorter-x-repartition": 2, "joiner-x": 2, "idle-y-repartition": 2}
     joins = ConsumerGroup("joiner", "Stable", 1, {("t", 0): 0, ("partner", 0): 0, ("larger", 0): 0, ("gone", 0): 0})
     found = only(
         "more-partitions",
-        more(live={"cleanup.policy": "compact"}, others=others, groups=(joins, group("app", 0))),
+        more(
+            live={"cleanup.policy": "compact"},
+            others=others | streams,
+            groups=(joins, group("app", 0), group("sorter", 0)),
+        ),
     )
     assert found.because == [
-        "records of one key are no longer read in the order in which they were written for joiner, app",
+        "records of one key are no longer read in the order in which they were written for joiner, app, sorter",
         "old and new records of a key are in two partitions: compaction can never merge them",
         "no longer co-partitioned with partner, which the same groups read: joins miss records",
-        "the Streams state of app is in the wrong tasks, and the application will not start",
+        "the Streams state of app, sorter is in the wrong tasks, and the application will not start",
     ]
 
 
