@@ -51,11 +51,11 @@ def placed(
     return KeyPlacement(kind, partitions, 9, dict.fromkeys(algorithms, 1 / 3), algorithms, (4, partitions), study)
 
 
-def in_two_partitions() -> KeyPlacement:
-    """Return keys that fit a smaller partition count in partition 2, and a key that fits none in partition 3."""
+def in_two_partitions(wrong: int = 2, never: int = 3) -> KeyPlacement:
+    """Return keys that fit a smaller partition count in partition ``wrong``, and one that fits none in ``never``."""
     placement = placed(PlacementKind.MIXED, "murmur2", "crc32")
     assert placement.study
-    misplaced = {2: MisplacedKey(5, 0, 7), 3: MisplacedKey(1, 1, 8)}
+    misplaced = {wrong: MisplacedKey(5, 0, 7), never: MisplacedKey(1, 1, 8)}
     return replace(placement, study=replace(placement.study, misplaced=misplaced))
 
 
@@ -273,6 +273,13 @@ CASES = (
         partitions=(2, 3),
         says="one at offset 8 of partition 3 1 of them do not fit murmur2 for any number of partitions up to 6 two",
     ),
+    Case(
+        "key-partition",
+        "never in place in the first of two partitions",
+        keys(in_two_partitions(wrong=3, never=2)),
+        (FAIL,),
+        says="one at offset 8 of partition 2",
+    ),
     Case("key-partition", "all in place", keys(placed(PlacementKind.ONE, "murmur2", wrong=0)), ()),
     Case("key-partition", "no answer", keys(placed(PlacementKind.OWN, failed="no answer"), OWN), (UNDECIDABLE,)),
     Case("key-partition", "not studied", keys(unstudied(PlacementKind.ONE)), ()),
@@ -291,6 +298,21 @@ CASES = (
         (FAIL,),
         partitions=(0, 1),
         evidence={"keys": 9, "keys_in_several": 1},
+        says="1 key is in several partitions, one at offset 1 of partition 0 and offset 2 of partition 1 no known",
+    ),
+    Case(
+        "key-in-several-partitions",
+        "two",
+        keys(placed(PlacementKind.SCATTERED, several=2)),
+        (FAIL,),
+        says="2 keys are in several partitions, ",
+    ),
+    Case(
+        "key-in-several-partitions",
+        "one, in a topic that is not compacted",
+        keys(placed(PlacementKind.SCATTERED, several=1)),
+        (FAIL,),
+        says="some are in several partitions use the same partitioner in all producers, then copy the latest values",
     ),
     Case(
         "key-in-several-partitions",
@@ -304,7 +326,7 @@ CASES = (
         "one, since partitions were added",
         keys(placed(PlacementKind.GROWN, "murmur2", several=1)),
         (FAIL,),
-        says="copy the latest values into a new topic",
+        says="partitions were added since copy the latest values into a new topic",
     ),
     Case(
         "key-in-several-partitions",

@@ -121,6 +121,7 @@ CASES = (
         (SUSPECT,),
         partitions=(0,),
         evidence={"retention.ms": 60_000, "oldest_timestamp": NOW - 1_000_000, "expired_records": 10},
+        says="the oldest is 1,000,000 ms old, retention.ms is 60,000, and the brokers check every 300,000 ms",
     ),
     Case("retention-time", "no rolled segment has expired", overdue(HORIZON), ()),
     Case("retention-time", "no rolled segment behind the log start", overdue(replace(HORIZON, start=1, overdue=1)), ()),

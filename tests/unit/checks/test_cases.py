@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.subjects import subject
 from tests.unit.checks import compaction, contents, groups, replicas, retention, topics
-from tests.unit.checks.cases import FAIL, PASS, UNDECIDABLE, Case, reported
+from tests.unit.checks.cases import FAIL, PASS, SUSPECT, UNDECIDABLE, Case, reported
 from topicwarden.audit.checks import CHECKS
 
 CASES = (
@@ -110,11 +110,30 @@ LEADS_TO: dict[str, tuple[str, ...]] = {
 """The keys of the topic's YAML to which the findings of a check lead; empty for the whole topic."""
 
 
+SELF_EVIDENT = {
+    *("topic-missing", "topic-undeclared", "config-drift", "partition-count", "replication-factor"),
+    *("partition-skew", "hot-key"),
+}
+"""Checks whose message has the declared and the actual value, so that it needs no further reason."""
+
+WHOLE_TOPIC = {*("topic-missing", "topic-undeclared", "topic-recreated", "hung-transaction"), "config-drift"}
+"""Checks of which a ``fail`` or ``suspect`` may lead to the topic, and not to a setting."""
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.check not in SELF_EVIDENT and case.expected])
+def test_a_fail_or_a_suspicion_has_reasons(case: Case) -> None:
+    found = reported(list(CHECKS[case.check].judge(case.of)))
+    assert [one.message for one in found if one.verdict in (FAIL, SUSPECT) and not one.because] == []
+
+
 @pytest.mark.parametrize("check", CHECKS)
 def test_the_findings_of_a_check_lead_to_the_setting_that_they_are_about(check: str) -> None:
     cases = [case for case in CASES if case.check == check and case.expected]
     found = {"/".join(one.path) for case in cases for one in reported(list(CHECKS[check].judge(case.of)))}
     assert tuple(sorted(found)) == LEADS_TO[check]
+    if check not in WHOLE_TOPIC:
+        proofs = [one for case in cases for one in CHECKS[check].judge(case.of) if one.verdict in (FAIL, SUSPECT)]
+        assert [one.message for one in proofs if not one.path] == []
 
 
 def test_no_check_that_never_fails_has_a_case_that_fails() -> None:

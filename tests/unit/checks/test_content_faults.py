@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.unit.checks.cases import FAIL, UNDECIDABLE
-from topicwarden.audit.checks.common.content_faults import AT_MOST, results_of_faults
-from topicwarden.audit.scan.counts import ContentFault
+from topicwarden.audit.checks.common.content_faults import AT_MOST, counted_fault, results_of_faults
+from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
 from topicwarden.audit.subject import CheckResult
 
 
@@ -49,6 +49,16 @@ def test_records_without_a_known_offset_have_no_place() -> None:
 
 def test_an_excerpt_follows_its_reason() -> None:
     assert result([fault("wrong", 1, 3, excerpt="at $.id")]).because == ("1 × wrong (at $.id): partition 0: offset 3",)
+
+
+def test_a_count_is_a_bound_only_if_some_of_its_records_may_be_aborted() -> None:
+    """The offset of the first record is that of a committed record, so a single record is certain."""
+    counts = PartitionCounts(at_most=True)
+    assert not counted_fault("rule", "wrong", 1, 5, counts)[0].at_most
+    assert counted_fault("rule", "wrong", 2, 5, counts)[0].at_most
+    assert counted_fault("rule", "wrong", 1, None, counts)[0].unconfirmed
+    assert not counted_fault("rule", "wrong", 2, 5, PartitionCounts())[0].at_most
+    assert counted_fault("rule", "wrong", 0, None, counts) == []
 
 
 def test_numbers_that_are_bounds_are_called_bounds() -> None:

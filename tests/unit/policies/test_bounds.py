@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from topicwarden.model.contents import Contents, RecordContents
+from topicwarden.model.contents import Contents, RecordContents, TimestampContents
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rules import RULES
 from topicwarden.specs.broker_settings import BrokerSettings
@@ -121,6 +121,30 @@ COMPACT, TIERED = {"cleanup.policy": "compact"}, {"remote.storage.enable": "true
             {"max.message.bytes": "2097153", "segment.bytes": "2097152"},
             "max.message.bytes",
         ),
+        (
+            "segment-outlives-retention",
+            {"retention.ms": "1000", "segment.ms": "1000"},
+            {"retention.ms": "1000", "segment.ms": "1001"},
+            "segment.ms",
+        ),
+        (
+            "segment-outlives-retention",
+            {"retention.ms": "-1", "segment.ms": "1001"},
+            {"retention.ms": "0", "segment.ms": "1000"},
+            "segment.ms",
+        ),
+        (
+            "tiered-storage",
+            TIERED | {"remote.log.copy.disable": "true", "local.retention.ms": "604800000"},
+            TIERED | {"remote.log.copy.disable": "true", "local.retention.ms": "604799999"},
+            "local.retention.ms",
+        ),
+        (
+            "unlikely-values",
+            COMPACT | {"retention.ms": "7", "retention.bytes": "7"},
+            COMPACT | {"segment.ms": "7"},
+            "segment.ms",
+        ),
         ("min-insync-replicas", {"min.insync.replicas": "2"}, {"min.insync.replicas": "3"}, "min.insync.replicas"),
     ],
 )
@@ -155,6 +179,19 @@ def test_a_segment_of_a_compacted_topic_may_take_seven_days_to_fill(record: int,
     traffic = Contents(records=RecordContents(per_day=1, max_bytes=record))
     topic = replace(TOPIC, partitions=1, config=COMPACT | {"segment.bytes": str(7 << 20)}, contents=traffic)
     assert len(messages("compaction-stalls", {}, topic)) == problems
+
+
+@pytest.mark.parametrize(("after", "problems"), [("1000", 0), ("999", 1)])
+def test_records_may_be_as_far_ahead_as_the_broker_accepts(after: str, problems: int) -> None:
+    ahead = Contents(timestamps=TimestampContents(max_ahead=1_000))
+    topic = replace(TOPIC, config={"message.timestamp.after.max.ms": after}, contents=ahead)
+    assert len(messages("timestamp-refused", {}, topic)) == problems
+
+
+def test_the_schema_registry_compacts_its_topic() -> None:
+    schemas = replace(TOPIC, name="_schemas", partitions=1)
+    assert messages("schemas-topic", {}, schemas)[0].startswith("config/cleanup.policy: ")
+    assert messages("schemas-topic", {}, replace(schemas, config=COMPACT)) == []
 
 
 def test_an_empty_policy_is_called_empty() -> None:

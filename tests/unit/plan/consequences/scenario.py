@@ -208,10 +208,15 @@ def predicted(rule: str, scenario: Scenario) -> list[Consequence]:
         source, *settings = LEADS_TO[consequence.kind]
         setting = consequence.message.split()[0].replace("the", "cleanup.policy")
         assert source == rule
-        assert consequence.place
-        assert consequence.place.file == FILE
-        assert "/".join(PATHS[consequence.place.line - 1]) in [each.format(setting=setting) for each in settings]
+        assert "/".join(place_of(consequence)) in [each.format(setting=setting) for each in settings]
     return found
+
+
+def place_of(consequence: Consequence) -> tuple[str, ...]:
+    """Return the setting in the YAML to which ``consequence`` leads."""
+    assert consequence.place
+    assert consequence.place.file == FILE
+    return PATHS[consequence.place.line - 1]
 
 
 def only(rule: str, scenario: Scenario) -> Consequence:

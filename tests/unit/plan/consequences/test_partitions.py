@@ -6,7 +6,18 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.plan.consequences.scenario import HOUR, NO_LEADER, NOW, Log, Scenario, group, hourly, only, predicted
+from tests.unit.plan.consequences.scenario import (
+    HOUR,
+    NO_LEADER,
+    NOW,
+    Log,
+    Scenario,
+    group,
+    hourly,
+    only,
+    place_of,
+    predicted,
+)
 from topicwarden.kafka.consumer_groups import ConsumerGroup
 from topicwarden.kafka.newest_records import NewestRecords
 from topicwarden.kafka.partition_functions import PARTITIONERS
@@ -80,6 +91,7 @@ def test_fewer_partitions_would_recreate_the_topic() -> None:
     assert found.remedy.startswith(
         "declare 3 partitions, or move to a new topic; if the loss is intended, write `allow: [recreate]`"
     )
+    assert place_of(found) == ("partitions",)
     allowed = only("destroyed", Scenario({}, {}, TWO_LOGS, partitions=2, allow=[RECREATE]))
     assert (allowed.weight, allowed.remedy) == (Severity.DANGER, "")
     assert only("destroyed", Scenario({}, {}, TWO_LOGS, partitions=2, allow=[DELETE])).weight is Severity.REFUSED

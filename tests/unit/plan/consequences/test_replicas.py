@@ -181,11 +181,15 @@ def test_more_replicas_are_copied_by_rebalance() -> None:
     assert len(found.partitions) == 2
 
 
-@pytest.mark.parametrize(("size", "seconds"), [(50 << 20, ", in 1 s at least"), ((50 << 20) - 1, "")])
-def test_a_copy_that_takes_less_than_a_second_has_no_duration(size: int, seconds: str) -> None:
+@pytest.mark.parametrize(
+    ("size", "seconds", "exactly"),
+    [(64_487_424, ", in 1 s at least", 1.2), (50 << 20, ", in 1 s at least", 1.0), ((50 << 20) - 1, "", 1.0)],
+)
+def test_a_copy_that_takes_less_than_a_second_has_no_duration(size: int, seconds: str, exactly: float) -> None:
     moves = moved(ReplicaMove("t", 0, (1, 2), (1, 2, 3), 1, size))
     found = only("replication", Scenario({}, {}, (TWO,), factor=3, placement=moves))
     assert found.message.endswith(f"copies {size:,} bytes for 1 partition{seconds}")
+    assert found.evidence["seconds_at_least"] == exactly
 
 
 def test_fewer_replicas_are_dropped_only_if_the_yaml_allows_it() -> None:
@@ -203,6 +207,8 @@ def test_a_partition_with_more_replicas_than_declared_loses_some() -> None:
     """Kafka reports the replication factor of partition 0; partition 1 has three replicas."""
     found = only("replication", Scenario({}, {}, (SINGLE, IN_SYNC), factor=2))
     assert found.weight is Severity.REFUSED
+    enough = only("replication", Scenario({}, {}, (SINGLE, IN_SYNC), factor=3))
+    assert enough.weight is Severity.NOTE
 
 
 def test_a_log_of_unknown_size_has_no_duration() -> None:
@@ -219,6 +225,9 @@ def test_writes_that_would_still_be_refused_afterwards_are_a_danger() -> None:
     moves = moved(ReplicaMove("t", 0, (1,), (1, 9), 1, 0))
     found = only("replication", Scenario(least(2), least(2), (SINGLE,), factor=2, placement=moves))
     assert found.weight is Severity.DANGER
+    both = moved(ReplicaMove("t", 0, (1,), (1, 2), 1, 0))
+    just = only("replication", Scenario(least(2), least(2), (SINGLE,), factor=2, placement=both))
+    assert (just.weight, just.evidence["losses_survived_writing_after"]) == (Severity.NOTE, 0)
     assert (
         "then reading survives 0 lost brokers, writing none: 1 in-sync short of min.insync.replicas" in found.because[0]
     )
@@ -227,12 +236,12 @@ def test_writes_that_would_still_be_refused_afterwards_are_a_danger() -> None:
 def test_a_topic_with_more_replicas_than_brokers_is_refused() -> None:
     place = Location(FILE, 2, 5)
     few = [
-        Problem(place, f"{name}: 5 replicas need 5 brokers, the cluster has 3", rule)
+        Problem(place, f"{name}: 5 replicas need 5 brokers: the cluster has 3", rule)
         for name, rule in (("t", "other-rule"), ("t2", "too-few-brokers"), ("t", "too-few-brokers"))
     ]
     found = only("replication", Scenario({}, {}, factor=5, placement=moved(problems=tuple(few))))
     assert (found.kind, found.weight) == ("too-few-brokers", Severity.REFUSED)
-    assert found.message == "5 replicas need 5 brokers, the cluster has 3"
+    assert found.message == "5 replicas need 5 brokers: the cluster has 3"
     assert found.place is not None
     assert (found.place.file, found.place.line, found.place.column) == (FILE, 2, 5)
     others = only("replication", Scenario({}, {}, factor=5, placement=moved(problems=tuple(few[:2]))))

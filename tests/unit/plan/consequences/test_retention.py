@@ -57,7 +57,9 @@ def test_records_that_never_expired_lose_the_first_one_too() -> None:
     )
     (effect,) = cut.partitions
     assert (effect.first_offset, effect.last_offset, effect.first_timestamp) == (7, 30, NOW - 48 * HOUR)
-    assert cut.evidence["retention.ms before"] is None
+    assert (cut.evidence["retention.ms before"], cut.evidence["bytes"]) == (None, 500)
+    from_zero = only("retention-cut", Scenario(days(1), {"retention.ms": "-1"}, (hourly(48),)))
+    assert (from_zero.evidence["records"], from_zero.partitions[0].first_offset) == (24, 0)
 
 
 def test_a_compacted_topic_that_also_deletes_expires_records() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.plan.consequences.scenario import DAY, HOUR, Scenario, hourly, only, predicted
+from tests.unit.plan.consequences.scenario import DAY, HOUR, Scenario, hourly, only, place_of, predicted
 from topicwarden.model.planned_change import PartitionEffect, Severity
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.deployed_stack import DuplicateResource
@@ -134,10 +134,12 @@ def test_hidden_settings_cannot_be_predicted() -> None:
         Severity.REFUSED,
         "grant DescribeConfigs on the topic, and plan again",
     )
+    assert place_of(settings) == ("config",)
     live = {"retention.ms": "9", "segment.ms": "9", "preallocate": "true"}
     defaults = only("unseen", Scenario({}, live, broker_configs={}))
     assert defaults.message.startswith("the deploy leaves retention.ms, segment.ms to the brokers, whose settings may")
     assert (defaults.weight, defaults.remedy[:12]) == (Severity.REFUSED, "declare them")
+    assert place_of(defaults) == ("config",)
 
 
 @pytest.mark.parametrize(
@@ -181,6 +183,7 @@ def test_replicas_and_hidden_settings_are_not_drift() -> None:
     both = Scenario({"segment.ms": "9"}, {"retention.ms": "8"}, deployed={}, factor=2)
     assert [each.evidence["setting"] for each in predicted("drift", both)] == ["retention.ms"]
     assert predicted("drift", replace(both, visible_config=False)) == []
+    assert predicted("drift", replace(both, visible_config=False, deployed={"segment.ms": "8"})) == []
     assert predicted("drift", Scenario({"segment.ms": "9"}, None, in_state=False)) == []
     assert predicted("drift", Scenario(None, {"retention.ms": "8"}, deployed={})) == []
 
