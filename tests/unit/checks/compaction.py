@@ -25,6 +25,7 @@ from topicwarden.audit.compare_audits import topic_state
 from topicwarden.audit.history.topic_state import KnownTombstone, PreviousAudit, RememberedRecord
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.subject import AuditedTopic
+from topicwarden.kafka.snapshot import PartitionReplicas
 from topicwarden.model.contents import Contents, KeyContents
 
 GRACE_MS = 2 * 15_000 + 5_000 + 19
@@ -51,6 +52,30 @@ def lagging(border: int) -> Log:
     log = one_key()
     log.horizon = replace(log.horizon, lagging=border)
     return log
+
+
+def beside_others(of: AuditedTopic) -> AuditedTopic:
+    """Return the same topic with two partitions that are judged before partition 0, and have no finding.
+
+    Both have a pair that a leader which is not known left. In one of them, a transaction has just begun.
+    """
+    assert of.live
+    others = {-2: extent(), -1: extent(last_stable=40)}
+    replicas = tuple(PartitionReplicas(number, 1, (1, 2, 3), (1, 2, 3)) for number in others)
+    live = replace(of.live, extents={**others, **of.live.extents}, replicas=(*replicas, *of.live.replicas))
+    remembered = {RememberedRecord(number, 0, 9, 1) for number in others}
+    return replace(
+        of,
+        live=live,
+        snapshot=replace(of.snapshot, topics={live.topic.name: live}),
+        horizons={**dict.fromkeys(others, HORIZON), **of.horizons},
+        counts={**dict.fromkeys(others, PartitionCounts()), **of.counts},
+        past=replace(of.past, still_present=of.past.still_present | remembered),
+    )
+
+
+def with_broker(log: Log, **settings: str) -> Log:
+    return replace(log, brokers={name.replace("_", "."): value for name, value in settings.items()})
 
 
 def hidden(**settings: str) -> AuditedTopic:
@@ -242,6 +267,28 @@ CASES = (
         evidence={"superseded": 99, "not_rolled": 0, "held_back": 0, "cleanable": 99},
     ),
     Case("compaction-ratio", "as long as a cleaner takes", seen_again(one_key(), GRACE_MS), (SUSPECT,)),
+    Case(
+        "compaction-ratio",
+        "longer than a cleaner takes, and not than a cleaner that waits longer",
+        seen_again(with_broker(one_key(), log_cleaner_backoff_ms="60000"), GRACE_MS + 1),
+        (SUSPECT,),
+        says="it looks every 60,000 ms for the log",
+    ),
+    Case("compaction-ratio", "a cleaner with Kafka's default", one_key().subject(), (SUSPECT,), says="every 15,000 ms"),
+    Case(
+        "compaction-ratio",
+        "a cleaner that is turned off",
+        with_broker(one_key(), log_cleaner_enable="false").subject(),
+        (SUSPECT,),
+        says="log.cleaner.enable is false on the brokers: the cleaner does not run",
+    ),
+    Case(
+        "compaction-ratio",
+        "a cleaner that may be turned on",
+        with_broker(one_key(), log_cleaner_enable="true").subject(),
+        (SUSPECT,),
+        evidence={"keys": 1},
+    ),
     Case("compaction-ratio", "under another leader", seen_again(one_key(), epoch=8), (SUSPECT,)),
     Case("compaction-ratio", "the first pair is cleanable", cleanable(2).subject(), (SUSPECT,)),
     Case("compaction-ratio", "the first pair is held back", cleanable(1).subject(), (PASS,)),
@@ -283,6 +330,13 @@ CASES = (
         partitions=(0,),
         evidence={"offset": 0, "superseded_by": 1, "max.compaction.lag.ms": 1_000},
     ),
+    Case(
+        "compaction-lag",
+        "older than the setting, beside partitions that are not",
+        beside_others(lagging(2).subject()),
+        (SUSPECT,),
+        partitions=(0,),
+    ),
     Case("compaction-lag", "as old as the setting", lagging(1).subject(), ()),
     Case(
         "compaction-lag",
@@ -323,6 +377,7 @@ CASES = (
         partitions=(0,),
         evidence={"offset": 0, "superseded_by": 1, "cleaned_away": 2},
     ),
+    Case("compaction-gap", "beside partitions of other leaders", beside_others(cleaned()), (FAIL,), partitions=(0,)),
     Case("compaction-gap", "a cleaning took the first pair", cleaned(0), ()),
     Case("compaction-gap", "a cleaning took one of the first pair", cleaned(1), ()),
     Case("compaction-gap", "no cleaning", cleaned(50), ()),
@@ -393,6 +448,14 @@ CASES = (
         (SUSPECT,),
         partitions=(0,),
         evidence={"last_stable": 40, "end": 100, "stood_for_ms": MOST_MS + 1},
+    ),
+    Case(
+        "hung-transaction",
+        "longer than any may take, beside partitions with none and with a new one",
+        beside_others(transaction(MOST_MS + 1)),
+        (SUSPECT,),
+        partitions=(0,),
+        says="do not see the 60 offsets from there on",
     ),
     Case("hung-transaction", "as long as any may take", transaction(MOST_MS), ()),
     Case("hung-transaction", "longer than a coordinator takes to end it", transaction(ENDED_MS + 1), (FAIL,)),
