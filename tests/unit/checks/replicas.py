@@ -142,7 +142,7 @@ CASES = (
         internal(GROUPS, settings=DELETE),
         (FAIL,),
         evidence={"cleanup.policy": "delete", "needs": "compact"},
-        says="set cleanup.policy=compact now",
+        says="which Kafka reserves for itself set cleanup.policy=compact now",
     ),
     Case(
         "internal-policy",
@@ -328,7 +328,7 @@ CASES = (
         min_isr("1"),
         (UNDECIDABLE,),
         evidence={"min.insync.replicas": 1, "replication_factor": 3},
-        says="set min.insync.replicas=2",
+        says="it contains the state of transactions; recognised by its name, which Kafka reserves for itself set min",
     ),
     Case("internal-replication", "writes that two brokers have", min_isr("2"), ()),
     Case(
@@ -362,6 +362,7 @@ CASES = (
         (UNDECIDABLE,),
         partitions=(2,),
         evidence={"log_bytes": 5_001, "median_of_others": 500, "segment.bytes": 100},
+        says="a cleaning leaves one record per key",
     ),
     Case("internal-size", "more than ten times the other one", sized(400, 4_001), (UNDECIDABLE,), partitions=(1,)),
     Case("internal-size", "ten times the others", sized(500, 500, 5_000), ()),
