@@ -20,6 +20,7 @@ from tests.unit.checks.cases import (
     seen_again,
     with_counts,
     with_logs,
+    without,
 )
 from topicwarden.audit.compare_audits import topic_state
 from topicwarden.audit.history.topic_state import KnownTombstone, PreviousAudit, RememberedRecord
@@ -205,8 +206,20 @@ def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str]
     return replace(of, past=PreviousAudit(topic_state(of, {}, [KnownTombstone(partition, 50, 5)], {})))
 
 
+def open_transaction(stable: int = 40) -> Log:
+    return Log({}, DELETE, counts=PartitionCounts(), stable=stable)
+
+
 def transaction(after: int, stable: int = 40, **changed: object) -> AuditedTopic:
-    return seen_again(Log({}, DELETE, counts=PartitionCounts(), stable=stable), after, **changed)
+    return seen_again(open_transaction(stable), after, **changed)
+
+
+def outlasting() -> AuditedTopic:
+    """Return the third audit of a transaction; the second audit suspected that it hangs."""
+    log = with_broker(open_transaction(), transaction_max_timeout_ms="1000")
+    log.look()
+    log.now += 1_001
+    return seen_again(log, 15_000)
 
 
 MOST_MS = 900_000
@@ -281,6 +294,13 @@ CASES = (
         says="it looks every 60,000 ms for the log",
     ),
     Case("compaction-ratio", "a cleaner with Kafka's default", one_key().subject(), (SUSPECT,), says="every 15,000 ms"),
+    Case(
+        "compaction-ratio",
+        "a dirty ratio that is not known",
+        without(one_key().subject(), "min.cleanable.dirty.ratio"),
+        (SUSPECT,),
+        says="with the highest dirty ratio above 0.5 (",
+    ),
     Case(
         "compaction-ratio",
         "eight pairs apart from each other",
@@ -485,6 +505,25 @@ CASES = (
         says="do not see the 60 offsets from there on",
     ),
     Case("hung-transaction", "as long as any may take", transaction(MOST_MS), ()),
+    Case(
+        "hung-transaction",
+        "longer than any may take on these brokers",
+        seen_again(with_broker(open_transaction(), transaction_max_timeout_ms="1000"), 1_001),
+        (SUSPECT,),
+        evidence={"transaction.max.timeout.ms": 1_000},
+    ),
+    Case(
+        "hung-transaction",
+        "longer than a coordinator takes on these brokers, seen by three audits",
+        outlasting(),
+        (FAIL,),
+    ),
+    Case(
+        "hung-transaction",
+        "longer than any may take since the setting of the brokers changed",
+        seen_again(open_transaction(), MOST_MS + 1, brokers={"transaction.max.timeout.ms": "1000"}),
+        (),
+    ),
     Case("hung-transaction", "longer than a coordinator takes to end it", transaction(ENDED_MS + 1), (FAIL,)),
     Case("hung-transaction", "as long as a coordinator takes to end it", transaction(ENDED_MS), (SUSPECT,)),
     Case("hung-transaction", "at the last offset", transaction(ENDED_MS + 1, stable=99), (FAIL,)),
