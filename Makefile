@@ -1,5 +1,5 @@
 # Two commands do it all: `make demo` and `make test`. Everything lands in .venv and .cache, once.
-.PHONY: setup demo test test-fast coverage check wheel lock shell clean
+.PHONY: setup demo test test-fast coverage mutants check wheel lock shell clean
 .SILENT:
 SHELL := bash
 
@@ -23,6 +23,12 @@ test: setup check  ## Everything: units, then the real cluster, the real engine,
 
 coverage: setup  ## The tests again, with the branches of the Python code that they reach: at least 90 %.
 	$(VENV)/pytest $(PARALLEL) --cov --cov-report=term --cov-report=xml:.cache/coverage.xml
+
+mutants: $(LOCKED)  ## Which changes of a rule, a consequence or a check no unit test notices: docs/mutants.md.
+	$(PYTHON) -m venv .cache/mutmut
+	.cache/mutmut/bin/pip install --quiet mutmut==3.8.1
+	ls -d $(CURDIR)/.venv/lib/python*/site-packages > $$(ls -d .cache/mutmut/lib/python*/site-packages)/project.pth
+	.cache/mutmut/bin/python -P tests/mutants.py run
 
 check: $(LOCKED)  ## Style, types, wording, and which room may import which.
 	$(VENV)/ruff check .

@@ -53,6 +53,17 @@ NO_LAG, LAG = {"min.compaction.lag.ms": "0"}, {"min.compaction.lag.ms": "1"}
             8_000,
             id="ten records are not cleanable",
         ),
+        pytest.param(
+            log(
+                extent(end=200, log_bytes=20_000),
+                replace(COUNTS, cleanable=90, cleanable_bytes=14_000),
+                SEGMENT | NO_LAG,
+                ReadRecords(0, 100, 0),
+            ),
+            10_000,
+            7_000,
+            id="ten records are not cleanable, nor is the active segment behind what was read",
+        ),
         pytest.param(log(extent(log_bytes=40_000)), 10_400, 29_600, id="records have large headers"),
         pytest.param(log(extent(log_bytes=20_000), PartitionCounts(keys=1)), 10_100, 9_900, id="no record was read"),
         pytest.param(
@@ -70,3 +81,7 @@ NO_LAG, LAG = {"min.compaction.lag.ms": "0"}, {"min.compaction.lag.ms": "1"}
 )
 def test_what_may_be_clean_does_not_count_as_dirty(of: AuditedTopic, clean: int, dirty: int) -> None:
     assert dirty_ratio(of, 0) == dirty / (dirty + clean)
+
+
+def test_an_empty_log_is_not_dirty() -> None:
+    assert dirty_ratio(log(extent(end=0, latest=None, log_bytes=0), PartitionCounts()), 0) == 0

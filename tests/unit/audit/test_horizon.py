@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from topicwarden.audit.collect.horizon import Horizon, horizons
+from topicwarden.audit.collect.horizon import CLOCK_MS, Horizon, horizons
 from topicwarden.kafka.cluster import Cluster
 from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, Snapshot
 from topicwarden.model.topic import Topic
@@ -137,3 +137,75 @@ def test_where_the_broker_contradicts_itself_nothing_is_proven() -> None:
     kept = {"cleanup_policy": "compact,delete", "retention_ms": "60000"}
     assert horizon(Log(*stamps), **kept).unexpired == 2
     assert horizon(Emptied(*stamps), **kept).unexpired == 0, "not everything has expired"
+
+
+ROLL = 100
+"""The roll time of these topics in milliseconds, unless a test sets another ``segment.ms``."""
+
+
+@pytest.mark.parametrize(("too_young_by", "cleanable"), [(0, 0), (1, 1)])
+def test_min_compaction_lag_counts_the_roll_and_the_clock_on_top(too_young_by: int, cleanable: int) -> None:
+    border = NOW - 60_000 - ROLL - CLOCK_MS
+    found = horizon(Log(border - too_young_by, NOW), cleanup_policy="compact", min_compaction_lag_ms="60000")
+    assert (found.rolled, found.cleanable) == (1, cleanable)
+    assert found.blocked_by == (None if cleanable else "min.compaction.lag.ms")
+
+
+@pytest.mark.parametrize(("lag", "cleanable"), [({}, 1), ({"min_compaction_lag_ms": "1"}, 0)])
+def test_without_min_compaction_lag_young_records_are_cleanable_at_once(lag: dict[str, str], cleanable: int) -> None:
+    found = horizon(Log(NOW - 3_000, NOW), cleanup_policy="compact", **lag)
+    assert (found.rolled, found.cleanable) == (1, cleanable)
+
+
+def test_a_stable_log_is_not_blocked_by_transactions_even_if_its_last_record_is_old() -> None:
+    found = horizon(Log(NOW - 9_000, NOW - 8_000, NOW, NOW - 8_500), cleanup_policy="compact")
+    assert (found.rolled, found.cleanable, found.blocked_by) == (2, 2, None)
+
+
+COMPACTED = {"cleanup_policy": "compact", "max_compaction_lag_ms": "60000"}
+
+
+@pytest.mark.parametrize(("overdue_by", "lagging"), [(0, 0), (1, 1)])
+def test_lagging_records_are_older_than_max_compaction_lag_a_roll_and_the_clock(overdue_by: int, lagging: int) -> None:
+    border = NOW - 60_000 - ROLL - CLOCK_MS
+    assert horizon(Log(border - overdue_by, NOW), None, **COMPACTED).lagging == lagging
+
+
+def test_only_rolled_and_cleanable_records_lag() -> None:
+    old = NOW - 900_000
+    assert horizon(Log(old, old + 1_000, NOW), None, **COMPACTED).lagging == 2
+    assert horizon(Log(old, old + ROLL), None, **COMPACTED).lagging == 0, "not rolled"
+    assert horizon(Log(old, old + 1_000, NOW), 1, **COMPACTED).lagging == 1, "an open transaction holds back the rest"
+    assert horizon(Log(old, NOW), cleanup_policy="compact", max_compaction_lag_ms=str(2**63 - 1)).lagging == 0
+    assert horizon(Log(old, NOW), cleanup_policy="delete", max_compaction_lag_ms="60000").lagging == 0
+
+
+@pytest.mark.parametrize(("overdue_by", "overdue"), [(0, 0), (1, 1)])
+def test_overdue_records_are_older_than_retention_the_brokers_interval_a_roll_and_the_clock(
+    overdue_by: int, overdue: int
+) -> None:
+    expired = NOW - 60_000 - INTERVAL - CLOCK_MS
+    found = horizon(Log(expired - ROLL - overdue_by, NOW), retention_ms="60000")
+    assert (found.overdue, found.expired_time, found.unexpired) == (overdue, expired, 1)
+    assert horizon(Log(expired, NOW), retention_ms="60000").unexpired == 0
+
+
+@pytest.mark.parametrize(("ahead", "offset"), [(CLOCK_MS, None), (CLOCK_MS + 1, 1)])
+def test_a_record_is_in_the_future_only_beyond_the_tolerated_difference_of_clocks(
+    ahead: int, offset: int | None
+) -> None:
+    assert horizon(Log(NOW, NOW + ahead, NOW)).future_offset == offset
+
+
+def test_a_batch_that_the_broker_does_not_report_proves_nothing() -> None:
+    class Unreported(Log):
+        def batch_starts(self, _: Snapshot, offsets: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
+            return {}
+
+    found = horizon(Unreported(NOW - 9_000, NOW - 8_000, NOW), None, **COMPACTED)
+    assert (found.rolled, found.cleanable, found.lagging) == (0, 0, 0)
+
+
+def test_a_last_record_at_the_expiry_is_unexpired_even_if_the_broker_does_not_find_it() -> None:
+    expired = NOW - 60_000 - INTERVAL - CLOCK_MS
+    assert horizon(Emptied(expired - 9_000, expired), retention_ms="60000").unexpired == 0

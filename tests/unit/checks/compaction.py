@@ -20,11 +20,13 @@ from tests.unit.checks.cases import (
     seen_again,
     with_counts,
     with_logs,
+    without,
 )
 from topicwarden.audit.compare_audits import topic_state
 from topicwarden.audit.history.topic_state import KnownTombstone, PreviousAudit, RememberedRecord
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.subject import AuditedTopic
+from topicwarden.kafka.snapshot import PartitionReplicas
 from topicwarden.model.contents import Contents, KeyContents
 
 GRACE_MS = 2 * 15_000 + 5_000 + 19
@@ -51,6 +53,35 @@ def lagging(border: int) -> Log:
     log = one_key()
     log.horizon = replace(log.horizon, lagging=border)
     return log
+
+
+def beside_others(of: AuditedTopic) -> AuditedTopic:
+    """Return the same topic with two partitions that are judged before partition 0, and have no finding.
+
+    Both have a pair that a leader which is not known left. In one of them, a transaction has just begun.
+    """
+    assert of.live
+    others = {-2: extent(), -1: extent(last_stable=40)}
+    replicas = tuple(PartitionReplicas(number, 1, (1, 2, 3), (1, 2, 3)) for number in others)
+    live = replace(of.live, extents={**others, **of.live.extents}, replicas=(*replicas, *of.live.replicas))
+    remembered = {RememberedRecord(number, 0, 9, 1) for number in others}
+    return replace(
+        of,
+        live=live,
+        snapshot=replace(of.snapshot, topics={live.topic.name: live}),
+        horizons={**dict.fromkeys(others, HORIZON), **of.horizons},
+        counts={**dict.fromkeys(others, PartitionCounts()), **of.counts},
+        past=replace(of.past, still_present=of.past.still_present | remembered),
+    )
+
+
+def apart(pairs: int) -> Log:
+    """Return a log with pairs of records of the same key, at the offsets 0 and 1, 3 and 4, and so on."""
+    return replace(one_key(), records={3 * number + record: number for number in range(pairs) for record in (0, 1)})
+
+
+def with_broker(log: Log, **settings: str) -> Log:
+    return replace(log, brokers={name.replace("_", "."): value for name, value in settings.items()})
 
 
 def hidden(**settings: str) -> AuditedTopic:
@@ -163,7 +194,10 @@ def another_tombstone() -> AuditedTopic:
     return replace(of, past=replace(of.past, still_present=frozenset({RememberedRecord(0, 20, 8, None)})))
 
 
-def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = COMPACT) -> AuditedTopic:
+KEPT_A_DAY = {**COMPACT, "delete.retention.ms": "86400000"}
+
+
+def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = KEPT_A_DAY) -> AuditedTopic:
     """Return a topic with a key whose last record is at ``offset``.
 
     The last audit saw that key 5 was deleted at offset 50 of ``partition``.
@@ -172,8 +206,20 @@ def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str]
     return replace(of, past=PreviousAudit(topic_state(of, {}, [KnownTombstone(partition, 50, 5)], {})))
 
 
+def open_transaction(stable: int = 40) -> Log:
+    return Log({}, DELETE, counts=PartitionCounts(), stable=stable)
+
+
 def transaction(after: int, stable: int = 40, **changed: object) -> AuditedTopic:
-    return seen_again(Log({}, DELETE, counts=PartitionCounts(), stable=stable), after, **changed)
+    return seen_again(open_transaction(stable), after, **changed)
+
+
+def outlasting() -> AuditedTopic:
+    """Return the third audit of a transaction; the second audit suspected that it hangs."""
+    log = with_broker(open_transaction(), transaction_max_timeout_ms="1000")
+    log.look()
+    log.now += 1_001
+    return seen_again(log, 15_000)
 
 
 MOST_MS = 900_000
@@ -186,7 +232,7 @@ CASES = (
         "one, which compaction destroys",
         subject(PartitionCounts(records=3, null_keys=1, first_null_key=7), live=COMPACT),
         (FAIL,),
-        says="in a compacted topic",
+        says="in a compacted topic, first at offset 7 of partition 0 written before the topic was compacted",
         partitions=(0,),
     ),
     Case(
@@ -217,6 +263,7 @@ CASES = (
         subject(PartitionCounts(records=3, empty_values=1, first_empty_value=7), live=COMPACT),
         (FAIL,),
         partitions=(0,),
+        says="an empty value is not a tombstone: compaction keeps it",
     ),
     Case("empty-value", "a tombstone", subject(PartitionCounts(records=3, tombstones=3), live=COMPACT), ()),
     Case(
@@ -239,6 +286,49 @@ CASES = (
         evidence={"superseded": 99, "not_rolled": 0, "held_back": 0, "cleanable": 99},
     ),
     Case("compaction-ratio", "as long as a cleaner takes", seen_again(one_key(), GRACE_MS), (SUSPECT,)),
+    Case(
+        "compaction-ratio",
+        "longer than a cleaner takes, and not than a cleaner that waits longer",
+        seen_again(with_broker(one_key(), log_cleaner_backoff_ms="60000"), GRACE_MS + 1),
+        (SUSPECT,),
+        says="it looks every 60,000 ms for the log",
+    ),
+    Case("compaction-ratio", "a cleaner with Kafka's default", one_key().subject(), (SUSPECT,), says="every 15,000 ms"),
+    Case(
+        "compaction-ratio",
+        "a dirty ratio that is not known",
+        without(one_key().subject(), "min.cleanable.dirty.ratio"),
+        (SUSPECT,),
+        says="with the highest dirty ratio above 0.5 (",
+    ),
+    Case(
+        "compaction-ratio",
+        "eight pairs apart from each other",
+        apart(8).subject(),
+        (SUSPECT,),
+        says="99 (offsets 0, 3, 6, 9, 12, 15, 18, 21): their",
+    ),
+    Case(
+        "compaction-ratio",
+        "nine pairs apart from each other",
+        apart(9).subject(),
+        (SUSPECT,),
+        says="99 (offsets 0, 3, 6, 9, 12, 15, 18, 21, …): their",
+    ),
+    Case(
+        "compaction-ratio",
+        "a cleaner that is turned off",
+        with_broker(one_key(), log_cleaner_enable="false").subject(),
+        (SUSPECT,),
+        says="log.cleaner.enable is false on the brokers: the cleaner does not run",
+    ),
+    Case(
+        "compaction-ratio",
+        "a cleaner that may be turned on",
+        with_broker(one_key(), log_cleaner_enable="true").subject(),
+        (SUSPECT,),
+        evidence={"keys": 1},
+    ),
     Case("compaction-ratio", "under another leader", seen_again(one_key(), epoch=8), (SUSPECT,)),
     Case("compaction-ratio", "the first pair is cleanable", cleanable(2).subject(), (SUSPECT,)),
     Case("compaction-ratio", "the first pair is held back", cleanable(1).subject(), (PASS,)),
@@ -269,7 +359,13 @@ CASES = (
     Case("compaction-ratio", "no key has two records", subject(PartitionCounts(records=3, keys=3), live=COMPACT), ()),
     Case("compaction-ratio", "hidden records may be young", hidden(), (PASS,), says="DeleteRecords hid may be young"),
     Case("compaction-ratio", "hidden records cannot be young", hidden(message_timestamp_after_max_ms="0"), (FAIL,)),
-    Case("compaction-ratio", "the first and the last record of a key", not_paired(SupersededPair(3, 4, 5)), (SUSPECT,)),
+    Case(
+        "compaction-ratio",
+        "the first and the last record of a key",
+        not_paired(SupersededPair(3, 4, 5)),
+        (SUSPECT,),
+        says="99: their segments have rolled",
+    ),
     Case("compaction-ratio", "the last record of a key is the newest", not_paired(SupersededPair(3, 100, 5)), (PASS,)),
     Case("compaction-ratio", "not compacted", replace(one_key(), settings=DELETE).subject(), None),
     Case(
@@ -279,6 +375,13 @@ CASES = (
         (SUSPECT,),
         partitions=(0,),
         evidence={"offset": 0, "superseded_by": 1, "max.compaction.lag.ms": 1_000},
+    ),
+    Case(
+        "compaction-lag",
+        "older than the setting, beside partitions that are not",
+        beside_others(lagging(2).subject()),
+        (SUSPECT,),
+        partitions=(0,),
     ),
     Case("compaction-lag", "as old as the setting", lagging(1).subject(), ()),
     Case(
@@ -320,6 +423,7 @@ CASES = (
         partitions=(0,),
         evidence={"offset": 0, "superseded_by": 1, "cleaned_away": 2},
     ),
+    Case("compaction-gap", "beside partitions of other leaders", beside_others(cleaned()), (FAIL,), partitions=(0,)),
     Case("compaction-gap", "a cleaning took the first pair", cleaned(0), ()),
     Case("compaction-gap", "a cleaning took one of the first pair", cleaned(1), ()),
     Case("compaction-gap", "no cleaning", cleaned(50), ()),
@@ -349,7 +453,8 @@ CASES = (
         (FAIL,),
         partitions=(0,),
         evidence={"offset": 3, "delete.retention.ms": 10 * MINUTE},
-        says="the tombstone at offset 3 is still present",
+        says=f"the cleaner had passed the tombstone at least {RIPE_MS + 1 + MINUTE:,} ms ago, and delete.retention.ms "
+        f"is {10 * MINUTE:,} the cleaner has since removed offset 100",
     ),
     Case("tombstone-retention", "a cleaning left it when its time had just not come", tombstone(RIPE_MS), ()),
     Case("tombstone-retention", "what was cleaned since was older", tombstone(end=101), ()),
@@ -366,10 +471,12 @@ CASES = (
         risen(49),
         (FAIL,),
         partitions=(0,),
-        evidence={"tombstone_offset": 50, "found_offset": 49, "keys_found": 1},
+        evidence={"tombstone_offset": 50, "found_offset": 49, "keys_found": 1, "delete.retention.ms": 86_400_000},
+        says="brings deleted keys back",
     ),
     Case("resurrection", "written after its tombstone", risen(51), ()),
     Case("resurrection", "at its tombstone", risen(50), ()),
+    Case("resurrection", "another key, at the first offset", risen(0, key=6), ()),
     Case("resurrection", "another key", risen(49, key=6), ()),
     Case("resurrection", "of another partition", risen(49, partition=1), ()),
     Case("resurrection", "not compacted", risen(49, live=DELETE), None),
@@ -387,8 +494,36 @@ CASES = (
         (SUSPECT,),
         partitions=(0,),
         evidence={"last_stable": 40, "end": 100, "stood_for_ms": MOST_MS + 1},
+        says="transaction.max.timeout.ms is 900,000: no transaction may take longer",
+    ),
+    Case(
+        "hung-transaction",
+        "longer than any may take, beside partitions with none and with a new one",
+        beside_others(transaction(MOST_MS + 1)),
+        (SUSPECT,),
+        partitions=(0,),
+        says="do not see the 60 offsets from there on",
     ),
     Case("hung-transaction", "as long as any may take", transaction(MOST_MS), ()),
+    Case(
+        "hung-transaction",
+        "longer than any may take on these brokers",
+        seen_again(with_broker(open_transaction(), transaction_max_timeout_ms="1000"), 1_001),
+        (SUSPECT,),
+        evidence={"transaction.max.timeout.ms": 1_000},
+    ),
+    Case(
+        "hung-transaction",
+        "longer than a coordinator takes on these brokers, seen by three audits",
+        outlasting(),
+        (FAIL,),
+    ),
+    Case(
+        "hung-transaction",
+        "longer than any may take since the setting of the brokers changed",
+        seen_again(open_transaction(), MOST_MS + 1, brokers={"transaction.max.timeout.ms": "1000"}),
+        (),
+    ),
     Case("hung-transaction", "longer than a coordinator takes to end it", transaction(ENDED_MS + 1), (FAIL,)),
     Case("hung-transaction", "as long as a coordinator takes to end it", transaction(ENDED_MS), (SUSPECT,)),
     Case("hung-transaction", "at the last offset", transaction(ENDED_MS + 1, stable=99), (FAIL,)),

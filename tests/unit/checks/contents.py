@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tests.support.subjects import NOW, subject
 from tests.unit.checks.cases import COMPACT, FAIL, PASS, UNDECIDABLE, Case, absent, with_counts
+from topicwarden.audit.checks.common.content_faults import AT_MOST
 from topicwarden.audit.keys.key_placement import KeyPlacement, MisplacedKey, PlacementKind, PlacementStudy
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, TimestampTypeCount
 from topicwarden.audit.subject import AuditedTopic
@@ -47,14 +48,14 @@ def placed(
         misplaced=misplaced,
         failed=failed,
     )
-    return KeyPlacement(kind, partitions, 9, dict.fromkeys(algorithms, 0.5), algorithms, (4, partitions), study)
+    return KeyPlacement(kind, partitions, 9, dict.fromkeys(algorithms, 1 / 3), algorithms, (4, partitions), study)
 
 
-def in_two_partitions() -> KeyPlacement:
-    """Return keys that fit a smaller partition count in partition 2, and a key that fits none in partition 3."""
+def in_two_partitions(wrong: int = 2, never: int = 3) -> KeyPlacement:
+    """Return keys that fit a smaller partition count in partition ``wrong``, and one that fits none in ``never``."""
     placement = placed(PlacementKind.MIXED, "murmur2", "crc32")
     assert placement.study
-    misplaced = {2: MisplacedKey(5, 0, 7), 3: MisplacedKey(1, 1, 8)}
+    misplaced = {wrong: MisplacedKey(5, 0, 7), never: MisplacedKey(1, 1, 8)}
     return replace(placement, study=replace(placement.study, misplaced=misplaced))
 
 
@@ -78,6 +79,14 @@ def shares(*hottest: int, placement: KeyPlacement | None = None) -> AuditedTopic
     return replace(with_counts(of, *counts), placement=placement)
 
 
+def hottest_in_each(*hottest: int) -> AuditedTopic:
+    """Return partitions with ten records each; the last one has another most frequent key than the others."""
+    of = shares(*hottest)
+    last = len(hottest) - 1
+    keyed = (replace(counts, hottest_key=int(number == last)) for number, counts in of.committed.items())
+    return with_counts(of, *keyed)
+
+
 def skewed(*records: int) -> AuditedTopic:
     """Return partitions with these numbers of records; the declared maximum is 1.5 times the mean."""
     return with_counts(
@@ -97,9 +106,11 @@ def stamped(create: int | None, append: int | None, in_force: str | None = "Crea
     return subject(counts, live=live, contents=Contents(timestamps=TimestampContents(type="LogAppendTime")))
 
 
-def faulty(rule: str, contents: Contents, *, undecided: bool = False) -> AuditedTopic:
-    fault = ContentFault(rule, "wrong", 3, (4, 7, 9), undecided=undecided)
-    largest = PartitionCounts(records=9, largest_record=11, last_timestamp=NOW + 2_000, faults=(fault,))
+def faulty(rule: str, contents: Contents, *, undecided: bool = False, at_most: bool = False) -> AuditedTopic:
+    fault = ContentFault(rule, "wrong", 3, (4, 7, 9), undecided=undecided, at_most=at_most)
+    largest = PartitionCounts(
+        records=9, largest_record=11, last_timestamp=NOW + 2_000, faults=(fault,), at_most=at_most
+    )
     return with_counts(
         subject(contents=contents),
         largest,
@@ -126,6 +137,8 @@ FAULTS = {
 }
 RULES = {**{check: check for check in FAULTS}, "expression": "expression:paid"}
 """The rule that the reader reports for each check."""
+LARGEST = {"record-size": "largest_record", "timestamp-future": "ahead_ms"}
+"""The evidence that may come from a record of an aborted transaction."""
 EVIDENCE = {
     "record-size": {"largest_record": 11, "declared": 10},
     "timestamp-future": {"ahead_ms": 2_000, "declared_ms": 1_000},
@@ -140,6 +153,14 @@ def of_fault(check: str, contents: Contents) -> tuple[Case, ...]:
     return (
         Case(check, "noted", faulty(rule, contents), (FAIL,), evidence=seen, partitions=(0,)),
         Case(check, "noted, and not decided", faulty(rule, contents, undecided=True), (UNDECIDABLE,)),
+        Case(
+            check,
+            "noted, and maybe aborted",
+            faulty(rule, contents, at_most=True),
+            (FAIL,),
+            evidence={"records": 3, "offset": 4, **({LARGEST[check]: None} if check in LARGEST else {})},
+            says="at most 3 records",
+        ),
         Case(check, "another check's", faulty(f"{rule}s", contents), ()),
         Case(check, "not on the cluster", absent(faulty(rule, contents)), None),
         *undeclared,
@@ -151,6 +172,20 @@ GROWN = placed(PlacementKind.GROWN, "murmur2", wrong=5)
 
 CASES = (
     *(case for check, contents in FAULTS.items() for case in of_fault(check, contents)),
+    Case(
+        "value-schema",
+        "not as the registry says",
+        faulty("value-schema", Contents(value=ValueContents(format="json", registry=True))),
+        (FAIL,),
+        says="whose value is not json as declared by the registry, first at",
+    ),
+    Case(
+        "value-schema",
+        "not as a schema file says",
+        faulty("value-schema", Contents(value=ValueContents(format="json", schema="order.json"))),
+        (FAIL,),
+        says="whose value is not json as declared, first at offset 4 of partition 0",
+    ),
     Case("expression", "of another id", faulty("expression:named", PAID), (FAIL,), says="No name."),
     Case(
         "timestamp-type",
@@ -159,10 +194,17 @@ CASES = (
         (FAIL,),
         partitions=(0,),
         evidence={"offset": 9, "seen": "CreateTime", "in_force": "CreateTime"},
+        says="message.timestamp.type=CreateTime is in effect",
     ),
     Case("timestamp-type", "the last record is of the declared type", stamped(8, 9), ()),
     Case("timestamp-type", "only older records are of another type", stamped(9, None, "LogAppendTime"), ()),
-    Case("timestamp-type", "a setting that this user may not see", stamped(9, None, None), (UNDECIDABLE,)),
+    Case(
+        "timestamp-type",
+        "a setting that this user may not see",
+        stamped(9, None, None),
+        (UNDECIDABLE,),
+        partitions=(0,),
+    ),
     Case("timestamp-type", "no records", stamped(None, None), ()),
     Case("timestamp-type", "not declared", subject(stamped(9, 8).counts[0]), None),
     Case("timestamp-type", "not on the cluster", absent(stamped(9, 8)), None),
@@ -171,8 +213,9 @@ CASES = (
         "one key that was never in place",
         keys(placed(PlacementKind.MIXED, "murmur2", "crc32", wrong=5, never=1)),
         (FAIL,),
-        evidence={"keys": 9, "misplaced": 5, "never": 1},
+        evidence={"keys": 9, "misplaced": 5, "never": 1, "score_murmur2": 0.3333, "score_crc32": 0.3333},
         partitions=(2,),
+        says="two kinds of producer, murmur2 and crc32 (today's keys: murmur2 33.33%, crc32 33.33%) (murmur2: Java",
     ),
     Case(
         "key-partition",
@@ -186,12 +229,14 @@ CASES = (
         "in place for another partitioner before partitions were added",
         keys(placed(PlacementKind.GROWN, "crc32", wrong=5)),
         (UNDECIDABLE,),
+        says="one partitioner, crc32, over 4, then 6 partitions: partitions were added since",
     ),
     Case(
         "key-partition",
         "in place for some smaller count",
         keys(placed(PlacementKind.MIXED, "murmur2", "crc32", wrong=1)),
         (UNDECIDABLE,),
+        says="each fits murmur2 for a smaller number of partitions than 6",
     ),
     Case(
         "key-partition",
@@ -205,7 +250,13 @@ CASES = (
         keys(placed(PlacementKind.GROWN, "crc32", wrong=5), Contents(key=KeyContents(partitioner="crc32"))),
         (),
     ),
-    Case("key-partition", "out of place today", keys(placed(PlacementKind.ONE, "murmur2", wrong=1)), (UNDECIDABLE,)),
+    Case(
+        "key-partition",
+        "out of place today",
+        keys(placed(PlacementKind.ONE, "murmur2", wrong=1)),
+        (UNDECIDABLE,),
+        says="every key is where murmur2 puts it",
+    ),
     Case(
         "key-partition",
         "out of place for a function",
@@ -220,7 +271,14 @@ CASES = (
         (FAIL,),
         evidence={"misplaced": 6, "never": 1},
         partitions=(2, 3),
-        says="one at offset 8 of partition 3",
+        says="one at offset 8 of partition 3 1 of them do not fit murmur2 for any number of partitions up to 6 two",
+    ),
+    Case(
+        "key-partition",
+        "never in place in the first of two partitions",
+        keys(in_two_partitions(wrong=3, never=2)),
+        (FAIL,),
+        says="one at offset 8 of partition 2",
     ),
     Case("key-partition", "all in place", keys(placed(PlacementKind.ONE, "murmur2", wrong=0)), ()),
     Case("key-partition", "no answer", keys(placed(PlacementKind.OWN, failed="no answer"), OWN), (UNDECIDABLE,)),
@@ -240,6 +298,21 @@ CASES = (
         (FAIL,),
         partitions=(0, 1),
         evidence={"keys": 9, "keys_in_several": 1},
+        says="1 key is in several partitions, one at offset 1 of partition 0 and offset 2 of partition 1 no known",
+    ),
+    Case(
+        "key-in-several-partitions",
+        "two",
+        keys(placed(PlacementKind.SCATTERED, several=2)),
+        (FAIL,),
+        says="2 keys are in several partitions, ",
+    ),
+    Case(
+        "key-in-several-partitions",
+        "one, in a topic that is not compacted",
+        keys(placed(PlacementKind.SCATTERED, several=1)),
+        (FAIL,),
+        says="some are in several partitions use the same partitioner in all producers, then copy the latest values",
     ),
     Case(
         "key-in-several-partitions",
@@ -253,7 +326,7 @@ CASES = (
         "one, since partitions were added",
         keys(placed(PlacementKind.GROWN, "murmur2", several=1)),
         (FAIL,),
-        says="copy the latest values into a new topic",
+        says="partitions were added since copy the latest values into a new topic",
     ),
     Case(
         "key-in-several-partitions",
@@ -293,6 +366,7 @@ CASES = (
         partitions=(0,),
         evidence={"skew": 1.6, "records": 4, "mean": 2.5},
     ),
+    Case("partition-skew", "above the bound, rounded", skewed(5, 1, 1), (FAIL,), evidence={"skew": 2.143, "mean": 2.3}),
     Case("partition-skew", "at the bound", skewed(1, 3), ()),
     Case("partition-skew", "no records", skewed(0, 0), ()),
     Case("partition-skew", "not declared", with_counts(subject(), PartitionCounts(records=9), PartitionCounts()), None),
@@ -308,10 +382,45 @@ CASES = (
     Case("hot-key", "at the share", shares(1, 5), ()),
     Case(
         "hot-key",
+        "above the share, in each of two partitions",
+        hottest_in_each(6, 2, 1),
+        (FAIL,),
+        partitions=(0, 1),
+        evidence={"share": 0.2667, "records": 8, "offset": 3},
+        says="one key has 26.7% of the records, declared at most 25.0%: 6 in partition 0, 2 in partition 1, first at",
+    ),
+    Case(
+        "hot-key",
+        "above the share in two partitions, and maybe in more",
+        replace(hottest_in_each(6, 2, 1), placement=unstudied(PlacementKind.GROWN)),
+        (FAIL,),
+        says="one key has at least 26.7% of the records",
+    ),
+    Case(
+        "hot-key",
+        "above the share with records that may be aborted",
+        with_counts(
+            shares(6),
+            PartitionCounts(records=10, hottest=6, hottest_offset=3),
+            PartitionCounts(records=10, hottest=1, at_most=True),
+        ),
+        (UNDECIDABLE,),
+        evidence={"share": 0.3, "counted": AT_MOST},
+        says=f"{AT_MOST} audit fewer topics at once",
+    ),
+    Case(
+        "hot-key",
         "above the share in all partitions together",
         shares(5, 1, placement=placed(PlacementKind.SCATTERED, several=1)),
         (UNDECIDABLE,),
         evidence={"share": 0.25, "share at most": 0.3},
+    ),
+    Case(
+        "hot-key",
+        "above the share in all of three partitions together",
+        shares(4, 4, 3, placement=placed(PlacementKind.SCATTERED, several=1)),
+        (UNDECIDABLE,),
+        evidence={"share": 0.1333, "share at most": 0.3667},
     ),
     Case(
         "hot-key",

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tests.support.subjects import internal, subject
 from tests.unit.checks.cases import BOTH, COMPACT, FAIL, SUSPECT, UNDECIDABLE, Case, absent, extent, with_logs, without
+from tests.unit.checks.topics import without_sources
 from topicwarden.audit.collect.cluster_context import GroupProgress
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.subject import AuditedTopic, ReadRecords
@@ -52,6 +53,25 @@ def two_partitions() -> AuditedTopic:
     return replace(of, consumer_groups=GroupProgress((group,), {0: 150, 1: 150}))
 
 
+def lost_to(groups: int) -> AuditedTopic:
+    """Return groups without members; group ``n`` has lost ``n`` offsets of partition 0, and group 9 one of partition 1.
+
+    The names of the groups do not sort like these numbers.
+    """
+    of = with_logs(subject(), extent(50, 150), extent(50, 150))
+    offsets = {n: {("t", 0): 50 - n, **({("t", 1): 49} if n == 9 else {})} for n in range(1, groups + 1)}
+    found = tuple(ConsumerGroup(f"g{10 - n}", "Empty", 0, each) for n, each in offsets.items())
+    return replace(of, consumer_groups=GroupProgress(found, {0: 150, 1: 150}))
+
+
+def lost_in(partitions: int) -> AuditedTopic:
+    """Return partitions whose logs begin one offset after the committed offset."""
+    of = with_logs(subject(), *(extent(50, 150) for _ in range(partitions)))
+    offsets = {("t", number): 49 for number in range(partitions)}
+    group = ConsumerGroup("g", "Stable", 1, offsets, frozenset(offsets))
+    return replace(of, consumer_groups=GroupProgress((group,), dict.fromkeys(range(partitions), 150)))
+
+
 def leaderless() -> AuditedTopic:
     """Return a group that has committed an offset for a partition whose log is not visible."""
     of = committed(50)
@@ -77,6 +97,21 @@ CASES = (
         partitions=(0, 1),
         evidence={"lost_offsets": 3},
     ),
+    Case(
+        "group-lag",
+        "offsets of three partitions are lost",
+        lost_in(3),
+        (FAIL,),
+        says="partition 1 starts at 50; partition 2 starts at 50 increase",
+    ),
+    Case(
+        "group-lag",
+        "offsets of four partitions are lost",
+        lost_in(4),
+        (FAIL,),
+        evidence={"lost_offsets": 4},
+        says="partition 2 starts at 50; … increase",
+    ),
     Case("group-lag", "the first record is next", committed(50), ()),
     Case(
         "group-lag",
@@ -86,6 +121,24 @@ CASES = (
         partitions=(0,),
         evidence={"groups": 1, "group": "g", "offsets": 1},
     ),
+    Case(
+        "group-lag",
+        "lost to eight groups",
+        lost_to(8),
+        (UNDECIDABLE,),
+        evidence={"groups": 8, "group": "g2", "offsets": 36},
+        says="group g9: 1 offsets in 1 partition the log starts",
+    ),
+    Case(
+        "group-lag",
+        "lost to nine groups",
+        lost_to(9),
+        (UNDECIDABLE,),
+        evidence={"groups": 9, "group": "g1", "offsets": 46},
+        partitions=(0, 1),
+        says="most by group g1: 10 group g1: 10 offsets in 2 partitions group g2: 8 offsets in 1 partition group g3",
+    ),
+    Case("group-lag", "lost to nine groups, of which eight are listed", lost_to(9), (UNDECIDABLE,), says="and 1 more"),
     Case("group-lag", "lost, and another partition is assigned", committed(49, frozenset({("t", 1)})), (UNDECIDABLE,)),
     Case("group-lag", "of a partition without a leader", leaderless(), ()),
     Case("group-lag", "of another topic", committed(49, topic="u"), ()),
@@ -93,7 +146,21 @@ CASES = (
     Case("group-lag", "at the end", committed(150), ()),
     Case("group-lag", "behind the end of the snapshot, which has moved since", committed(151, ends=151), ()),
     Case("group-lag", "an end that nobody knows", committed(151, ends=None), ()),
-    Case("group-lag", "one expires soon", committed(60, expiring=61), (SUSPECT,), evidence={"offsets": 1}),
+    Case(
+        "group-lag",
+        "one expires soon",
+        committed(60, expiring=61),
+        (SUSPECT,),
+        evidence={"offsets": 1},
+        says="retention.ms is 60000, retention.bytes not known; at most a tenth of it is left",
+    ),
+    Case(
+        "group-lag",
+        "one expires soon, by a retention that is not known",
+        without(committed(59, live=KEPT), "retention.ms"),
+        (SUSPECT,),
+        says="retention.ms is not known, retention.bytes 1000; ",
+    ),
     Case("group-lag", "read before it expires", committed(61, expiring=61), ()),
     Case("group-lag", "lost some, and more expires", committed(49, expiring=61), (FAIL,)),
     Case("group-lag", "the first record expires soon", committed(50, expiring=51), (SUSPECT,)),
@@ -118,7 +185,43 @@ CASES = (
         (SUSPECT,),
         evidence={"offsets": 15},
     ),
-    Case("group-lag", "deletions may be forgotten", read(99), (UNDECIDABLE,), evidence={"offsets": 1}),
+    Case(
+        "group-lag",
+        "deletions may be forgotten",
+        read(99),
+        (UNDECIDABLE,),
+        evidence={"offsets": 1},
+        says="delete.retention.ms is not known: tombstones may be gone",
+    ),
+    Case(
+        "group-lag",
+        "deletions may be forgotten after a known time",
+        committed(60, live={**COMPACT, "delete.retention.ms": "1000"}, forgotten=61),
+        (UNDECIDABLE,),
+        says="delete.retention.ms is 1000: tombstones may be gone",
+    ),
+    Case(
+        "group-lag",
+        "deletions in records that this user may not read",
+        replace(committed(60, live=COMPACT, forgotten=61), readable=False),
+        (UNDECIDABLE,),
+        says="this user may not read the records grant Read on the topic",
+    ),
+    Case(
+        "group-lag",
+        "no old deletions, in records that this user may not read",
+        replace(committed(61, live=COMPACT, forgotten=61), readable=False),
+        (),
+    ),
+    Case("group-lag", "records that this user may not read", replace(committed(60), readable=False), ()),
+    Case(
+        "group-lag",
+        "unread, and settings that this user may not see",
+        without_sources(committed(149)),
+        (UNDECIDABLE,),
+        says="grant DescribeConfigs on the topic",
+    ),
+    Case("group-lag", "all read, and settings that this user may not see", without_sources(committed(150)), ()),
     Case("group-lag", "nothing was ever compacted", read(100), ()),
     Case("group-lag", "deletions in records that were not read", replace(read(100), read_ranges={}), (UNDECIDABLE,)),
     Case("group-lag", "deletions in records that were not counted", replace(read(100), counts={}), (UNDECIDABLE,)),

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.subjects import subject
 from tests.unit.checks import compaction, contents, groups, replicas, retention, topics
-from tests.unit.checks.cases import FAIL, PASS, UNDECIDABLE, Case, reported
+from tests.unit.checks.cases import FAIL, PASS, SUSPECT, UNDECIDABLE, Case, reported
 from topicwarden.audit.checks import CHECKS
 
 CASES = (
@@ -63,6 +63,77 @@ def test_a_check_without_cases_is_noticed() -> None:
     assert uncovered([lawful], ["new"]) == {"new": ["strongest verdict"]}
     assert uncovered([Case("new", "out of order", subject(), (FAIL,))], ["new"]) == {"new": ["pass"]}
     assert uncovered([Case("new", "not applicable", subject(), None)], ["new"]) == uncovered([], ["new"])
+
+
+LEADS_TO: dict[str, tuple[str, ...]] = {
+    "topic-missing": ("",),
+    "topic-undeclared": ("",),
+    "topic-recreated": ("", "allow"),
+    "log-truncated": ("config/min.insync.replicas",),
+    "config-drift": ("", "config", "config/retention.bytes", "config/retention.ms", "config/vendor.x"),
+    "broker-defaults": ("config",),
+    "partition-count": ("partitions",),
+    "replication-factor": ("replication_factor",),
+    "under-replicated": ("replication_factor",),
+    "min-insync-replicas": ("config/min.insync.replicas",),
+    "internal-policy": (*("", "config/cleanup.policy", "config/retention.bytes", "config/retention.ms", "partitions"),),
+    "internal-replication": ("config/min.insync.replicas", "replication_factor"),
+    "internal-size": ("",),
+    "group-lag": ("", "config/retention.ms"),
+    "null-key": ("config/cleanup.policy", "contents/key/required"),
+    "empty-value": ("config/cleanup.policy",),
+    "compaction-ratio": ("config/cleanup.policy",),
+    "compaction-lag": ("config/max.compaction.lag.ms",),
+    "compaction-gap": ("config/cleanup.policy",),
+    "tombstone-retention": ("config/delete.retention.ms",),
+    "resurrection": ("config/delete.retention.ms",),
+    "hung-transaction": ("",),
+    "retention-time": ("config/retention.ms",),
+    "retention-blocked": ("config/retention.ms",),
+    "retention-size": ("config/retention.bytes",),
+    "key-schema": ("contents/key/format",),
+    "value-schema": ("contents/value/format", "contents/value/schema"),
+    "header": ("contents/headers/required",),
+    "expression": ("contents/expressions",),
+    "record-size": ("contents/records/max_bytes",),
+    "timestamp-future": ("contents/timestamps/max_ahead",),
+    "timestamp-late": ("contents/timestamps/max_late",),
+    "timestamp-unit": ("contents/timestamps",),
+    "timestamp-type": ("contents/timestamps/type",),
+    "key-partition": (
+        *("contents/key/partition_expression", "contents/key/partition_function", "contents/key/partitioner"),
+    ),
+    "key-in-several-partitions": ("", "config/cleanup.policy", "contents/key"),
+    "partition-skew": ("contents/partitions/max_skew",),
+    "hot-key": ("contents/key/max_share",),
+}
+"""The keys of the topic's YAML to which the findings of a check lead; empty for the whole topic."""
+
+
+SELF_EVIDENT = {
+    *("topic-missing", "topic-undeclared", "config-drift", "partition-count", "replication-factor"),
+    *("partition-skew", "hot-key"),
+}
+"""Checks whose message has the declared and the actual value, so that it needs no further reason."""
+
+WHOLE_TOPIC = {*("topic-missing", "topic-undeclared", "topic-recreated", "hung-transaction"), "config-drift"}
+"""Checks of which a ``fail`` or ``suspect`` may lead to the topic, and not to a setting."""
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.check not in SELF_EVIDENT and case.expected])
+def test_a_fail_or_a_suspicion_has_reasons(case: Case) -> None:
+    found = reported(list(CHECKS[case.check].judge(case.of)))
+    assert [one.message for one in found if one.verdict in (FAIL, SUSPECT) and not one.because] == []
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_findings_of_a_check_lead_to_the_setting_that_they_are_about(check: str) -> None:
+    cases = [case for case in CASES if case.check == check and case.expected]
+    found = {"/".join(one.path) for case in cases for one in reported(list(CHECKS[check].judge(case.of)))}
+    assert tuple(sorted(found)) == LEADS_TO[check]
+    if check not in WHOLE_TOPIC:
+        proofs = [one for case in cases for one in CHECKS[check].judge(case.of) if one.verdict in (FAIL, SUSPECT)]
+        assert [one.message for one in proofs if not one.path] == []
 
 
 def test_no_check_that_never_fails_has_a_case_that_fails() -> None:

@@ -87,8 +87,8 @@ def _deploy_text(setting: Setting, reverted_by_deploy: bool) -> str:
     if setting.declared is None and setting.deployed is None:
         return "the deploy leaves it, because no YAML declares it"
     if not reverted_by_deploy:
-        verb = "removes" if setting.declared is None else "puts back"
-        return f"`pulumi up --refresh` {verb} it, `pulumi up` leaves it"
+        effect = "removes it" if setting.declared is None else "puts it back"
+        return f"`pulumi up --refresh` {effect}, `pulumi up` leaves it"
     if setting.declared is None:
         return "the deploy removes it, because the YAML declared it before"
     return f"the deploy writes {setting.declared}"

@@ -1,0 +1,77 @@
+"""Test how a finding lists the faults of many records: the most frequent reason first, with places and bounds."""
+
+from __future__ import annotations
+
+from tests.unit.checks.cases import FAIL, UNDECIDABLE
+from topicwarden.audit.checks.common.content_faults import AT_MOST, counted_fault, results_of_faults
+from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
+from topicwarden.audit.subject import CheckResult
+
+
+def fault(reason: str, count: int, *offsets: int, excerpt: str = "", **bounds: bool) -> ContentFault:
+    return ContentFault("rule", reason, count, offsets, excerpt, **bounds)
+
+
+def result(*partitions: list[ContentFault]) -> CheckResult:
+    (only,) = results_of_faults(dict(enumerate(partitions)), "with a wrong value", ("contents",), "fix them")
+    return only
+
+
+def test_reasons_are_listed_by_their_number_of_records() -> None:
+    found = result([fault("rare", 1, 5)], [fault("often", 7, 8, 9), fault("rare", 2, 3, 4)])
+    assert found.message == "10 records with a wrong value, first at offset 5 of partition 0"
+    assert found.because == (
+        "7 × often: partition 1: offsets 8, 9, …",
+        "3 × rare: partition 0: offset 5; partition 1: offsets 3, 4",
+    )
+    assert found.evidence == {"records": 10, "reasons": 2, "partition": 0, "offset": 5}
+    assert (found.verdict, found.partitions, found.remedy) == (FAIL, (0, 1), "fix them")
+
+
+def test_at_most_five_reasons_and_three_partitions_are_listed() -> None:
+    five = result([fault(f"reason {number}", 9 - number, number) for number in range(5)])
+    assert len(five.because) == 5
+    seven = result([fault(f"reason {number}", 9 - number, number) for number in range(7)])
+    assert (len(seven.because), seven.because[5]) == (6, "and 2 more reasons")
+    spread = result(*([fault("wrong", 1, number)] for number in range(4)))
+    assert spread.because == ("4 × wrong: partition 0: offset 0; partition 1: offset 1; partition 2: offset 2",)
+
+
+def test_records_without_a_known_offset_have_no_place() -> None:
+    found = result([], [fault("wrong", 1, unconfirmed=True)])
+    assert found.message == "1 record with a wrong value"
+    assert (found.verdict, found.because[1:]) == (UNDECIDABLE, ("1 × wrong",))
+    assert "not known whether any of these records is committed" in found.because[0]
+    assert found.evidence == {"records": 1, "reasons": 1, "partition": 1, "offset": None}
+    later = result([fault("wrong", 2)], [fault("wrong", 1, 7)])
+    assert (later.evidence["partition"], later.evidence["offset"]) == (1, 7)
+
+
+def test_an_excerpt_follows_its_reason() -> None:
+    assert result([fault("wrong", 1, 3, excerpt="at $.id")]).because == ("1 × wrong (at $.id): partition 0: offset 3",)
+
+
+def test_a_count_is_a_bound_only_if_some_of_its_records_may_be_aborted() -> None:
+    """The offset of the first record is that of a committed record, so a single record is certain."""
+    counts = PartitionCounts(at_most=True)
+    assert not counted_fault("rule", "wrong", 1, 5, counts)[0].at_most
+    assert counted_fault("rule", "wrong", 2, 5, counts)[0].at_most
+    assert counted_fault("rule", "wrong", 1, None, counts)[0].unconfirmed
+    assert not counted_fault("rule", "wrong", 2, 5, PartitionCounts())[0].at_most
+    assert counted_fault("rule", "wrong", 0, None, counts) == []
+
+
+def test_numbers_that_are_bounds_are_called_bounds() -> None:
+    at_most = result([fault("wrong", 3, 1, at_most=True)])
+    assert at_most.message.startswith("at most 3 records")
+    assert at_most.because == ("at most 3 × wrong: partition 0: offset 1, …", AT_MOST)
+    assert at_most.evidence["counted"] == AT_MOST
+    at_least = result([fault("wrong", 3, 1, at_least=True)])
+    assert at_least.message.startswith("at least 3 records")
+    both = result([fault("wrong", 3, 1, at_least=True), fault("other", 1, 2, at_most=True)])
+    assert both.message.startswith("about 4 records")
+    assert both.because[:2] == (
+        "at least 3 × wrong: partition 0: offset 1, …",
+        "at most 1 × other: partition 0: offset 2",
+    )
+    assert both.evidence["counted"] == f"{AT_MOST}; {at_least.because[1]}"

@@ -1,0 +1,206 @@
+"""Test what the plan says about settings that were changed by hand, that differ by broker, or that refuse records."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.plan.consequences.scenario import DAY, HOUR, Scenario, hourly, only, place_of, predicted
+from topicwarden.model.planned_change import PartitionEffect, Severity
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.deployed_stack import DuplicateResource
+
+
+def test_brokers_that_differ_in_a_setting_that_the_topic_leaves_to_them() -> None:
+    brokers = {
+        1: {"log.retention.ms": str(DAY), "log.flush.interval.messages": "5"},
+        2: {"log.retention.ms": str(HOUR), "log.flush.interval.messages": "6"},
+        3: {"log.retention.ms": str(DAY), "log.flush.interval.messages": "5"},
+    }
+    scenario = Scenario({"flush.messages": "7"}, {}, broker_configs=brokers)
+    found = only("broker-defaults", scenario)
+    assert found.message == (
+        "the topic leaves retention.ms to its brokers, and they differ: 1d on broker 1, 3; 1h on broker 2"
+    )
+    assert found.weight is Severity.DANGER
+    assert found.remedy == "declare retention.ms, or give all brokers the same value"
+    assert found.evidence == {f"brokers with {DAY}": 2, f"brokers with {HOUR}": 1}
+    assert found.because and found.measured
+    assert len(predicted("broker-defaults", replace(scenario, declared={"segment.ms": "9"}))) == 2
+    assert predicted("broker-defaults", replace(scenario, declared=None)) == []
+    assert predicted("broker-defaults", replace(scenario, duplicates=(DuplicateResource("urn:1"),))) == []
+    assert predicted("broker-defaults", Scenario({"segment.ms": "9"}, {})) == []
+
+
+def smaller(limit: int = 1_000) -> Scenario:
+    return Scenario({"max.message.bytes": str(limit)}, {"max.message.bytes": "2000"})
+
+
+def test_producers_of_larger_batches_are_refused() -> None:
+    found = only("max-message", replace(smaller(), logs=(hourly(9),) * 4, batches={2: 1_001, 1: 1_000, 0: 1_500}))
+    assert found.message == (
+        "batches above 1,000 bytes (1kB) will be refused; 2 partitions have larger batches, up to 1,500 bytes (1500)"
+    )
+    assert found.weight is Severity.DANGER
+    assert found.partitions == [PartitionEffect(partition=0, bytes=1_500), PartitionEffect(partition=2, bytes=1_001)]
+    assert found.evidence == {"max.message.bytes": 1_000, "largest_batch": 1_500, "partitions": 2}
+    assert found.because and found.remedy and found.measured
+
+
+@pytest.mark.parametrize(
+    ("batches", "logs", "text", "largest"),
+    [
+        ({0: 1_000}, (hourly(9),), "the largest of the newest batches has 1,000 bytes (1kB)", 1_000),
+        ({}, (hourly(9),), "the newest batches could not be read (Read on the topic)", None),
+        ({}, (hourly(0),), "the topic has no batch to compare with", None),
+    ],
+)
+def test_a_lower_limit_that_no_known_batch_exceeds_is_a_note(
+    batches: dict[int, int], logs: tuple[object, ...], text: str, largest: int | None
+) -> None:
+    found = only("max-message", replace(smaller(), batches=batches, logs=logs))  # type: ignore[arg-type]
+    assert found.message == f"batches above 1,000 bytes (1kB) will be refused; {text}"
+    assert (found.weight, found.because, found.remedy) == (Severity.NOTE, [], "")
+    partitions = None if largest is None else 0
+    assert found.evidence == {"max.message.bytes": 1_000, "largest_batch": largest, "partitions": partitions}
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        smaller(3_000),
+        replace(smaller(2_000), declared={"max.message.bytes": "2000", "segment.ms": "9"}),
+        replace(smaller(), live=None),
+        replace(smaller(), declared=None),
+    ],
+)
+def test_a_limit_that_is_not_lower_refuses_nothing(scenario: Scenario) -> None:
+    assert predicted("max-message", scenario) == []
+
+
+BEFORE, AFTER, TYPE = "message.timestamp.before.max.ms", "message.timestamp.after.max.ms", "message.timestamp.type"
+
+
+def test_records_outside_a_narrower_limit_of_timestamps_are_refused() -> None:
+    wide, narrow = {BEFORE: str(DAY), AFTER: str(DAY)}, {BEFORE: str(HOUR), AFTER: str(HOUR)}
+    found = predicted("timestamps", Scenario(narrow, wide))
+    assert {each.message for each in found} == {
+        f"{name} goes from 1d to 1h: records outside this limit are refused with INVALID_TIMESTAMP"
+        for name in (BEFORE, AFTER)
+    }
+    assert {(each.kind, each.weight) for each in found} == {("timestamp-limit", Severity.DANGER)}
+    for declared, live in ((wide, narrow), (narrow, None), (None, wide)):
+        assert predicted("timestamps", Scenario(declared, live)) == []
+
+
+@pytest.mark.parametrize(
+    ("after", "config", "weight", "text"),
+    [
+        ("CreateTime", {}, Severity.DANGER, "new records expire by the producers' clocks"),
+        ("CreateTime", {"retention.ms": "-1"}, Severity.NOTE, "new records have other timestamps"),
+        ("LogAppendTime", {}, Severity.NOTE, "new records have other timestamps"),
+    ],
+)
+def test_another_type_of_timestamps_changes_when_new_records_expire(
+    after: str, config: dict[str, str], weight: Severity, text: str
+) -> None:
+    before = "LogAppendTime" if after == "CreateTime" else "CreateTime"
+    found = only("timestamps", Scenario({TYPE: after, **config}, {TYPE: before, **config}))
+    assert found.message.startswith(f"{TYPE} goes from {before} to {after}: {text}")
+    assert (found.kind, found.weight) == ("timestamp-type", weight)
+    assert found.because == ["existing records keep their timestamps"]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "weight"),
+    [
+        (Scenario({"segment.ms": "9"}, None, hidden=True, in_state=False), Severity.REFUSED),
+        (Scenario({}, None, hidden=True), Severity.DANGER),
+        (Scenario(None, None, hidden=True), Severity.REFUSED),
+    ],
+)
+def test_a_hidden_topic_cannot_be_predicted(scenario: Scenario, weight: Severity) -> None:
+    found = only("unseen", scenario)
+    assert found.message == "the brokers do not report whether the topic exists, so its records are not known"
+    assert found.weight is weight
+    assert found.because and found.remedy.startswith("grant Describe on the topic")
+
+
+def test_hidden_settings_cannot_be_predicted() -> None:
+    settings = only("unseen", Scenario({"segment.ms": "9"}, {}, visible_config=False))
+    assert settings.message == "the topic's configuration may not be read, so the effect on its data is not known"
+    assert (settings.weight, settings.remedy) == (
+        Severity.REFUSED,
+        "grant DescribeConfigs on the topic, and plan again",
+    )
+    assert place_of(settings) == ("config",)
+    live = {"retention.ms": "9", "segment.ms": "9", "preallocate": "true"}
+    defaults = only("unseen", Scenario({}, live, broker_configs={}))
+    assert defaults.message.startswith("the deploy leaves retention.ms, segment.ms to the brokers, whose settings may")
+    assert (defaults.weight, defaults.remedy[:12]) == (Severity.REFUSED, "declare them")
+    assert place_of(defaults) == ("config",)
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        Scenario({}, {"retention.ms": "9"}),
+        Scenario({"retention.ms": "8"}, {"retention.ms": "9"}, broker_configs={}),
+        Scenario({}, {"preallocate": "true"}, broker_configs={}),
+        Scenario(None, {"retention.ms": "9"}, broker_configs={}),
+        Scenario(None, {"retention.ms": "9"}, visible_config=False),
+        Scenario({"retention.ms": "9"}, None, in_state=False),
+        Scenario(None, None, hidden=True, allow=[Allowance.DELETE]),
+    ],
+)
+def test_what_can_be_seen_is_not_reported(scenario: Scenario) -> None:
+    assert predicted("unseen", scenario) == []
+
+
+@pytest.mark.parametrize(
+    ("declared", "deployed", "text"),
+    [
+        ({}, {}, "the deploy leaves it, because no YAML declares it"),
+        ({}, {"retention.ms": "9"}, "the deploy removes it, because the YAML declared it before"),
+        ({"retention.ms": "9"}, {"retention.ms": "9"}, "`pulumi up --refresh` puts it back, `pulumi up` leaves it"),
+        ({"segment.ms": "1"}, {}, "the deploy leaves it, because no YAML declares it"),
+        ({"retention.ms": "7"}, {"retention.ms": "9"}, "the deploy writes 7"),
+    ],
+)
+def test_a_setting_that_somebody_changed_stays_until_a_refresh_or_a_deploy(
+    declared: dict[str, str], deployed: dict[str, str], text: str
+) -> None:
+    found = only("drift", Scenario(declared, {"retention.ms": "8"}, deployed=deployed))
+    before = deployed.get("retention.ms")
+    assert found.message == (
+        f"retention.ms was changed by hand: it is 8, deployed was {'nothing' if before is None else before}; {text}"
+    )
+    assert (found.weight, found.remedy) == (Severity.NOTE, "declare it, if the change was intended")
+    assert found.evidence == {"setting": "retention.ms", "live": "8", "deployed": before}
+
+
+def test_replicas_and_hidden_settings_are_not_drift() -> None:
+    both = Scenario({"segment.ms": "9"}, {"retention.ms": "8"}, deployed={}, factor=2)
+    assert [each.evidence["setting"] for each in predicted("drift", both)] == ["retention.ms"]
+    assert predicted("drift", replace(both, visible_config=False)) == []
+    assert predicted("drift", replace(both, visible_config=False, deployed={"segment.ms": "8"})) == []
+    assert predicted("drift", Scenario({"segment.ms": "9"}, None, in_state=False)) == []
+    assert predicted("drift", Scenario(None, {"retention.ms": "8"}, deployed={})) == []
+
+
+def test_a_topic_that_somebody_deleted_is_created_again_only_after_a_refresh() -> None:
+    unchanged = only("drift", Scenario({}, None))
+    assert (unchanged.kind, unchanged.weight) == ("missing", Severity.DANGER)
+    assert unchanged.message == "the topic was deployed, but is not on the cluster: somebody deleted it"
+    assert unchanged.remedy.endswith("; `pulumi up --refresh` creates it again, empty")
+    assert unchanged.because == ["Pulumi's state still has it, so a deploy changes nothing"]
+    changed = only("drift", Scenario({"segment.ms": "9"}, None))
+    assert "and fail after it has changed other topics" in changed.because[0]
+    assert "run `pulumi refresh`, and the next deploy creates it again" in changed.remedy
+    removed = only("drift", Scenario(None, None))
+    assert removed.weight is Severity.REFUSED
+    assert removed.because == ["its YAML did not allow `delete` when it was last deployed"]
+    assert removed.remedy == "plan again; if somebody deleted it, `pulumi refresh` forgets it"
+    assert predicted("drift", Scenario(None, None, allow=[Allowance.DELETE])) == []
+    assert predicted("drift", Scenario({}, None, hidden=True)) == []
