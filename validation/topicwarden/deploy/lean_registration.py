@@ -89,6 +89,7 @@ def _request(
     fields["name"].string_value = topic.name
     fields["partitions"].number_value = topic.partitions
     fields["replicationFactor"].number_value = topic.replication_factor
+    fields["config"].struct_value.SetInParent()  # an empty map, too
     fields["config"].struct_value.update(registration.config)
     if registration.location is not None:
         request.sourcePosition.uri = (root / registration.location.file).as_uri()

@@ -1,0 +1,50 @@
+"""Test that a deploy that was killed is repaired by the same command. ``kills.py`` kills many more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.engine.provider.kills import kill_one_deploy, killable_cluster, killable_stack
+from topicwarden.toolchain import Toolchain
+
+
+@pytest.fixture(scope="module")
+def cluster(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with killable_cluster(tmp_path_factory.mktemp("kills")) as folder:
+        yield folder
+
+
+@pytest.mark.parametrize(
+    ("change", "process", "after_s"),
+    [("create", "engine", 4.0), ("create", "provider", 5.0), ("update", "program", 4.0), ("delete", "engine", 5.0)],
+)
+def test_the_same_command_repairs_a_killed_deploy(cluster: Path, change: str, process: str, after_s: float) -> None:
+    result = kill_one_deploy(killable_stack(cluster, f"{change}{process}"), change, process, after_s)
+    assert result.converged, result
+
+
+def test_a_topic_of_a_killed_deploy_that_nobody_declares_any_more_is_named(cluster: Path) -> None:
+    """The engine is killed after the topics were created, and before it wrote the state."""
+    stack = killable_stack(cluster, "orphan")
+    stack.declare(0, 1)
+    assert stack.up().returncode == 0
+    log = stack.project.cache / "deploys" / "dev.jsonl"
+    before = log.read_bytes()
+    stack.declare(1, 1_000_000)
+    assert stack.up().returncode == 0
+    # The state of the first deploy, and the record of the second: what a kill leaves behind.
+    assert stack.shell.run("pulumi", "state", "unprotect", "--yes", "--all", "--stack", "dev").returncode == 0
+    urn = "urn:pulumi:dev::topicwarden::topicwarden:index:TopicSet$topicwarden:index:Domain$kafka:index/topic:Topic"
+    removed = stack.shell.run("pulumi", "state", "delete", "--yes", "--stack", "dev", f"{urn}::orphan.t0.v1")
+    assert removed.returncode == 0, removed.stderr
+    stack.declare(0, 1)
+    refused = stack.up()
+    assert refused.returncode == 1
+    assert "orphan.t0.v1: a deploy that was killed created this topic" in refused.stdout
+    assert before in log.read_bytes() or b"orphan.t0.v1" in log.read_bytes()
+    stack.declare(1, 1_000_000)
+    assert stack.up().returncode == 0
+    assert "orphan.t0.v1" in stack.in_state()
