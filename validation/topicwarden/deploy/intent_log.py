@@ -7,6 +7,7 @@ project's cache, one line of JSON for each batch, written to the disk before the
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Collection, Iterable, Mapping
@@ -16,6 +17,8 @@ from pathlib import Path
 
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.project import Project
+
+_SHOWN = 10  # names in a message
 
 
 class Intent(StrEnum):
@@ -63,8 +66,9 @@ class IntentLog:
 
 
 def intent_log(project: Project, stack: str) -> IntentLog:
-    """Return the record of ``stack``."""
-    return IntentLog(project.cache / "deploys" / f"{stack.rpartition('/')[2]}.jsonl")
+    """Return the record of ``stack``. Projects that share a cache have records of their own."""
+    name = hashlib.sha256(str(project.root.resolve()).encode()).hexdigest()[:12]
+    return IntentLog(project.cache / "deploys" / f"{name}-{stack.rpartition('/')[2]}.jsonl")
 
 
 def unfinished(intents: Mapping[str, Intent], *, deployed: Collection[str], live: Collection[str]) -> dict[str, Intent]:
@@ -82,14 +86,16 @@ def unfinished(intents: Mapping[str, Intent], *, deployed: Collection[str], live
 
 
 def orphans(intents: Mapping[str, Intent], declared: Collection[str]) -> list[Problem]:
-    """Return a problem for each of the unfinished ``intents`` that created a topic that no YAML declares any more."""
+    """Return the problem that the unfinished ``intents`` created topics that no YAML declares any more, if they did."""
+    names = sorted(topic for topic, intent in intents.items() if intent is Intent.CREATE and topic not in declared)
+    if not names:
+        return []
+    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     return [
         Problem(
             Location("topics"),
-            f"{topic}: a deploy that was killed created this topic, Pulumi's state does not have it, and no YAML "
-            "declares it any more: restore its YAML and deploy, or delete the topic with Kafka's own tools",
+            f"{shown}: a deploy that was killed created this, Pulumi's state does not have it, and no YAML declares it "
+            "any more: restore the YAML and deploy, or delete it with Kafka's own tools",
             rule="orphan",
         )
-        for topic, intent in sorted(intents.items())
-        if intent is Intent.CREATE and topic not in declared
     ]
