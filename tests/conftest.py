@@ -23,6 +23,8 @@ settings.register_profile("nightly", max_examples=2_000, deadline=None)
 settings.load_profile("suite")
 
 TIERS = ("unit", "spark", "engine", "broker", "system", "soundness")
+JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
+"""The variable whose options every ``java`` reads."""
 _BY_FILE = ("unit/", "engine/predictions/", "engine/processes/")
 """Folders whose files may run at the same time: each worker has its own cluster for them."""
 
@@ -30,6 +32,10 @@ _BY_FILE = ("unit/", "engine/predictions/", "engine/processes/")
 def pytest_configure() -> None:
     # A shell that starts a background job makes the job ignore SIGINT, and every child process inherits this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # JVMs of tests end before the optimising compiler, which takes half of their CPU time, is of use.
+    os.environ.setdefault(JAVA_OPTIONS, "-XX:TieredStopAtLevel=1")
+    # Pulumi's CLI ends before it needs to collect garbage.
+    os.environ.setdefault("GOGC", "400")
     # A worker whose brokers are stopped must find their ports free when it starts them again.
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         ports.BROKERS_FROM += 1_000 * (1 + int(worker.removeprefix("gw")))
