@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -15,6 +18,9 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.sandbox import ports
 from topicwarden.toolchain import Toolchain, toolchain
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 REPOSITORY = Path(__file__).parents[1]
 # `pytest --hypothesis-profile nightly` tries more examples.
@@ -86,3 +92,16 @@ def java(tools: Toolchain) -> Path:
 def jars(tools: Toolchain) -> Path:
     """Return the folder of Kafka's jars."""
     return tools.kafka_jars
+
+
+@pytest.fixture(scope="session")
+def spark(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Return the Spark session that all audits of this process use. Its start takes as long as several audits."""
+    from tests.support.projects import own_cache, project_of  # noqa: PLC0415
+    from topicwarden.audit.scan.spark_session import spark_session  # noqa: PLC0415 -- unit tests need no Spark
+
+    os.environ.pop("SPARK_ENV_LOADED", None)
+    with ExitStack() as stack:
+        with own_cache(tmp_path_factory.mktemp("spark")) as folder:
+            session = stack.enter_context(spark_session(project_of(folder / "project", {})))
+        yield session

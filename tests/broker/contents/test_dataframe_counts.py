@@ -21,7 +21,6 @@ from topicwarden.audit.scan import offset_ranges
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead
-from topicwarden.cli.audit import AuditFunction
 from topicwarden.kafka.config_admin import connected
 from topicwarden.kafka.connection import Connection
 
@@ -104,7 +103,7 @@ def tombstones_of(chance: random.Random, spark: SparkSession, parts: list[Partit
 @pytest.mark.parametrize("cut", [False, True], ids=["one task for a partition", "several tasks for a partition"])
 @pytest.mark.parametrize("seed", range(3))
 def test_both_implementations_agree(
-    look: AuditFunction,
+    spark: SparkSession,
     servers: list[str],
     topics: tuple[str, ...],
     monkeypatch: pytest.MonkeyPatch,
@@ -112,8 +111,6 @@ def test_both_implementations_agree(
     seed: int,
     cut: bool,
 ) -> None:
-    spark = SparkSession.getActiveSession()
-    assert spark
     chance, connection = random.Random(seed), Connection(tuple(servers), tls=False)
     if cut:
         monkeypatch.setattr(offset_ranges, "MOST_OFFSETS", 100)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from subprocess import CompletedProcess
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.support.projects import Shell, copy_of_the_example, own_cache
 from tests.support.sandboxes import running
@@ -81,7 +82,7 @@ def filled(deployed: Deployed, servers: list[str]) -> None:
 
 
 @pytest.fixture(scope="package")
-def look(project: Project, sandbox: Sandbox) -> Iterator[AuditFunction]:
+def look(project: Project, sandbox: Sandbox, spark: SparkSession) -> Iterator[AuditFunction]:
     """Return a function that audits the example. All audits of this process share one Spark session."""
     with auditing(project, "dev") as look:
         yield look
