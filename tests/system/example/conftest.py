@@ -26,7 +26,7 @@ from topicwarden.toolchain import Toolchain, environment
 @pytest.fixture(scope="package")
 def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """The example project. Its cache is the cache of every project in this package."""
-    with own_cache(tmp_path_factory.mktemp("cluster")) as folder:
+    with own_cache(tmp_path_factory.mktemp("cluster"), warm=True) as folder:
         yield copy_of_the_example(folder / "example")
 
 
