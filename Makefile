@@ -6,8 +6,8 @@ SHELL := bash
 PYTHON ?= python3
 VENV := .venv/bin
 LOCKED := .venv/.locked
-# One test at a time, unless PARALLEL says otherwise: make test PARALLEL="-n 2 --dist loadgroup --no-loadscope-reorder".
-PARALLEL ?=
+# Two workers, each with clusters of its own. One test at a time: make test PARALLEL=
+PARALLEL ?= -n 2
 # What pip says, as a number that grows; nothing in a log.
 COUNT := if test -t 1; then awk '/^Collecting/ { printf "\r%d packages", ++n; fflush() } END { print "" }'; else cat >/dev/null; fi
 

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.sandbox import ports
 from topicwarden.toolchain import Toolchain, toolchain
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 REPOSITORY = Path(__file__).parents[1]
 # `pytest --hypothesis-profile nightly` tries more examples.
@@ -21,39 +29,49 @@ settings.register_profile("nightly", max_examples=2_000, deadline=None)
 settings.load_profile("suite")
 
 TIERS = ("unit", "spark", "engine", "broker", "system", "soundness")
-
-
-_BY_FILE = ("engine/predictions", "engine/processes")
+JAVA_OPTIONS = "JDK_JAVA_OPTIONS"
+"""The variable whose options every ``java`` reads."""
+_BY_FILE = ("unit/", "engine/predictions/", "engine/processes/")
 """Folders whose files may run at the same time: each worker has its own cluster for them."""
-_DEFAULT_PORTS = ("system/sandbox", "system/workflows", "system/example")
-"""Folders that start a sandbox with the command. The sandbox uses the default ports, so these tests run in sequence."""
 
 
 def pytest_configure() -> None:
     # A shell that starts a background job makes the job ignore SIGINT, and every child process inherits this.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # Two workers that look for free ports at the same time would find the same ports.
+    # JVMs of tests end before the optimising compiler, which takes half of their CPU time, is of use.
+    os.environ.setdefault(JAVA_OPTIONS, "-XX:TieredStopAtLevel=1")
+    # Pulumi's CLI ends before it needs to collect garbage.
+    os.environ.setdefault("GOGC", "400")
+    # A worker whose brokers are stopped must find their ports free when it starts them again.
     if worker := os.environ.get("PYTEST_XDIST_WORKER"):
         ports.BROKERS_FROM += 1_000 * (1 + int(worker.removeprefix("gw")))
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the tests by tier, and keep those that share a cluster in one worker of pytest-xdist."""
-    items.sort(key=lambda item: TIERS.index(_parts(item)[0]))
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(_group(_parts(item))))
+    """Sort the tests by tier.
+
+    Workers begin with the last tier, whose groups take longest, so that all workers end at about the same time.
+    """
+    workers = "PYTEST_XDIST_WORKER" in os.environ
+    items.sort(key=lambda item: TIERS.index(_group(item.nodeid).partition("/")[0]), reverse=workers)
 
 
-def _parts(item: pytest.Item) -> tuple[str, ...]:
-    return item.path.relative_to(REPOSITORY / "tests").parts
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> GroupScheduling:
+    config.option.loadscopereorder = False
+    return GroupScheduling(config, log)
 
 
-def _group(parts: tuple[str, ...]) -> str:
-    room = "/".join(parts[:2])
-    if room in _DEFAULT_PORTS:
-        return "default ports"
-    return "/".join(parts) if room in _BY_FILE else room
+class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]
+    """Run tests that share a cluster in one worker. ``--dist loadgroup`` has no effect with pytest 9.2."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _group(nodeid)
+
+
+def _group(nodeid: str) -> str:
+    file = nodeid.partition("::")[0].removeprefix("tests/")
+    return file if file.startswith(_BY_FILE) else "/".join(file.split("/")[:2])
 
 
 @pytest.fixture(scope="session")
@@ -74,3 +92,16 @@ def java(tools: Toolchain) -> Path:
 def jars(tools: Toolchain) -> Path:
     """Return the folder of Kafka's jars."""
     return tools.kafka_jars
+
+
+@pytest.fixture(scope="session")
+def spark(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Return the Spark session that all audits of this process use. Its start takes as long as several audits."""
+    from tests.support.projects import own_cache, project_of  # noqa: PLC0415
+    from topicwarden.audit.scan.spark_session import spark_session  # noqa: PLC0415 -- unit tests need no Spark
+
+    os.environ.pop("SPARK_ENV_LOADED", None)
+    with ExitStack() as stack:
+        with own_cache(tmp_path_factory.mktemp("spark")) as folder:
+            session = stack.enter_context(spark_session(project_of(folder / "project", {})))
+        yield session

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.soundness.broker import room
 from tests.soundness.logs import read_logs
@@ -19,7 +20,6 @@ from tests.soundness.scene import Works
 from tests.soundness.suspects import LEAST_PRECISION
 from tests.soundness.workload import Workload, running_workload
 from topicwarden.audit.checks import CHECKS
-from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
 from topicwarden.toolchain import Toolchain
@@ -38,11 +38,11 @@ class Ran:
 
 
 @pytest.fixture(scope="module")
-def ran(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
+def ran(tools: Toolchain, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
     print(f"seed {SEED}")
     tally = Tally()
     histories = [Chance(f"h{number}", f"{SEED}/{number}").history() for number in range(HISTORIES)]
-    with room(tmp_path_factory.mktemp("soundness")) as ours, spark_session(ours.project) as spark:
+    with room(tmp_path_factory.mktemp("soundness")) as ours:
         with running_workload(ours.servers) as workload:
             _fill(workload)
         segment = ours.data / "dumped-0" / f"{0:020}.log"

@@ -16,6 +16,7 @@ import pytest
 from tests.conftest import REPOSITORY
 from tests.support.warm_python import ENVIRONMENT, warm_python
 from topicwarden.model.project import Project
+from topicwarden.toolchain import environment
 
 BIN = Path(sys.executable).parent
 _OURS = ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE", "SPARK_CONF_DIR")
@@ -30,7 +31,7 @@ class Shell:
     folder: Path
     variables: Mapping[str, str] = field(default_factory=dict)
 
-    def run(self, *command: str | Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    def run(self, *command: str | Path, timeout: float = 600) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [str(part) for part in command],
             cwd=self.folder,
@@ -57,14 +58,35 @@ def copy_of_the_example(folder: Path) -> Project:
 def project_of(folder: Path, files: Mapping[str, str], settings: str = _SANDBOX) -> Project:
     """Create a project with ``files`` in ``topics/``, by path, and the single stack ``dev``. Existing files stay."""
     (folder / "topics").mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        path = folder / "topics" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    write_topics(Project(folder), files)
     (folder / "stacks").mkdir(exist_ok=True)
     shutil.copy(REPOSITORY / "stacks" / "__main__.py", folder / "stacks")
     (folder / "stacks" / "Pulumi.dev.yaml").write_text(settings, encoding="utf-8")
     return _finished(folder)
+
+
+def write_topics(project: Project, files: Mapping[str, str]) -> None:
+    """Write ``files``, by their paths in ``topics/``."""
+    for name, text in files.items():
+        path = project.topics / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def empty_stack(project: Project, state: Path) -> Shell:
+    """Return a shell of ``project``, whose stack ``dev`` is empty and has its state in the new folder ``state``.
+
+    The state is a copy. ``pulumi stack init`` runs only for the first stack of a cache, because it takes a second.
+    """
+    variables = {**environment(project), "PULUMI_STACK": "dev"}
+    template = project.cache / "empty-stack"
+    if not template.exists():
+        template.mkdir()
+        shell = Shell(project.root, {**variables, "PULUMI_BACKEND_URL": template.as_uri()})
+        done = shell.run("pulumi", "stack", "init", "dev", "--non-interactive")
+        assert done.returncode == 0, done.stderr
+    shutil.copytree(template, state)
+    return Shell(project.root, {**variables, "PULUMI_BACKEND_URL": state.as_uri()})
 
 
 def place(project: Project, file: str, setting: str) -> str:

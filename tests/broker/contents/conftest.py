@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.broker.contents import placed, records, transactions
 from tests.conftest import REPOSITORY
@@ -50,7 +51,7 @@ def project(servers: list[str], tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.fixture(scope="package")
-def look(project: Project) -> Iterator[AuditFunction]:
+def look(project: Project, spark: SparkSession) -> Iterator[AuditFunction]:
     with auditing(project, "dev") as look:
         yield look
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import struct
 import subprocess
 import time
@@ -19,6 +18,7 @@ from kafka.admin import NewTopic
 from tests.broker.contents.records import writing
 from tests.support.apicurio import RUNNER
 from topicwarden.kafka.config_admin import connected
+from topicwarden.sandbox import ports
 
 TOPICS = ("registry.avro", "registry.json", "registry.protobuf")
 _SCHEMAS = Path(__file__).parent / "project" / "topics" / "contents" / "schemas"
@@ -28,7 +28,7 @@ _PATIENCE_S = 120
 @contextmanager
 def running(java: Path, folder: Path, log: Path) -> Iterator[str]:
     """Run Apicurio with in-memory storage while the block runs; yield the URL of its Confluent-compatible API."""
-    port = free_port()
+    port = ports.free_port(ports.BROKERS_FROM + 300)
     command = [java, "-Xmx512m", f"-Dquarkus.http.port={port}", "-Dquarkus.http.host=127.0.0.1", "-jar", RUNNER]
     with log.open("wb") as said:
         server = subprocess.Popen([str(part) for part in command], cwd=folder, stdout=said, stderr=said)
@@ -42,12 +42,6 @@ def running(java: Path, folder: Path, log: Path) -> Iterator[str]:
     finally:
         server.terminate()
         server.wait(30)
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def fill(servers: Sequence[str], url: str) -> None:

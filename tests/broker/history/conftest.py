@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
-from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -47,11 +46,8 @@ def servers(sandbox: Sandbox) -> list[str]:
 
 
 @pytest.fixture(scope="package", autouse=True)
-def session(project: Project) -> Iterator[None]:
-    """The Spark session that all audits of this package share."""
-    os.environ.pop("SPARK_ENV_LOADED", None)
-    with spark_session(project):
-        yield
+def session(spark: SparkSession) -> None:
+    """All audits of this package use the session of the process."""
 
 
 @pytest.fixture

@@ -15,13 +15,6 @@ from topicwarden.model.finding import AuditReport, Finding, PastAudit
 from topicwarden.model.verdict import Verdict
 
 
-@pytest.fixture
-def spark() -> SparkSession:
-    active = SparkSession.getActiveSession()
-    assert active
-    return active
-
-
 def ended(started: int, *verdicts: Verdict) -> AuditReport:
     topics = [reports.topic(f"t{number}", [1]) for number in range(len(verdicts))]
     found = [Finding(check="c", verdict=verdict, topic=f"t{number}") for number, verdict in enumerate(verdicts)]

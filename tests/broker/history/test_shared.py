@@ -86,9 +86,7 @@ class _Cut(HistoryStore):
         return super().read(folder, parts, schema, within)
 
 
-def test_a_part_that_cannot_be_read_back_is_not_complete(project: Project, tmp_path: Path) -> None:
-    spark = SparkSession.getActiveSession()
-    assert spark
+def test_a_part_that_cannot_be_read_back_is_not_complete(spark: SparkSession, tmp_path: Path) -> None:
     store = _Cut(spark, str(tmp_path / "history"))
     with pytest.raises(HistoryUnavailable, match=r"10 rows were written to .*, and 0 can be read back"):
         store.write("looks", "0000000000001-a", spark.range(10))

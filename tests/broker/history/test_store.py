@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.history.audit_history import AuditHistory
@@ -21,13 +20,6 @@ from topicwarden.audit.history.topic_state import (
 
 DAY = 86_400_000
 NOW = 1_800_000_000_000
-
-
-@pytest.fixture
-def spark() -> SparkSession:
-    active = SparkSession.getActiveSession()
-    assert active
-    return active
 
 
 def look(topic: str = "t", at: int = NOW) -> TopicState:

@@ -13,6 +13,7 @@ from confluent_kafka import TopicPartition as Place
 from kafka import TopicPartition
 from kafka.admin import NewPartitions, NewTopic
 from kafka.structs import OffsetAndMetadata
+from pyspark.sql import SparkSession
 
 from tests.support import maven_jars
 from tests.support.applications import connect, streams
@@ -74,7 +75,11 @@ def sandbox(project: Project) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="package")
 def looks(
-    project: Project, sandbox: Sandbox, tools: Toolchain, tmp_path_factory: pytest.TempPathFactory
+    project: Project,
+    sandbox: Sandbox,
+    spark: SparkSession,
+    tools: Toolchain,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Looks]:
     servers, home = sandbox.bootstrap_servers, tmp_path_factory.mktemp("applications")
     class_path = (tools.kafka_jars, maven_jars.provide("applications"))

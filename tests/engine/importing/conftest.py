@@ -12,13 +12,14 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import NewTopic
 
-from tests.support.projects import Shell, own_cache, project_of
+from tests.support.projects import Shell, empty_stack, own_cache, project_of
+from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.toolchain import Toolchain, environment
+from topicwarden.toolchain import Toolchain
 
 LONG_MAX = str(2**63 - 1)
 
@@ -69,12 +70,9 @@ def base(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture(scope="package")
 def sandbox(base: Path) -> Iterator[Sandbox]:
     sandbox = sandbox_of(project_of(base / "first", {}))
-    try:
-        sandbox.up(brokers=2)
+    with running(sandbox, brokers=2):
         create(sandbox.bootstrap_servers, UNDECLARED)
         yield sandbox
-    finally:
-        sandbox.down(remove=True)
 
 
 @pytest.fixture(scope="package")
@@ -92,11 +90,7 @@ def shell(sandbox: Sandbox, tmp_path: Path) -> Callable[..., Shell]:
 
     def made(files: dict[str, str] | None = None, name: str = "project") -> Shell:
         project = project_of(tmp_path / name, files or {})
-        state = tmp_path / f"{name}-state"
-        state.mkdir()
-        shell = Shell(project.root, {**environment(project), "PULUMI_BACKEND_URL": state.as_uri()})
-        assert shell.run("pulumi", "stack", "init", "dev", "--non-interactive").returncode == 0
-        return shell
+        return empty_stack(project, tmp_path / f"{name}-state")
 
     return made
 

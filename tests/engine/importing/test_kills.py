@@ -19,7 +19,7 @@ from topicwarden.kafka.cluster import Cluster
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
 
-KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))
+KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "1"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "20261122"))
 
 MOMENTS = {"started": 5.0, "staged": 0.01, "placed": 0.003, "locked": 1.0, "adopted": 0.1}

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.projects import Shell, own_cache, project_of
+from tests.support.projects import Shell, empty_stack, own_cache, project_of, write_topics
+from tests.support.sandboxes import running
 from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.cli.plan import planned
 from topicwarden.cli.sandbox import sandbox_of
@@ -18,7 +19,14 @@ from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios import log_cleaner
-from topicwarden.toolchain import Toolchain, environment
+from topicwarden.toolchain import Toolchain
+
+RETENTION_CHECK_S = 1.0
+_QUICK = {
+    "log.retention.check.interval.ms": f"{RETENTION_CHECK_S * 1000:.0f}",
+    "log.initial.task.delay.ms": "500",
+    "broker.session.timeout.ms": "6000",
+}
 
 
 @pytest.fixture(scope="package")
@@ -31,12 +39,9 @@ def cache(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture(scope="package")
 def sandbox(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     sandbox = sandbox_of(project_of(tmp_path_factory.mktemp("sandbox"), {}))
-    try:
-        sandbox.up(brokers=3)
+    with running(sandbox, brokers=3, overrides=_QUICK):
         log_cleaner.speed_up(sandbox.bootstrap_servers)
         yield sandbox
-    finally:
-        sandbox.down(remove=True)
 
 
 @pytest.fixture(scope="package")
@@ -52,7 +57,7 @@ class Deployment:
     shell: Shell
 
     def write(self, files: dict[str, str]) -> None:
-        project_of(self.project.root, files)
+        write_topics(self.project, files)
 
     def remove(self, file: str) -> None:
         (self.project.topics / file).unlink()
@@ -80,10 +85,7 @@ class Deployment:
 def deployment(folder: Path, files: dict[str, str]) -> Deployment:
     """Create a project from ``files`` and deploy it."""
     project = project_of(folder, files)
-    state = folder / "state"
-    state.mkdir()
-    deployed = Deployment(project, Shell(project.root, {**environment(project), "PULUMI_BACKEND_URL": state.as_uri()}))
-    deployed.pulumi("stack init dev")
+    deployed = Deployment(project, empty_stack(project, folder / "state"))
     if files:
         deployed.pulumi("up --yes --skip-preview --suppress-outputs")
     return deployed

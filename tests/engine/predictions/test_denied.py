@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -25,11 +25,11 @@ from kafka.admin import (
     ResourceType,
 )
 from kafka.errors import ClusterAuthorizationFailedError
+from pyspark.sql import SparkSession
 
 from tests.support.authorizer import AUTHORIZER
 from tests.support.clients import until
 from tests.support.projects import own_cache, project_of
-from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.cli.audit import AuditFunction, AuditOptions, auditing
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
@@ -175,17 +175,26 @@ def _fill(servers: list[str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def look(guarded: Guarded) -> Iterator[AuditFunction]:
-    with (
-        spark_session(guarded.project, "local[2]"),
-        auditing(guarded.project, "dev", options=AuditOptions("none")) as look,
-    ):
+def look(guarded: Guarded, spark: SparkSession) -> Iterator[AuditFunction]:
+    with auditing(guarded.project, "dev", options=AuditOptions("none")) as look:
         yield look
 
 
 @pytest.fixture(scope="module")
 def whole(look: AuditFunction) -> AuditReport:
     return look(())
+
+
+@pytest.fixture(scope="module")
+def denied(guarded: Guarded, look: AuditFunction) -> Callable[[str], AuditReport]:
+    """Return a function that audits without the rights of a denial, once for each denial."""
+
+    @cache
+    def audit(denial: str) -> AuditReport:
+        with guarded.denied(*DENIALS[denial]):
+            return look(())
+
+    return audit
 
 
 def verdicts(report: AuditReport) -> dict[tuple[str, str], Verdict]:
@@ -230,10 +239,9 @@ def test_with_every_right_there_is_something_to_lose(whole: AuditReport) -> None
 
 @pytest.mark.parametrize("denial", DENIALS)
 def test_no_verdict_comes_from_what_is_not_seen(
-    guarded: Guarded, look: AuditFunction, whole: AuditReport, denial: str
+    denied: Callable[[str], AuditReport], whole: AuditReport, denial: str
 ) -> None:
-    with guarded.denied(*DENIALS[denial]):
-        report = look(())
+    report = denied(denial)
     known, found = verdicts(whole), verdicts(report)
     wrong = [
         f"{topic} {check}: {verdict.value}, with every right {known.get((topic, check))}"
@@ -260,13 +268,14 @@ def test_no_verdict_comes_from_what_is_not_seen(
 
 @pytest.mark.parametrize("denial", ["DescribeConfigs on a topic", "Read on a topic"])
 def test_the_other_topics_are_judged_as_before(
-    guarded: Guarded, look: AuditFunction, whole: AuditReport, denial: str
+    denied: Callable[[str], AuditReport], whole: AuditReport, denial: str
 ) -> None:
-    with guarded.denied(*DENIALS[denial]):
-        found = verdicts(look(()))
-    (denied,) = (name for _, name, _ in DENIALS[denial])
-    other = {place: verdict for place, verdict in verdicts(whole).items() if place[0] != denied}
-    assert {place: verdict for place, verdict in found.items() if place[0] != denied} == other
+    (hidden,) = (name for _, name, _ in DENIALS[denial])
+    found, known = (
+        {place: verdict for place, verdict in verdicts(report).items() if place[0] != hidden}
+        for report in (denied(denial), whole)
+    )
+    assert found == known
 
 
 def plans(guarded: Guarded) -> dict[str, TopicPlan]:

@@ -20,7 +20,7 @@ from topicwarden.kafka.config_admin import connected
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 
-KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))
+KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "1"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "20261122"))
 _TOPICS = 6
 

@@ -12,7 +12,6 @@ import pytest
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.protocol.consumer import OffsetSpec
 
-from tests.conftest import REPOSITORY
 from tests.engine.predictions.conftest import Deployment, one
 from tests.support import maven_jars
 from tests.support.clients import commit, until
@@ -52,7 +51,7 @@ def newest(java: Path) -> Jvm:
 
 
 @pytest.fixture(scope="module")
-def sandbox(newest: Jvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+def sandbox(cache: Path, newest: Jvm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
     folder = tmp_path_factory.mktemp("newest")
     sandbox = Sandbox(folder / "sandbox", newest.java, newest.jars)
     remote = {"rsm.config.dir": str(folder / "remote"), "rsm.config.delete.on.close": "false"}
@@ -79,16 +78,10 @@ def deployed(project: Project, folder: Path) -> Deployment:
     state = folder / "state"
     state.mkdir()
     variables = {"PULUMI_BACKEND_URL": state.as_uri(), "PULUMI_CONFIG_PASSPHRASE": "of the test"}
-    done = Deployment(project, Shell(project.root, environment(Project(REPOSITORY)) | variables))
+    done = Deployment(project, Shell(project.root, environment(project) | variables))
     done.pulumi("stack init dev")
     done.pulumi("up --yes --skip-preview --suppress-outputs")
     return done
-
-
-def edit(project: Deployment, files: dict[str, str]) -> None:
-    """Write these files without changing the stack's settings."""
-    for name, text in files.items():
-        (project.project.topics / name).write_text(text, encoding="utf-8")
 
 
 def topic(config: str, more: str = "") -> str:
@@ -112,7 +105,7 @@ def test_what_a_share_group_has_not_read_is_bounded(
     assert groups["sharing"].share
     (begin,) = groups["sharing"].offsets.values()
     assert 0 <= begin <= 10
-    edit(project, {file: topic("retention.ms: 1d")})
+    project.write({file: topic("retention.ms: 1d")})
     cut = one(project.plan(), "shared.v1", "retention-cut")
     assert {(one.group, one.records) for one in cut.groups} == {("ordinary", 3), ("sharing", 10 - begin)} - {
         ("sharing", 0)
@@ -162,13 +155,13 @@ def test_turning_tiered_storage_off_takes_what_is_in_remote_storage_only(servers
     project = deployed(project_of(tmp_path / "off", files, settings(servers)), tmp_path)
     fill(servers, name, days=0)
     off = "remote.storage.enable: false, remote.log.delete.on.disable: true, segment.bytes: 1MiB, retention.ms: -1"
-    edit(project, {file: topic(off)})
+    project.write({file: topic(off)})
     refused = one(project.plan(), name, "tiered-storage-off")
     begin, local, end = starts(servers, name)
     assert refused.weight is Severity.REFUSED
     assert refused.evidence["records"] == local - begin > 20
     assert "only in remote storage" in project.refused("up --yes --skip-preview")
-    edit(project, {file: topic(off, ", allow: [shrink-retention]")})
+    project.write({file: topic(off, ", allow: [shrink-retention]")})
     project.pulumi("up --yes --skip-preview --suppress-outputs")
     until(lambda: starts(servers, name)[0] > begin, "the remote segments are deleted")
     assert starts(servers, name)[0] - begin <= refused.evidence["records"]
@@ -180,10 +173,10 @@ def test_a_cut_of_a_tiered_topic_counts_what_is_in_remote_storage(servers: list[
     files = {file: topic(_OFFLOADED.format("30d"))}
     project = deployed(project_of(tmp_path / "cut", files, settings(servers)), tmp_path)
     fill(servers, name, days=3)
-    edit(project, {file: topic(_OFFLOADED.format("1d"))})
+    project.write({file: topic(_OFFLOADED.format("1d"))})
     cut = one(project.plan(), name, "retention-cut")
     assert cut.weight is Severity.REFUSED
     assert cut.evidence["records"] == 60
-    edit(project, {file: topic(_OFFLOADED.format("1d"), ", allow: [shrink-retention]")})
+    project.write({file: topic(_OFFLOADED.format("1d"), ", allow: [shrink-retention]")})
     project.pulumi("up --yes --skip-preview --suppress-outputs")
     until(lambda: starts(servers, name)[0] > 20, "remote segments expire")

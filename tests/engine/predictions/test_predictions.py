@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from tests.engine.predictions.conftest import Deployment, deployment, of, one
+from tests.engine.predictions.conftest import RETENTION_CHECK_S, Deployment, deployment, of, one
 from tests.support.clients import commit, extents, until
 from tests.support.reading import records
 from topicwarden.kafka.cluster import Cluster
 from topicwarden.kafka.config_admin import set_topic
 from topicwarden.model.planned_change import Action, PlanReport, Severity
 from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios import log_cleaner
 from topicwarden.sandbox.scenarios.writer import writing
 
 HOUR, DAY = 3_600_000, 86_400_000
@@ -162,7 +163,7 @@ def test_a_smaller_retention_keeps_what_was_foretold(predicted: PlanReport, done
     (effect,) = cut.partitions
     assert effect.bytes and cut.evidence["bytes"] == effect.bytes
     until(lambda: extents(cluster, "size.v1")[0].start > 0, "the oldest segments are gone")
-    time.sleep(16)  # brokers check every 15 seconds; a second check must not delete more
+    time.sleep(3 * RETENTION_CHECK_S)  # a second check must not delete more
     extent = extents(cluster, "size.v1")[0]
     assert extent.log_bytes is not None
     assert 2 << 20 <= extent.log_bytes <= (2 << 20) + (1 << 20)
@@ -229,7 +230,7 @@ def test_larger_batches_are_refused_as_foretold(predicted: PlanReport, done: Pla
 
 
 def test_a_reader_that_lags_misses_deletions_as_foretold(
-    predicted: PlanReport, done: PlanReport, servers: list[str], now: int
+    predicted: PlanReport, done: PlanReport, sandbox: Sandbox, servers: list[str], now: int
 ) -> None:
     tombs = one(predicted, "tombs.v1", "tombstones")
     assert tombs.weight is Severity.REFUSED
@@ -239,7 +240,8 @@ def test_a_reader_that_lags_misses_deletions_as_foretold(
     for minutes in (-118, -57, 4):  # each record rolls the previous segment, so that the cleaner can clean it
         with writing(servers) as writer:
             writer.send("tombs.v1", f"roll {minutes}", "v", now + minutes * 60_000)
-        time.sleep(5)
+        log_cleaner.wait_until_clean(sandbox, "tombs.v1")
+        time.sleep(1)  # `delete.retention.ms`
 
     def left() -> int:
         return sum(record.value() is None for record in records(servers, "tombs.v1"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,13 +9,17 @@ from pathlib import Path
 import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import ACLOperation, NewTopic, ResourceType
+from pyspark.sql import SparkSession
 
 from tests.support.authorizer import AUTHORIZER, permit
-from tests.support.projects import BIN, Shell, borrowing_cache, project_of
+from tests.support.findings import finding
+from tests.support.projects import own_cache, project_of
+from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.project import Project
+from topicwarden.model.verdict import Verdict
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.predict import predict
 from topicwarden.policies.check_specs import check
@@ -46,7 +49,8 @@ def project(tmp_path_factory: pytest.TempPathFactory, java: Path, jars: Path) ->
             permit(admin, ResourceType.TOPIC, "hidden.v1", [ACLOperation.CREATE])
             permit(admin, ResourceType.CLUSTER, "kafka-cluster", [ACLOperation.CREATE])
         settings = f"config: {{'kafka:bootstrapServers': [{', '.join(servers)}], 'kafka:tlsEnabled': false}}\n"
-        yield project_of(folder / "project", {f"rights/{name}.yaml": _DECLARED for name in names}, settings)
+        with own_cache(folder):
+            yield project_of(folder / "project", {f"rights/{name}.yaml": _DECLARED for name in names}, settings)
     finally:
         sandbox.down(remove=True)
 
@@ -85,17 +89,13 @@ def test_nothing_is_foretold_of_what_was_not_seen(project: Project, cluster: Clu
     assert "do not report whether the topic exists" in hidden.message
 
 
-def test_a_topic_that_may_not_be_read_stops_no_audit(project: Project, cluster: Cluster) -> None:
+def test_a_topic_that_may_not_be_read_stops_no_audit(project: Project, cluster: Cluster, spark: SparkSession) -> None:
     snapshot = cluster.snapshot()
     assert cluster.unreadable(snapshot, snapshot.topics) == {"sealed.v1"}
-    shell = Shell(project.root, {"TOPICWARDEN_CACHE": str(borrowing_cache(project.root / ".cache"))})
-    done = shell.run(
-        BIN / "topicwarden", "audit", "--stack", "dev", "--history", "none", "--format", "json", timeout=400
-    )
-    assert done.returncode == 1, done.stderr
-    findings = {(each["topic"], each["check"]): each for each in json.loads(done.stdout)["findings"]}
-    sealed, mute = findings["sealed.v1", "retention-time"], findings["mute.v1", "config-drift"]
-    assert (sealed["verdict"], sealed["remedy"]) == ("undecidable", "grant Read on the topic")
-    assert mute["verdict"] == "undecidable"
-    assert findings["hidden.v1", "topic-missing"]["verdict"] == "undecidable"
-    assert "fail" not in {each["verdict"] for name, each in findings.items() if name[0] == "hidden.v1"}
+    with auditing(project, "dev", options=AuditOptions("none")) as look:
+        report = look(())
+    sealed, mute = finding(report, "sealed.v1", "retention-time"), finding(report, "mute.v1", "config-drift")
+    assert (sealed.verdict, sealed.remedy) == (Verdict.UNDECIDABLE, "grant Read on the topic")
+    assert mute.verdict is Verdict.UNDECIDABLE
+    assert finding(report, "hidden.v1", "topic-missing").verdict is Verdict.UNDECIDABLE
+    assert ("hidden.v1", Verdict.FAIL) not in {(one.topic, one.verdict) for one in report.findings}

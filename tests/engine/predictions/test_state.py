@@ -72,7 +72,7 @@ def assert_refused_until_forgotten(held: Deployment, cluster: Cluster, topic: st
     duplicate = one(held.plan(), topic, "duplicate")
     assert duplicate.weight is Severity.REFUSED
     assert held.shell.topicwarden("plan", "--stack", "dev").returncode == 1
-    for command in ("preview", "up --yes", "up --yes --skip-preview", "up --yes --skip-preview --refresh"):
+    for command in ("preview", "up --yes --skip-preview", "up --yes --skip-preview --refresh"):
         output = " ".join(held.refused(command).split())
         assert f"{topic}: Pulumi's state has" in output
         assert urn in output

@@ -14,7 +14,7 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 
-from tests.support.projects import BIN, Shell, own_cache, project_of
+from tests.support.projects import BIN, Shell, empty_stack, own_cache, project_of
 from tests.support.reading import records
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
@@ -25,7 +25,7 @@ from topicwarden.plan.placement.replica_placement import ReplicaPlacement, place
 from topicwarden.policies.check_specs import check
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
-from topicwarden.toolchain import Toolchain, environment
+from topicwarden.toolchain import Toolchain
 
 BROKERS = 4
 
@@ -144,14 +144,10 @@ def stack_of(sandbox: Sandbox, movable: ReassignmentSession, tmp_path: Path) -> 
 
     def deploy(topic: str, factor: int) -> Stack:
         project = project_of(tmp_path, {f"moved/{topic}.yaml": ""})
-        state = tmp_path / "state"
-        state.mkdir()
-        shell = Shell(project.root, {**environment(project), "PULUMI_BACKEND_URL": state.as_uri()})
+        shell = empty_stack(project, tmp_path / "state")
         stack = Stack(topic, project, shell, sandbox.bootstrap_servers, movable)
         stack.declare(factor)
-        for command in (["stack", "init", "dev"], ["up", "--yes", "--skip-preview"]):
-            done = stack.pulumi(*command)
-            assert done.returncode == 0, done.stdout + done.stderr
+        stack.up()
         return stack
 
     return deploy

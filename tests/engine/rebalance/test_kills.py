@@ -12,7 +12,7 @@ from functools import partial
 
 from tests.engine.rebalance.conftest import Stack, until
 
-KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "2"))
+KILLS = int(os.environ.get("TOPICWARDEN_KILLS", "1"))
 SEED = int(os.environ.get("TOPICWARDEN_SEED", "20261122"))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from kafka.protocol.consumer import OffsetSpec
 
 from tests.support.applications.java_application import JavaApplication
 from topicwarden.kafka.config_admin import connected
+from topicwarden.sandbox import ports
 
 GROUP = "connect-cluster"
 CONFIGS, OFFSETS, STATUS = "connect-configs", "connect-offsets", "connect-status"
@@ -30,7 +30,7 @@ def reading_a_file(servers: Sequence[str], application: JavaApplication) -> Iter
     application.folder.mkdir(parents=True, exist_ok=True)
     lines, properties = application.folder / "lines.txt", application.folder / "worker.properties"
     lines.write_text("".join(f"line {number}\n" for number in range(10)), encoding="utf-8")
-    url = f"http://127.0.0.1:{_free_port()}"
+    url = f"http://127.0.0.1:{ports.free_port(ports.BROKERS_FROM + 300)}"
     converter = "org.apache.kafka.connect.storage.StringConverter"
     settings = {
         "bootstrap.servers": ",".join(servers),
@@ -85,9 +85,3 @@ def _written(servers: Sequence[str]) -> bool:
         }
         ends = admin.list_partition_offsets(places) if places else {}
     return all(sum(at.offset for place, at in ends.items() if place.topic == name) > 0 for name in names)
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])

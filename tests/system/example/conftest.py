@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from subprocess import CompletedProcess
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.support.projects import Shell, copy_of_the_example, own_cache
 from tests.support.sandboxes import running
@@ -25,7 +26,7 @@ from topicwarden.toolchain import Toolchain, environment
 @pytest.fixture(scope="package")
 def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """The example project. Its cache is the cache of every project in this package."""
-    with own_cache(tmp_path_factory.mktemp("cluster")) as folder:
+    with own_cache(tmp_path_factory.mktemp("cluster"), warm=True) as folder:
         yield copy_of_the_example(folder / "example")
 
 
@@ -81,7 +82,7 @@ def filled(deployed: Deployed, servers: list[str]) -> None:
 
 
 @pytest.fixture(scope="package")
-def look(project: Project, sandbox: Sandbox) -> Iterator[AuditFunction]:
+def look(project: Project, sandbox: Sandbox, spark: SparkSession) -> Iterator[AuditFunction]:
     """Return a function that audits the example. All audits of this process share one Spark session."""
     with auditing(project, "dev") as look:
         yield look

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import REPOSITORY
+from tests.support.command import topicwarden
 from tests.support.findings import facts, found
 from tests.support.projects import Shell
 from topicwarden.model.finding import AuditReport
@@ -45,7 +46,6 @@ def test_it_prints_and_writes_the_report(
 
 
 def test_a_pattern_that_no_topic_is_like_is_no_success(report: AuditReport, shell: Shell) -> None:
-    done = shell.run("topicwarden", "audit", "--stack", "dev", "--topics", "shop.odrers")
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert "no topic, declared or on the cluster, matches --topics shop.odrers" in done.stderr
+    done = topicwarden("audit", "--stack", "dev", "--topics", "shop.odrers", cwd=shell.folder)
+    assert (done.code, done.out) == (2, "")
+    assert "no topic, declared or on the cluster, matches --topics shop.odrers" in done.err

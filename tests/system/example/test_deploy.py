@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.projects import Shell, place, project_of
+from tests.support.projects import Shell, empty_stack, place, project_of
 from tests.system.example.conftest import Deployed
 from topicwarden.kafka.cluster import Cluster
 from topicwarden.model.project import Project
 from topicwarden.policies.check_specs import check
 from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.toolchain import environment
 
 DOMAINS = {
     "dev/cache": {"cache"},
@@ -80,11 +79,7 @@ def test_lowering_partitions_is_refused_and_changes_nothing(
 def small(sandbox: Sandbox, tmp_path: Path) -> Shell:
     """A project of one topic, on the same cluster."""
     small = project_of(tmp_path, {"small/small.v1.yaml": "{partitions: 1, replication_factor: 3, owner: team}"})
-    state = tmp_path / "state"
-    state.mkdir()
-    shell = Shell(small.root, {**environment(small), "PULUMI_BACKEND_URL": state.as_uri()})
-    assert shell.run("pulumi", "stack", "init", "dev", "--non-interactive").returncode == 0
-    return shell
+    return empty_stack(small, tmp_path / "state")
 
 
 def test_destroy_is_refused_while_protected(small: Shell, cluster: Cluster) -> None:

@@ -26,8 +26,6 @@ from topicwarden.sandbox.log_files import cleaner_checkpoint
 T = TypeVar("T")
 
 BROKERS: Final = (1, 2, 3)
-_PORT: Final = 27092
-"""Below the ephemeral port range, so that the port of a stopped broker stays free for its restart."""
 _HURRIED: Final = {
     "log.retention.check.interval.ms": "700",
     "log.initial.task.delay.ms": "500",
@@ -245,7 +243,7 @@ def hurried_cluster(folder: Path) -> Iterator[HurriedCluster]:
     with own_cache(folder, warm=True):
         sandbox = sandbox_of(project_of(folder / "sandbox", {}))
         try:
-            sandbox.up(brokers=len(BROKERS), overrides=_HURRIED, heap="384m", port=_PORT)
+            sandbox.up(brokers=len(BROKERS), overrides=_HURRIED, heap="384m")
             cluster = HurriedCluster(sandbox, folder)
             try:
                 yield cluster

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tests.support.projects import Shell, project_of
+from tests.support.projects import empty_stack, project_of, write_topics
 from tests.system.guards.scenario import (
     Allow,
     Configure,
@@ -25,7 +25,6 @@ from topicwarden.cli.plan import planned
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine
 from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.topic import Allowance, Permission
-from topicwarden.toolchain import environment
 
 STACK = "dev"
 
@@ -82,13 +81,9 @@ class ProjectFiles:
         }
         self._defaults: dict[str, dict[str, str]] = {}
         self.project = project_of(root, {})
-        state = root / "state"
-        state.mkdir()
-        self.shell = Shell(root, {**environment(self.project), "PULUMI_BACKEND_URL": state.as_uri()})
+        self.shell = empty_stack(self.project, root / "state")
         self._engine = PulumiEngine(self.project, STACK, self.shell.variables)
         self.write()
-        made = self.pulumi("stack", "init", STACK, stack=False)
-        assert made.returncode == 0, made.stderr
 
     def edit(self, action: Configure | Resize | Allow | RemoveFile | RestoreFile | RenameFile) -> str | None:
         """Apply an edit; return the new name of a renamed topic."""
@@ -136,7 +131,7 @@ class ProjectFiles:
         for file in self.project.topics.rglob("*.yaml"):
             if str(file.relative_to(self.project.topics)) not in files:
                 file.unlink()
-        project_of(self.project.root, files)
+        write_topics(self.project, files)
 
     def copied(self) -> Copied:
         """Return a copy of all declarations for ``revert``."""
@@ -156,9 +151,8 @@ class ProjectFiles:
         """Return the result of `topicwarden plan`. Invalid YAML is refused."""
         return planned(self.project, STACK, self._engine)
 
-    def pulumi(self, *arguments: str, stack: bool = True) -> subprocess.CompletedProcess[str]:
-        named = ("--stack", STACK) if stack else ()
-        return self.shell.run("pulumi", *arguments, *named, "--non-interactive")
+    def pulumi(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return self.shell.run("pulumi", *arguments, "--stack", STACK, "--non-interactive")
 
     def urns(self) -> dict[str, str]:
         """Return the URN of each topic that the state contains under the program's own URN."""

@@ -13,7 +13,10 @@ from tests.support import reports
 from tests.support.browser import chromium
 from topicwarden.report.audit import report_files
 
-LOOKS = [(width, scheme) for width in (400, 1400) for scheme in ("light", "dark")]
+LOOKS = [(400, "dark"), (1400, "light")]
+ALL_LOOKS = pytest.mark.parametrize(
+    "page", [(width, scheme) for width in (400, 1400) for scheme in ("light", "dark")], indirect=True, ids=str
+)
 
 # Compare every visible text (HTML and plots) with the nearest painted background behind it: WCAG 2's contrast ratio.
 WEAK_TEXTS = """() => {
@@ -88,6 +91,7 @@ def test_it_fits_and_shows_its_plots(page: Page) -> None:
         assert drawn[0]["height"] > 150
 
 
+@ALL_LOOKS
 def test_every_text_can_be_read(page: Page) -> None:
     page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     result = page.evaluate(WEAK_TEXTS)
@@ -95,6 +99,7 @@ def test_every_text_can_be_read(page: Page) -> None:
     assert result["seen"] > 500
 
 
+@ALL_LOOKS
 def test_paper_is_white_whatever_the_screen(page: Page) -> None:
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

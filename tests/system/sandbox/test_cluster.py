@@ -31,12 +31,6 @@ def sandbox(tmp_path: Path, java: Path, jars: Path) -> Iterator[Sandbox]:
     sandbox.down(remove=True)
 
 
-def free_port() -> int:
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return int(server.getsockname()[1])
-
-
 def processes_below(folder: Path) -> list[str]:
     listing = subprocess.run(["ps", "-eo", "pid=,stat=,args="], capture_output=True, text=True, check=True).stdout
     return [line for line in listing.splitlines() if str(folder) in line and "kafka.Kafka" in line]

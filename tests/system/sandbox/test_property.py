@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,21 +17,26 @@ SANDBOX = "config: {'topicwarden:cluster': sandbox}\n"
 OTHER = "config: {'kafka:bootstrapServers': ['broker.example.com:9092']}\n"
 
 
-@pytest.fixture
-def variables(tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Environment variables with a separate cache, and without a backend or passphrase.
-
-    Pulumi is on the PATH, so that an installation uses it from there.
-    """
-    for name in ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"):
-        monkeypatch.delenv(name, raising=False)
-    cache = borrowing_cache(tmp_path / "cache")
+@pytest.fixture(scope="module")
+def installed(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Environment variables with a separate cache after an installation, which used the Pulumi on the PATH."""
+    folder = tmp_path_factory.mktemp("installed")
+    cache = borrowing_cache(folder / "cache")
     (cache / "pulumi" / "bin").unlink()
     (cache / "pulumi" / "chosen.json").unlink()
     path = f"{tools.pulumi.parent}{os.pathsep}{os.environ['PATH']}"
     variables = {"TOPICWARDEN_CACHE": str(cache), "PATH": path}
-    _ended_well(shell(tmp_path / "first", variables).topicwarden("sandbox", "install"))
+    _ended_well(shell(folder / "first", variables).topicwarden("sandbox", "install"))
     return variables
+
+
+@pytest.fixture
+def variables(installed: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Environment variables with a copy of the cache, and without a backend or passphrase."""
+    for name in ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    cache = shutil.copytree(installed["TOPICWARDEN_CACHE"], tmp_path / "cache", symlinks=True)
+    return {**installed, "TOPICWARDEN_CACHE": str(cache)}
 
 
 def shell(folder: Path, variables: Mapping[str, str], **stacks: str) -> Shell:

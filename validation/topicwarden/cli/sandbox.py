@@ -16,6 +16,7 @@ from topicwarden import child_processes
 from topicwarden.kafka.connection import on_sandbox
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
+from topicwarden.sandbox import class_archive
 from topicwarden.sandbox.broker import BrokerCondition
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.sandbox_state import HOST
@@ -64,7 +65,8 @@ def change(verb: str, broker: int) -> int:
 
 def install() -> int:
     project = find_project()
-    install_tools(project, _say)
+    tools = install_tools(project, _say)
+    class_archive.create(tools.java, tools.kafka_jars, _say)
     try:
         from topicwarden.audit.scan.spark_session import configure  # noqa: PLC0415 - the sandbox itself needs no Spark
     except ModuleNotFoundError:

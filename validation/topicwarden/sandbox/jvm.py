@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from topicwarden.model.problem import Refusal
@@ -19,18 +21,15 @@ _FAST_START = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headle
 
 @dataclass(frozen=True)
 class Jvm:
-    """A ``java`` and the folder of Kafka's jars."""
+    """A ``java`` and the folder of Kafka's jars. Brokers write the classes that they load to ``recording`` at exit."""
 
     java: Path
     jars: Path
+    recording: Path | None = None
 
     def require(self) -> None:
         """Raise Refusal if Java is missing or too old for Kafka's brokers, or if Kafka's jars are missing."""
-        try:
-            done = subprocess.run([self.java, "-version"], capture_output=True, text=True, check=False, timeout=30)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise Refusal(f"{self.java} does not run: set JAVA_HOME to a JDK, {JAVA} or newer") from error
-        release = re.search(r'version "(\d+)', done.stderr + done.stdout)
+        release = re.search(r'version "(\d+)', _version(self.java))
         if release is None:
             raise Refusal(f"{self.java} does not print a version: set JAVA_HOME to a JDK, {JAVA} or newer")
         if int(release[1]) < JAVA:
@@ -40,13 +39,14 @@ class Jvm:
 
     def tool(self, main: str, *arguments: str) -> list[str]:
         """Return the command that runs one of Kafka's tools, the class ``main``."""
-        return [str(self.java), *_FAST_START, "-Xmx256m", "-cp", f"{self.jars}/*", main, *arguments]
+        return [*self._java(), "-Xmx256m", "-cp", f"{self.jars}/*", main, *arguments]
 
     def broker(self, directory: Path, heap: str, properties: Path) -> list[str]:
         """Return the command that runs a broker with its log in ``directory``; ``heap`` as after ``-Xmx``."""
+        record = [f"-XX:ArchiveClassesAtExit={self.recording}"] if self.recording else []
         return [
-            str(self.java),
-            *_FAST_START,
+            *self._java(),
+            *record,
             f"-Xmx{heap}",
             "-XX:+ExitOnOutOfMemoryError",
             f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
@@ -56,3 +56,27 @@ class Jvm:
             "kafka.Kafka",
             str(properties),
         ]
+
+    @property
+    def class_archive(self) -> Path:
+        """The archive of a broker's loaded classes (class data sharing), which this Java version alone can read.
+
+        ``class_archive.create`` writes it. It is in the folder of the jars, because it is only valid for them.
+        """
+        version = hashlib.sha256(_version(self.java).encode()).hexdigest()[:16]
+        return self.jars / f".classes-{version}.jsa"
+
+    def _java(self) -> list[str]:
+        archive = self.class_archive
+        shared = [f"-XX:SharedArchiveFile={archive}"] if archive.is_file() and not self.recording else []
+        return [str(self.java), *_FAST_START, *shared]
+
+
+@cache
+def _version(java: Path) -> str:
+    """Return the output of ``java -version``. Raises Refusal if it does not run."""
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, check=False, timeout=30)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Refusal(f"{java} does not run: set JAVA_HOME to a JDK, {JAVA} or newer") from error
+    return done.stderr + done.stdout

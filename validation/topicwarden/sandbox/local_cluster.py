@@ -27,11 +27,14 @@ def _silent(_: str) -> None:
 
 
 class Sandbox:
-    """A cluster with its state, data and logs in ``directory``. ``jars`` is the folder of Kafka's jars."""
+    """A cluster with its state, data and logs in ``directory``. ``jars`` is the folder of Kafka's jars.
 
-    def __init__(self, directory: Path, java: Path, jars: Path) -> None:
+    ``recording`` is the file of a class archive that the brokers write; see ``class_archive``.
+    """
+
+    def __init__(self, directory: Path, java: Path, jars: Path, recording: Path | None = None) -> None:
         self._directory = directory.resolve()
-        self._jvm = Jvm(java, jars.resolve())
+        self._jvm = Jvm(java, jars.resolve(), recording)
         self._fleet = BrokerFleet(self._directory, self._jvm)
 
     def up(

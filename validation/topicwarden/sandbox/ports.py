@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Collection, Sequence
+from itertools import chain
 
 from topicwarden.model.problem import Refusal
 from topicwarden.sandbox.sandbox_state import HOST, BrokerPorts
@@ -56,14 +57,14 @@ def assign(
                 "or omit --port"
             )
         preferred = requested or (known[id].port if id in known else BROKERS_FROM + id - 1)
-        client_ports[id] = _free_port(preferred, used)
+        client_ports[id] = free_port(preferred, used)
         used.add(client_ports[id])
     assigned = []
     for id in range(1, brokers + 1):
         controller = known[id].controller_port if id in known else None
         if id <= QUORUM and id not in running:
             preferred = controller or (port or BROKERS_FROM) + CONTROLLER_PORT_OFFSET + id - 1
-            free = _free_port(preferred, used)
+            free = free_port(preferred, used)
             if running and controller and free != controller:
                 raise Refusal(
                     f"port {controller} of controller {id} is in use by another program: stop that program, "
@@ -75,12 +76,10 @@ def assign(
     return tuple(assigned)
 
 
-def _free_port(preferred: int, used: Collection[int]) -> int:
-    if preferred <= 65535 and preferred not in used and is_free(preferred):
-        return preferred
-    while True:
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as server:
-            server.bind((HOST, 0))
-            port = int(server.getsockname()[1])
-        if port not in used:
-            return port
+def free_port(preferred: int, used: Collection[int] = ()) -> int:
+    """Return ``preferred`` if it is free, else the next free port.
+
+    Systems give clients ports far above ``BROKERS_FROM``. A client could take such a port before the server listens.
+    """
+    ports = chain(range(preferred, 65536), range(BROKERS_FROM, preferred))
+    return next(port for port in ports if port not in used and is_free(port))
