@@ -1,0 +1,157 @@
+"""Time deploys of many topics: create, empty preview, plan, one change, refresh and destroy, beside their floor.
+
+The floor is what Kafka's Admin API takes to create and delete the same topics with one request. With ``--official``,
+the same project runs with the official provider as well. Everything runs in turn on a broker of its own::
+
+    .venv/bin/python benchmarks/deploy.py 100 300 1000 [--brokers 3] [--official]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import yaml
+from kafka import KafkaAdminClient
+
+from topicwarden.model.project import find_project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.toolchain import environment, toolchain
+
+DOMAINS = 10
+LEAN = {
+    "PULUMI_SKIP_CHECKPOINTS": "true",
+    "PULUMI_EXPERIMENTAL": "true",
+    "PULUMI_ENABLE_LEGACY_DIFF": "true",
+}
+"""What `topicwarden up` sets; for the commands of Pulumi that it does not run."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("topics", type=int, nargs="*", default=[1_000])
+    parser.add_argument("--brokers", type=int, default=3)
+    parser.add_argument("--official", action="store_true", help="the official provider, too; slow")
+    arguments = parser.parse_args()
+    project = find_project()
+    tools = toolchain(project)
+    print(f"{'topics':>7}  {'provider':9} {'step':26} {'wall s':>7} {'CPU s':>7}", flush=True)
+    for topics in arguments.topics:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            sandbox = Sandbox(folder / "broker", tools.java, tools.kafka_jars)
+            sandbox.up(brokers=arguments.brokers, heap="1g")
+            try:
+                floor(sandbox.bootstrap_servers, topics)
+                for provider in ("own", "official") if arguments.official else ("own",):
+                    stack = MeasuredStack(project.root, folder / provider, sandbox.bootstrap_servers, topics, provider)
+                    stack.measure(environment(project))
+            finally:
+                sandbox.down(remove=True)
+    return 0
+
+
+def floor(servers: list[str], topics: int) -> None:
+    """Create and delete the topics with as few requests as the controller accepts."""
+    admin = KafkaAdminClient(bootstrap_servers=servers, request_timeout_ms=120_000)
+    names = [f"floor.t{number:05}" for number in range(topics)]
+    batches = [names[start : start + 1_000] for start in range(0, topics, 1_000)]
+    new = {"num_partitions": 3, "replication_factor": 1, "configs": {"retention.ms": "604800000"}}
+    began = time.perf_counter()
+    for batch in batches:
+        admin.create_topics(dict.fromkeys(batch, new))
+    _print(topics, "-", "Admin API: create", time.perf_counter() - began, None)
+    began = time.perf_counter()
+    for batch in batches:
+        admin.delete_topics(batch)
+    _print(topics, "-", "Admin API: delete", time.perf_counter() - began, None)
+    admin.close()
+
+
+class MeasuredStack:
+    """A project with this number of topics, and its own state."""
+
+    def __init__(self, repository: Path, folder: Path, servers: list[str], topics: int, provider: str) -> None:
+        self._root, self._topics, self._provider, self._servers = folder / "project", topics, provider, servers
+        self._folder, self._repository = folder, repository
+
+    def measure(self, variables: dict[str, str]) -> None:
+        self._write_project()
+        (self._folder / "state").mkdir()
+        state = {"PULUMI_BACKEND_URL": (self._folder / "state").as_uri(), "PULUMI_CONFIG_PASSPHRASE": "benchmark"}
+        self._variables = {**os.environ, **variables, **state}
+        self._run("pulumi", "stack", "init", "dev")
+        parallel = ("--parallel", "1000")
+        up = ("topicwarden", "up", "--stack", "dev", "--yes")
+        if self._provider == "official":
+            up = ("pulumi", "up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", "dev", *parallel)
+        preview = ("pulumi", "preview", "--stack", "dev", *parallel)
+        self._time("create", lambda: self._run(*up, lean=True))
+        self._time("empty preview", lambda: self._run(*preview, lean=True))
+        self._time("plan", lambda: self._run("topicwarden", "plan", "--stack", "dev"))
+        self._write_topics(first_retention="8d")
+        self._time("one change: preview", lambda: self._run(*preview, lean=True))
+        self._time("one change: apply", lambda: self._run(*up, lean=True))
+        refresh = ("pulumi", "refresh", "--yes", "--skip-preview", "--stack", "dev", *parallel)
+        self._time("refresh", lambda: self._run(*refresh, lean=True))
+        destroy = ("pulumi", "destroy", "--yes", "--skip-preview", "--stack", "dev", *parallel)
+        self._time("destroy", lambda: self._run(*destroy, lean=True))
+
+    def _write_project(self) -> None:
+        for name in ("topics", "stacks"):
+            (self._root / name).mkdir(parents=True)
+        settings = yaml.safe_load((self._repository / "Pulumi.yaml").read_text(encoding="utf-8"))
+        program = "from topicwarden.deploy.program import deploy\n\ndeploy()\n"
+        if self._provider == "official":
+            del settings["plugins"]
+            program = "import topicwarden.deploy.program as program\n\nprogram.require_provider = lambda _: None\n"
+            program += "program.deploy()\n"
+        (self._root / "Pulumi.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+        (self._root / "stacks" / "__main__.py").write_text(program, encoding="utf-8")
+        servers = ", ".join(self._servers)
+        stack = f"config:\n  kafka:bootstrapServers: [{servers}]\n  kafka:tlsEnabled: false\n"
+        (self._root / "stacks" / "Pulumi.dev.yaml").write_text(stack, encoding="utf-8")
+        shutil.rmtree(self._root / ".venv", ignore_errors=True)
+        (self._root / ".venv").symlink_to(sys.prefix)
+        self._write_topics("7d")
+
+    def _write_topics(self, first_retention: str) -> None:
+        for domain in range(DOMAINS):
+            documents = [
+                f"{{topic: d{domain}.t{number:05}.v1, owner: bench, partitions: 3, replication_factor: 1, "
+                f"config: {{retention.ms: {first_retention if domain == number == 0 else '7d'}}}, allow: [delete]}}\n"
+                for number in range(self._topics // DOMAINS)
+            ]
+            (self._root / "topics" / f"d{domain}.yaml").write_text("---\n".join(documents), encoding="utf-8")
+
+    def _time(self, step: str, run: Callable[[], None]) -> None:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        began = time.perf_counter()
+        run()
+        wall = time.perf_counter() - began
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        _print(self._topics, self._provider, step, wall, cpu)
+
+    def _run(self, *command: str, lean: bool = False) -> None:
+        arguments = [*command, *(["--non-interactive"] if command[0] == "pulumi" else [])]
+        variables = {**self._variables, **(LEAN if lean and self._provider == "own" else {})}
+        done = subprocess.run(arguments, cwd=self._root, env=variables, capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"{' '.join(arguments)}: {done.stdout[-3000:]}{done.stderr[-3000:]}")
+
+
+def _print(topics: int, provider: str, step: str, wall: float, cpu: float | None) -> None:
+    print(f"{topics:>7}  {provider:9} {step:26} {wall:7.1f} {'' if cpu is None else f'{cpu:7.1f}'}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
