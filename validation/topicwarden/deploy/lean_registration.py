@@ -62,11 +62,9 @@ async def register_topics(
     for registration, parent in registrations:
         request = _request(template, registration, parents[parent], root)
         responses.append(_awaitable(monitor.RegisterResource.future(request)))
-    return [
-        deployed(from_struct(response.object))
-        for response in await asyncio.gather(*responses)
-        if response.result == resource_pb2.Result.SUCCESS  # others fail if the engine continues after errors
-    ]
+    outputs = [from_struct(response.object) for response in await asyncio.gather(*responses)]
+    # A topic that failed, or that is not among the targets of a command, has no outputs.
+    return [deployed(each) for each in outputs if "name" in each]
 
 
 async def _reference(provider: kafka.Provider | None) -> str:
