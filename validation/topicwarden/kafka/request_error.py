@@ -25,5 +25,5 @@ def error_of_code(code: int, message: str | None) -> RequestError:
 def request_error(error: KafkaError) -> RequestError:
     """Return ``error`` of the client by its name in Kafka's protocol."""
     name = str(getattr(error, "message", "")) or type(error).__name__
-    text = str(error.args[0]).strip() if error.args and error.args[0] else getattr(error, "description", "") or name
+    text = str(error.args[0]).strip() if error.args and error.args[0] else name
     return RequestError(name, text, bool(error.retriable))

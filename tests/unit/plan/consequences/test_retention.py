@@ -50,6 +50,16 @@ def test_shorter_retention_expires_the_records_that_only_the_old_one_protects() 
     assert cut.measured
 
 
+def test_a_retention_that_somebody_set_and_no_yaml_ever_declared_stays() -> None:
+    """The provider removes a setting only if the YAML declared it before."""
+    by_hand = Scenario({"segment.bytes": "1048576"}, {"retention.ms": "-1"}, (hourly(240),), deployed={})
+    assert predicted("retention-cut", by_hand) == []
+    declared_before = Scenario(
+        {"segment.bytes": "1048576"}, {"retention.ms": "-1"}, (hourly(240),), deployed={"retention.ms": "-1"}
+    )
+    assert only("retention-cut", declared_before).weight is Severity.REFUSED
+
+
 def test_records_that_never_expired_lose_the_first_one_too() -> None:
     cut = only("retention-cut", Scenario(days(1), {"retention.ms": "-1"}, (hourly(48, start=7), hourly(0))))
     assert cut.message.startswith(
