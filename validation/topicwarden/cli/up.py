@@ -13,6 +13,7 @@ from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.cli.plan import planned
 from topicwarden.deploy.backend_locks import run_past_lost_locks
 from topicwarden.deploy.intent_log import Intent, intent_log
+from topicwarden.deploy.pulumi_engine import refuse_missing_backend
 from topicwarden.deploy.up_options import backend_url, up_options
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
@@ -49,7 +50,12 @@ def up(stack: str, yes: bool) -> int:
         "--suppress-outputs",
         *options.arguments,
     )
-    return 1 if done.returncode else 0
+    if done.returncode:
+        refuse_missing_backend(done.stdout, stack)
+        if "no stack named" in done.stdout:
+            raise Refusal(f"Pulumi has no stack {stack}: `pulumi stack init {stack}` creates it")
+        return 1
+    return 0
 
 
 def _show(line: str) -> None:

@@ -64,7 +64,7 @@ class PulumiEngine:
             if done.returncode:
                 errors = error_text(done)
                 raise_if_partial(errors)
-                _refuse_missing_login(errors, self.stack)
+                refuse_missing_backend(errors, self.stack)
             return done
 
         return retry_partial_state(run_once)
@@ -116,8 +116,8 @@ def log_of(done: subprocess.CompletedProcess[str]) -> str:
     return f"exit code {done.returncode}\n{messages}\n{done.stderr}"
 
 
-def _refuse_missing_login(errors: str, stack: str) -> None:
-    """Refuse if the environment lacks a backend, or the passphrase of the stack."""
+def refuse_missing_backend(errors: str, stack: str) -> None:
+    """Refuse if ``errors`` of ``pulumi`` say that the environment lacks a backend, or the passphrase of the stack."""
     sandbox = f'for a stack on the sandbox, `eval "$(topicwarden sandbox env --stack {stack})"` sets it'
     if "PULUMI_ACCESS_TOKEN must be set" in errors:
         raise Refusal(

@@ -1,0 +1,32 @@
+"""Test the line that a refused topic gets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.projects import project_of
+from topicwarden.deploy.provider.errors import resource_error
+from topicwarden.kafka.request_error import RequestError
+
+URN = "urn:pulumi:dev::p::topicwarden:index:TopicSet$topicwarden:index:Domain$kafka:index/topic:Topic::"
+
+
+def test_it_has_the_line_of_yaml_the_topic_and_the_words_of_the_broker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = "topic: {}\npartitions: 1\nreplication_factor: 1\n"
+    files = {"shop/orders.yaml": document.format("orders.v1") + "---\n" + document.format("paid.v1")}
+    monkeypatch.chdir(project_of(tmp_path, files).root)
+    refused = RequestError("POLICY_VIOLATION", "at least 3 partitions")
+    assert resource_error(refused, f"{URN}paid.v1") == (
+        "topics/shop/orders.yaml:5:1: paid.v1: Kafka refuses: at least 3 partitions"
+    )
+    assert resource_error(refused, f"{URN}other") == "other: Kafka refuses: at least 3 partitions"
+
+
+def test_a_denied_right_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    line = resource_error(RequestError("TOPIC_AUTHORIZATION_FAILED", "Authorization failed."), f"{URN}a")
+    assert line.startswith("a: Kafka denies this user the change: Authorization failed.; a new topic needs Create")
