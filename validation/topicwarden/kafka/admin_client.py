@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import ssl
 import traceback
 from collections.abc import Iterator
@@ -15,6 +16,9 @@ from topicwarden.kafka.connection import Connection
 from topicwarden.model.problem import Refusal
 
 _TIMEOUT_MS = 20_000
+
+# Without a handler, Python prints the warnings of kafka-python to standard error, where Pulumi shows them as errors.
+logging.getLogger("kafka").addHandler(logging.NullHandler())
 
 
 @contextmanager
