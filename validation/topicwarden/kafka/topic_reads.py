@@ -35,6 +35,11 @@ class TopicProperties:
     replication_factor: int
     config: Mapping[str, str | None] = field(default_factory=dict)
 
+    def agrees(self, other: TopicProperties) -> bool:
+        """Return whether both are the same to Kafka, which may spell a setting in another way than it was written."""
+        counts = (self.partitions, self.replication_factor) == (other.partitions, other.replication_factor)
+        return counts and self.config.keys() == other.config.keys() and _has(self.config, other.config)
+
 
 def read_topics(
     admin: KafkaAdminClient, names: Mapping[str, Collection[str] | None]
@@ -146,7 +151,7 @@ def _visible(admin: KafkaAdminClient, broker: int, expected: Mapping[str, TopicP
 
 def _has(own: Any, config: Mapping[str, str | None]) -> bool:
     """Return whether the ``own`` settings of a topic, or the error, agree with ``config``."""
-    return isinstance(own, dict) and all(_canonical(own.get(key)) == _canonical(config[key]) for key in config)
+    return isinstance(own, Mapping) and all(_canonical(own.get(key)) == _canonical(config[key]) for key in config)
 
 
 def _canonical(value: str | None) -> str | None:

@@ -36,10 +36,9 @@ _PLACEMENT_REFUSED: Final = (
     "INVALID_REPLICA_ASSIGNMENT",
     "INVALID_REQUEST",
     "POLICY_VIOLATION",
-    "UNKNOWN_SERVER_ERROR",
+    "UNKNOWN",
 )
 """Errors that a service, or a policy class of the brokers, may have for brokers that the client chose."""
-
 
 _EXISTS: Final = "TOPIC_ALREADY_EXISTS"
 _MISSING: Final = "UNKNOWN_TOPIC_OR_PARTITION"
@@ -104,7 +103,8 @@ class Topics:
             if error.name != _EXISTS:
                 raise
             state = await self._reads.submit(topic.name, None)
-            if state != TopicProperties(topic.partitions, topic.replication_factor, topic.config):
+            declared = TopicProperties(topic.partitions, topic.replication_factor, topic.config)
+            if state is None or not state.agrees(declared):
                 raise RequestError(_EXISTS, _differs(topic, state)) from None
         await self._visible.submit(topic.name, TopicProperties(topic.partitions, topic.replication_factor))
 
