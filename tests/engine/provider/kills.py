@@ -13,7 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.projects import Shell, own_cache, project_of
@@ -42,6 +42,8 @@ class KilledDeploy:
     lost: frozenset[str]
     orphaned: frozenset[str]
     stale: frozenset[str]
+    output: str = field(repr=False, default="")
+    """What the last attempt printed."""
 
     @property
     def converged(self) -> bool:
@@ -79,7 +81,8 @@ class KillableStack:
         }
 
     def in_state(self) -> frozenset[str]:
-        done = self.shell.run("pulumi", "stack", "export", "--stack", "dev")
+        done = self.shell.run("pulumi", "stack", "export", "--stack", "dev", "--non-interactive")
+        assert done.returncode == 0, done.stderr
         resources = json.loads(done.stdout)["deployment"].get("resources") or ()
         return frozenset(str(each.get("id")) for each in resources if each["type"] == "kafka:index/topic:Topic")
 
@@ -128,6 +131,7 @@ def kill_one_deploy(stack: KillableStack, change: str, process: str, after_s: fl
         lost=frozenset((expected.keys() - live.keys()) | (expected.keys() - in_state)),
         orphaned=frozenset((live.keys() - expected.keys()) | (in_state - expected.keys())),
         stale=frozenset(name for name in live.keys() & expected.keys() if live[name] != expected[name]),
+        output=done.stdout + done.stderr,
     )
 
 

@@ -23,7 +23,7 @@ def cluster(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Itera
 )
 def test_the_same_command_repairs_a_killed_deploy(cluster: Path, change: str, process: str, after_s: float) -> None:
     result = kill_one_deploy(killable_stack(cluster, f"{change}{process}"), change, process, after_s)
-    assert result.converged, result
+    assert result.converged, (result, result.output)
 
 
 def test_a_topic_of_a_killed_deploy_that_nobody_declares_any_more_is_named(cluster: Path) -> None:

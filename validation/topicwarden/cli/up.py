@@ -12,8 +12,9 @@ from topicwarden.cli.declared_topics import declared
 from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.cli.plan import planned
 from topicwarden.deploy.backend_locks import run_past_lost_locks
+from topicwarden.deploy.backend_repair import remove_empty_attributes
 from topicwarden.deploy.intent_log import Intent, intent_log
-from topicwarden.deploy.pulumi_engine import refuse_missing_backend
+from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, refuse_missing_backend
 from topicwarden.deploy.up_options import backend_url, up_options
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
@@ -38,8 +39,12 @@ def up(stack: str, yes: bool) -> int:
             return 1
         if not report.pending or not typer.confirm("Deploy this?"):
             return 0
+    backend = backend_url(engine)
+    if removed := remove_empty_attributes(project, stack, backend):
+        typer.echo(f"removed {removed}, which a killed Pulumi left empty", err=True)
     killed = Intent.DELETE in intent_log(project, stack).read().values()
-    options = up_options(backend_url(engine), topics, refresh=killed)
+    in_state = sum(resource["type"] == TOPIC_TYPE for resource in engine.resources())
+    options = up_options(backend, max(topics, in_state), refresh=killed)
     typer.echo(f"pulumi up: {options.line}", err=True)
     running = replace(engine, variables={**engine.variables, **options.variables})
     done = run_past_lost_locks(
@@ -52,8 +57,6 @@ def up(stack: str, yes: bool) -> int:
     )
     if done.returncode:
         refuse_missing_backend(done.stdout, stack)
-        if "no stack named" in done.stdout:
-            raise Refusal(f"Pulumi has no stack {stack}: `pulumi stack init {stack}` creates it")
         return 1
     return 0
 
