@@ -21,7 +21,7 @@ _DYNAMIC_TOPIC_CONFIG = 1  # DescribeConfigsResponse.ConfigSource: set on the to
 _UNKNOWN_TOPIC = UnknownTopicOrPartitionError.errno
 _UNKNOWN_TOPIC_NAME = UnknownTopicOrPartitionError.message
 _SOURCES = {int(source): source.name for source in ConfigSourceType}
-_POLL_S, _VISIBLE_WITHIN_S = 0.05, 15.0
+_POLL_S, _LONGEST_POLL_S, _VISIBLE_WITHIN_S = 0.05, 1.0, 60.0
 
 
 @dataclass(frozen=True)
@@ -110,12 +110,13 @@ def effective_settings(admin: KafkaAdminClient, names: Collection[str]) -> dict[
 
 
 def wait_until_visible(admin: KafkaAdminClient, expected: Mapping[str, TopicProperties | None]) -> frozenset[str]:
-    """Wait until every living broker reports the topics as ``expected``; return those that one does not in 15 s.
+    """Wait until every living broker reports the topics as ``expected``; return those that one does not in a minute.
 
     ``expected`` has None for a topic that must be gone, and otherwise the least number of partitions. ``config`` has
     the settings that must have these values. A
-    broker applies what the controller committed with a delay of its own (KIP-500), so the broker that answers the next
-    request may not know it yet. A broker that does not answer is left out.
+    broker applies what the controller committed with a delay of its own (KIP-500): it shows a change only when it has
+    created the logs of the change before, which takes seconds for thousands of partitions. So the broker that answers
+    the next request may not know it yet. A broker that does not answer is left out.
     """
     brokers = living_brokers(admin)
     with ThreadPoolExecutor(max_workers=max(1, len(brokers))) as executor:
@@ -126,7 +127,7 @@ def _wait_for_broker(
     admin: KafkaAdminClient, broker: int, expected: Mapping[str, TopicProperties | None]
 ) -> frozenset[str]:
     pending = dict(expected)
-    deadline = time.monotonic() + _VISIBLE_WITHIN_S
+    deadline, pause = time.monotonic() + _VISIBLE_WITHIN_S, _POLL_S
     while pending and time.monotonic() < deadline:
         try:
             visible = _visible(admin, broker, pending)
@@ -134,7 +135,8 @@ def _wait_for_broker(
             return frozenset()
         pending = {name: state for name, state in pending.items() if name not in visible}
         if pending:
-            time.sleep(_POLL_S)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_POLL_S)
     return frozenset(pending)
 
 

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Hashable, Mapping
 from typing import Generic, TypeVar
 
-_LINGER_S = 0.01  # the first item waits for those that the engine sends together with it
+_LINGER_S = 0.02  # the first item waits until no other has arrived for so long
+_LONGEST_LINGER_S = 0.4
 Key = TypeVar("Key", bound=Hashable)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -38,7 +39,7 @@ class Batches(Generic[Key, Item, Result]):
         return await future
 
     async def _run(self) -> None:
-        await asyncio.sleep(_LINGER_S)
+        await self._linger()
         while self._waiting:
             batch = self._next_batch()
             try:
@@ -53,6 +54,13 @@ class Batches(Generic[Key, Item, Result]):
                     future.set_exception(result)
                 else:
                     future.set_result(result)
+
+    async def _linger(self) -> None:
+        for _ in range(int(_LONGEST_LINGER_S / _LINGER_S)):
+            waiting = len(self._waiting)
+            await asyncio.sleep(_LINGER_S)
+            if len(self._waiting) == waiting:
+                return
 
     def _next_batch(self) -> list[tuple[Key, Item, asyncio.Future[Result]]]:
         """Take the first items that fit together, each key once; the rest stays for the next batch."""

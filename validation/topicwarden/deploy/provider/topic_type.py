@@ -211,8 +211,8 @@ class Topics:
         return {name: errors.get(name) or states.get(name) for name in settings}
 
     def _wait(self, expected: Mapping[str, TopicProperties | None]) -> Mapping[str, None]:
-        for name in sorted(wait_until_visible(self._session.admin, expected)):
-            self._progress(f"{name}: a broker does not show the change yet")
+        if late := wait_until_visible(self._session.admin, expected):
+            self._progress(f"{len(late)} topics, such as {min(late)}: a broker does not show the change yet")
         return dict.fromkeys(expected)
 
     def _retry(
