@@ -87,3 +87,16 @@ def test_credentials_are_text(tmp_path: Path, settings: str, said: str) -> None:
     with pytest.raises(Refusal, match=said) as refused:
         connect_to(held, "prod")
     assert "83" not in str(refused.value)
+
+
+def test_a_client_certificate_is_refused_and_not_ignored(tmp_path: Path) -> None:
+    settings = "config: {'kafka:bootstrapServers': [a:9093], 'kafka:clientCert': x, 'kafka:clientKeyPassphrase': y}"
+    with pytest.raises(Refusal) as refused:
+        connect_to(project(tmp_path, settings), "prod")
+    assert str(refused.value).startswith("stacks/Pulumi.prod.yaml: kafka:clientCert, kafka:clientKeyPassphrase: ")
+
+
+def test_a_user_without_a_mechanism_is_plain(tmp_path: Path) -> None:
+    """As for the official provider, whose default it is."""
+    settings = "config: {'kafka:bootstrapServers': [a:9093], 'kafka:saslUsername': u, 'kafka:saslPassword': p}"
+    assert connect_to(project(tmp_path, settings), "prod").for_java()["sasl.mechanism"] == "PLAIN"

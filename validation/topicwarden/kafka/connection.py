@@ -24,10 +24,15 @@ from topicwarden.specs.broker_settings import MOVED_TO
 ADDRESS_FILE = "bootstrap-servers"
 """File in the sandbox's folder with the addresses of its brokers."""
 
+_CLIENT_CERTIFICATES = (
+    *("kafka:clientCert", "kafka:clientCertFile", "kafka:clientKey", "kafka:clientKeyFile"),
+    "kafka:clientKeyPassphrase",
+)
 SETTINGS = (
     *("topicwarden:cluster", MOVED_TO),
     *("kafka:bootstrapServers", "kafka:tlsEnabled", "kafka:skipTlsVerify", "kafka:caCert", "kafka:caCertFile"),
     *("kafka:saslMechanism", "kafka:saslUsername", "kafka:saslPassword"),
+    *_CLIENT_CERTIFICATES,
 )
 """Settings that are read from ``Pulumi.<stack>.yaml``."""
 
@@ -122,6 +127,11 @@ def connection_from(project: Project, origin: str, settings: Mapping[str, Any]) 
     moved_to = settings.get(MOVED_TO)
     if settings.get("topicwarden:cluster") == "sandbox":
         return Connection(sandbox_servers(project), tls=False, sandbox=True, moved_to=moved_to)
+    if ignored := [name for name in _CLIENT_CERTIFICATES if settings.get(name)]:
+        raise Refusal(
+            f"{origin}: {', '.join(ignored)}: topicwarden cannot use client certificates yet; remove the settings, and "
+            "connect with TLS and SASL"
+        )
     servers = _addresses(origin, settings.get("kafka:bootstrapServers"))
     if not servers:
         raise Refusal(
