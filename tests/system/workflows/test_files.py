@@ -175,8 +175,10 @@ def test_own_workflows_run_all_gates_tests_and_the_soundness_suites() -> None:
     assert targets <= set(re.findall(r"^([\w-]+):", (REPOSITORY / "Makefile").read_text("utf-8"), re.MULTILINE))
     assert "python -m tests.soundness --histories 300 --faults 20" in soundness
     modules = re.findall(r"python -m (tests\.[\w.]+)", soundness)
-    assert len(modules) == 2
-    assert [module for module in modules if find_spec(f"{module}.__main__") is None] == []
+    assert len(modules) == 3
+    packages = [module for module in modules if (spec := find_spec(module)) and spec.submodule_search_locations]
+    assert [module for module in modules if find_spec(module) is None] == []
+    assert [package for package in packages if find_spec(f"{package}.__main__") is None] == []
 
 
 def test_the_wheel_has_the_template(tmp_path: Path) -> None:
