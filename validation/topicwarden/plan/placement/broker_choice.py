@@ -51,13 +51,17 @@ class PartitionRepair:
         return _most_racks(self.factor, self.racks)
 
     def _filled(self, retained: frozenset[int], load: BrokerLoad) -> frozenset[int]:
-        """Return ``retained``, filled up to the replication factor with the least loaded brokers of unused racks."""
-        brokers = retained
-        while len(brokers) < self.factor:
-            racks = Counter(self.racks[broker] for broker in brokers)
-            free = self.racks.keys() - brokers
-            brokers |= {min(free, key=lambda broker: (racks[self.racks[broker]], *load.sort_key(broker)))}
-        return brokers
+        return frozenset(filled(tuple(retained), self.factor, self.racks, load))
+
+
+def filled(retained: tuple[int, ...], factor: int, racks: Mapping[int, str], load: BrokerLoad) -> tuple[int, ...]:
+    """Return ``retained``, filled up to ``factor`` brokers with the least loaded brokers of unused racks, in order."""
+    brokers = retained
+    while len(brokers) < factor:
+        used = Counter(racks[broker] for broker in brokers)
+        free = racks.keys() - set(brokers)
+        brokers += (min(free, key=lambda broker: (used[racks[broker]], *load.sort_key(broker))),)
+    return brokers
 
 
 def racks_of(brokers: Mapping[int, str | None]) -> dict[int, str]:

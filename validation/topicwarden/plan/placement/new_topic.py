@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from topicwarden.plan.placement.broker_choice import filled
 from topicwarden.plan.placement.load_balancing import BrokerLoad
 
 
@@ -31,13 +32,7 @@ class NewTopicPlacement:
         return tuple(self._place(factor) for _ in range(partitions))
 
     def _place(self, factor: int) -> tuple[int, ...]:
-        chosen: list[int] = []
-        used = Counter[str]()
-        for _ in range(factor):
-            free = (broker for broker in self._racks if broker not in chosen)
-            best = min(free, key=lambda broker: (used[self._racks[broker]], *self._replicas.sort_key(broker)))
-            chosen.append(best)
-            used[self._racks[best]] += 1
+        chosen = filled((), factor, self._racks, self._replicas)
         self._replicas.add(chosen)
         leader = min(chosen, key=self._leaders.sort_key)
         self._leaders.add([leader])
