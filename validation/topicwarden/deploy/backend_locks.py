@@ -66,7 +66,7 @@ def run_past_lost_locks(run: Run, *arguments: str) -> CompletedProcess[str]:
     Refuses with the holder's name if a live process, or a process on another machine, holds the lock.
     """
     done = run(*arguments)
-    output = done.stdout + done.stderr
+    output = _output(done)
     if not done.returncode:
         return done
     if _ELSEWHERE in output:
@@ -81,5 +81,10 @@ def run_past_lost_locks(run: Run, *arguments: str) -> CompletedProcess[str]:
         )
     cancelled = run("cancel", "--yes")
     if cancelled.returncode:
-        raise Refusal(f"`pulumi cancel` could not remove the lock of a killed Pulumi: {cancelled.stderr.strip()}")
+        raise Refusal(f"`pulumi cancel` could not remove the lock of a killed Pulumi: {_output(cancelled)}")
     return run(*arguments)
+
+
+def _output(done: CompletedProcess[str]) -> str:
+    """Return what ``pulumi`` printed: a caller may have it write its errors to the standard output."""
+    return (done.stdout + done.stderr).strip()

@@ -148,8 +148,7 @@ class ResourceType:
         read = {
             key: {**value, DEFAULTS: []} if isinstance(value, dict) else value
             for key, value in found.items()
-            if value is not None
-            and not (self.properties[key].default_in_inputs and value == self.properties[key].default)
+            if value is not None and not self._has_default(key, value)
         }
         return {**read, DEFAULTS: []}
 
