@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlparse
 
-import yaml
-
+from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.model.project import Project
 
 _LIVE_WRITE_S: Final = 5.0  # a running `pulumi` fills the file within milliseconds
@@ -28,8 +27,7 @@ def remove_empty_attributes(project: Project, stack: str, backend: str) -> Path 
     if not backend.startswith("file://"):
         return None
     root = Path(unquote(urlparse(backend).path)).expanduser()
-    settings = yaml.safe_load((project.root / "Pulumi.yaml").read_text(encoding="utf-8"))
-    states = root / ".pulumi" / "stacks" / str(settings["name"])
+    states = root / ".pulumi" / "stacks" / str(project_settings(project).get("name"))
     for attributes in states.glob(f"{stack.rpartition('/')[2]}.json*.attrs"):
         status = attributes.stat()
         if status.st_size == 0 and time.time() - status.st_mtime > _LIVE_WRITE_S:

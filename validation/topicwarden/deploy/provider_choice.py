@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-import yaml
-
+from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 
@@ -18,8 +17,7 @@ def require_provider(project: Project) -> None:
     Pulumi would start the official provider, which removes every setting that the YAML does not declare whenever it
     changes a topic.
     """
-    settings: Any = yaml.safe_load((project.root / "Pulumi.yaml").read_text(encoding="utf-8"))
-    plugins = settings.get("plugins") if isinstance(settings, dict) else None
+    plugins = project_settings(project).get("plugins")
     providers = plugins.get("providers") if isinstance(plugins, dict) else None
     if not any(isinstance(each, dict) and each.get("name") == "kafka" for each in providers or ()):
         raise Refusal(

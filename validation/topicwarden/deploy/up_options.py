@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import yaml
-
 from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.pulumi_project import project_settings
 
 _MOST_PARALLEL: Final = 1_000
 _FEWEST_PARALLEL: Final = 32
@@ -26,8 +25,8 @@ def backend_url(engine: PulumiEngine) -> str:
     variables = {**os.environ, **engine.variables}
     if url := variables.get("PULUMI_BACKEND_URL"):
         return url
-    settings = yaml.safe_load((engine.project.root / "Pulumi.yaml").read_text(encoding="utf-8")) or {}
-    if url := (settings.get("backend") or {}).get("url"):
+    backend = project_settings(engine.project).get("backend")
+    if isinstance(backend, dict) and (url := backend.get("url")):
         return str(url)
     home = Path(variables.get("PULUMI_HOME") or Path.home() / ".pulumi")
     try:

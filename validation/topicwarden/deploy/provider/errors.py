@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from topicwarden.deploy.provider.resource_urn import ResourceUrn
 from topicwarden.kafka.request_error import RequestError
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.model.project import find_project
@@ -18,8 +19,8 @@ _RIGHTS = "a new topic needs Create, a changed one AlterConfigs and Alter, a del
 
 def resource_error(error: Exception, urn: str) -> str:
     """Return the line for ``error`` of the resource ``urn``, which a Pulumi program runs in this folder."""
-    name = urn.rpartition("::")[2]
-    place = _places(urn.split("::", maxsplit=1)[0].rpartition(":")[2]).get(name)
+    name = ResourceUrn(urn).name
+    place = _places(ResourceUrn(urn).stack).get(name)
     return f"{place}: {name}: {reason_of(error)}" if place else f"{name}: {reason_of(error)}"
 
 

@@ -24,6 +24,7 @@ from topicwarden.deploy.provider.errors import reason_of, resource_error
 from topicwarden.deploy.provider.properties import UNKNOWN, Properties, from_struct, has_unknown, to_struct
 from topicwarden.deploy.provider.quota_type import QUOTA, Quotas
 from topicwarden.deploy.provider.resource_type import DEFAULTS, Difference, ResourceType
+from topicwarden.deploy.provider.resource_urn import ResourceUrn
 from topicwarden.deploy.provider.scram_type import SCRAM, Credentials
 from topicwarden.deploy.provider.stubs import plugin_pb2, provider_pb2_grpc
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
@@ -178,7 +179,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
     async def _run(self, urn: str, work: Callable[[Resources], Any], context: _Context) -> Any:
         """Return the result of ``work`` on the resources of the type in ``urn``; errors end the call."""
         kind = await _type_of(urn, context)
-        self._stack = urn.split("::", maxsplit=1)[0].rpartition(":")[2]
+        self._stack = ResourceUrn(urn).stack
         try:
             if self._resources is None:
                 raise Refusal(self._unusable)
@@ -189,7 +190,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
 
 
 async def _type_of(urn: str, context: _Context) -> ResourceType:
-    token = urn.split("::")[2].rpartition("$")[2]
+    token = ResourceUrn(urn).type
     if token not in _TYPES:
         await _unknown_type(token, context)
     return _TYPES[token]
@@ -208,7 +209,7 @@ def _new_name(request: rpc.CheckRequest) -> str | None:
         disabled = request.autonaming.mode == rpc.CheckRequest.AutonamingOptions.Mode.DISABLE
         return None if disabled else request.autonaming.proposed_name
     suffix = hashlib.sha256(request.randomSeed).hexdigest()[:_SUFFIX_LENGTH]
-    return f"{request.name or request.urn.rpartition('::')[2]}-{suffix}"
+    return f"{request.name or ResourceUrn(request.urn).name}-{suffix}"
 
 
 def _known(olds: Properties, inputs: Properties) -> Properties:
