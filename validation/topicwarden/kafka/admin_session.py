@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
+
+from kafka import KafkaAdminClient
+from kafka.errors import KafkaError
 
 from topicwarden.kafka.admin_client import open_admin
 from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.request_error import request_error
 
-if TYPE_CHECKING:
-    from kafka import KafkaAdminClient
-
+Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
@@ -31,3 +34,15 @@ class AdminSession:
             if self._admin is None:
                 self._admin = self._open.enter_context(open_admin(self._connection))
             return self._admin
+
+    def request(
+        self,
+        send: Callable[Concatenate[KafkaAdminClient, Parameters], Result],
+        *arguments: Parameters.args,
+        **options: Parameters.kwargs,
+    ) -> Result:
+        """Return the result of ``send`` with the open client; an error of the client becomes a ``RequestError``."""
+        try:
+            return send(self.admin, *arguments, **options)
+        except KafkaError as error:
+            raise request_error(error) from error

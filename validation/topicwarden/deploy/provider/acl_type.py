@@ -70,13 +70,13 @@ class Acls:
         await self._deletes.submit(AccessRule(*id.split("|")), None)
 
     def _create(self, rules: Mapping[AccessRule, None]) -> Mapping[AccessRule, Exception | None]:
-        errors = create_rules(self._session.admin, list(rules))
+        errors = self._session.request(create_rules, list(rules))
         return {rule: errors.get(rule) for rule in rules}
 
     def _delete(self, rules: Mapping[AccessRule, None]) -> Mapping[AccessRule, Exception | None]:
-        errors = delete_rules(self._session.admin, list(rules))
+        errors = self._session.request(delete_rules, list(rules))
         return {rule: errors.get(rule) for rule in rules}
 
     def _read(self, rules: Mapping[AccessRule, None]) -> Mapping[AccessRule, bool | Exception]:
-        existing = list_rules(self._session.admin)
+        existing = self._session.request(list_rules)
         return {rule: rule in existing for rule in rules}

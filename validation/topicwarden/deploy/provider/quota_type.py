@@ -80,11 +80,11 @@ class Quotas:
     def _write(
         self, quotas: Mapping[QuotaEntity, Mapping[str, float | None]]
     ) -> Mapping[QuotaEntity, Exception | None]:
-        errors = alter_quotas(self._session.admin, quotas)
+        errors = self._session.request(alter_quotas, quotas)
         return {entity: errors.get(entity) for entity in quotas}
 
     def _read(self, entities: Mapping[QuotaEntity, None]) -> Mapping[QuotaEntity, dict[str, float]]:
-        found = read_quotas(self._session.admin, list(entities))
+        found = self._session.request(read_quotas, list(entities))
         return {entity: found.get(entity, {}) for entity in entities}
 
 

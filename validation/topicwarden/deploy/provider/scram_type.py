@@ -87,11 +87,11 @@ class Credentials:
         await self._writes.submit(user, (Credential(user, mechanism), None))
 
     def _write(self, writes: Mapping[str, tuple[Credential, Password | None]]) -> Mapping[str, Exception | None]:
-        errors = write_credentials(self._session.admin, dict(writes.values()))
+        errors = self._session.request(write_credentials, dict(writes.values()))
         return {user: errors.get(credential) for user, (credential, _) in writes.items()}
 
     def _read(self, credentials: Mapping[Credential, None]) -> Mapping[Credential, int | None]:
-        found = read_credentials(self._session.admin)
+        found = self._session.request(read_credentials)
         return {credential: found.get(credential) for credential in credentials}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
@@ -84,7 +83,6 @@ class Topics:
     ) -> None:
         self._session, self._progress, self._announce = session, progress, announce
         self._placement: NewTopicPlacement | None = None
-        self._lock = threading.Lock()
         self._creates = Batches(self._create, _RECORDS, lambda topic: 1 + topic.partitions + len(topic.config))
         self._deletes = Batches[str, None, None](self._delete, _DELETED)
         self._settings = Batches(self._alter, _RECORDS, len)
@@ -151,7 +149,7 @@ class Topics:
             if found is None:
                 raise ValueError(f"topic {name} does not exist")
             return {"id": name, **found}
-        names = await asyncio.to_thread(list_topics, self._session.admin)
+        names = await asyncio.to_thread(self._session.request, list_topics)
         topics = await asyncio.gather(*(self.read(name, None) for name in names))
         return {
             "id": str(len(names)),
@@ -170,12 +168,10 @@ class Topics:
         return {name: errors.get(name) for name in topics}
 
     def _placed(self, topic: NewTopic) -> NewTopic:
-        with self._lock:
-            if self._placement is None:
-                admin = self._session.admin
-                self._placement = NewTopicPlacement(racks_of(living_brokers(admin)), all_replicas(admin))
-            replicas = self._placement.place(topic.partitions, topic.replication_factor)
-        return replace(topic, replicas=replicas)
+        if self._placement is None:
+            racks = racks_of(self._session.request(living_brokers))
+            self._placement = NewTopicPlacement(racks, self._session.request(all_replicas))
+        return replace(topic, replicas=self._placement.place(topic.partitions, topic.replication_factor))
 
     def _delete(self, topics: Mapping[str, None]) -> Mapping[str, Exception | None]:
         admin = self._session.admin
@@ -193,7 +189,7 @@ class Topics:
         admin = self._session.admin
         errors = self._retry(counts, lambda names: add_partitions(admin, {name: counts[name] for name in names}))
         refused = {name: () for name, error in errors.items() if error.name == "INVALID_PARTITIONS"}
-        for name, state in (read_topics(admin, refused) if refused else {}).items():
+        for name, state in (self._session.request(read_topics, refused) if refused else {}).items():
             if isinstance(state, TopicProperties) and state.partitions == counts[name]:
                 del errors[name]  # an earlier request, whose answer was lost, has added them
         return {name: errors.get(name) for name in counts}
@@ -211,7 +207,7 @@ class Topics:
         return {name: errors.get(name) or states.get(name) for name in settings}
 
     def _wait(self, expected: Mapping[str, TopicProperties | None]) -> Mapping[str, None]:
-        if late := wait_until_visible(self._session.admin, expected):
+        if late := self._session.request(wait_until_visible, expected):
             self._progress(f"{len(late)} topics, such as {min(late)}: a broker does not show the change yet")
         return dict.fromkeys(expected)
 
