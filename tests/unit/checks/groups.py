@@ -138,7 +138,7 @@ CASES = (
         partitions=(0, 1),
         says="most by group g1: 10 group g1: 10 offsets in 2 partitions group g2: 8 offsets in 1 partition group g3",
     ),
-    Case("group-lag", "lost to nine groups, of which eight are listed", lost_to(9), (UNDECIDABLE,), says="and 1 more"),
+    Case("group-lag", "lost to nine groups; eight are listed", lost_to(9), (UNDECIDABLE,), says="and 1 more"),
     Case("group-lag", "lost, and another partition is assigned", committed(49, frozenset({("t", 1)})), (UNDECIDABLE,)),
     Case("group-lag", "of a partition without a leader", leaderless(), ()),
     Case("group-lag", "of another topic", committed(49, topic="u"), ()),

@@ -117,7 +117,7 @@ SELF_EVIDENT = {
 """Checks whose message has the declared and the actual value, so that it needs no further reason."""
 
 WHOLE_TOPIC = {*("topic-missing", "topic-undeclared", "topic-recreated", "hung-transaction"), "config-drift"}
-"""Checks of which a ``fail`` or ``suspect`` may lead to the topic, and not to a setting."""
+"""Checks whose ``fail`` or ``suspect`` may lead to the topic, and not to a setting."""
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.check not in SELF_EVIDENT and case.expected])
