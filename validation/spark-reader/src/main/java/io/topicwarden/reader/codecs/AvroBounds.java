@@ -1,5 +1,8 @@
 package io.topicwarden.reader.codecs;
 
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.Iterator;
 import java.util.List;
 import org.apache.avro.Schema;
 
@@ -8,7 +11,8 @@ import org.apache.avro.Schema;
  * as a length in the data claims.
  *
  * <p>The limits are {@link #MAX_DEPTH} nested values and {@link #MAX_EMPTY_ITEMS} items that take
- * no bytes: an array of 2^63 such items needs only ten bytes.
+ * no bytes: an array of 2^63 such items needs only ten bytes. Nested values do not take stack,
+ * because how much of it is left depends on the caller and the compiler.
  */
 final class AvroBounds {
   static final int MAX_DEPTH = 500;
@@ -16,8 +20,8 @@ final class AvroBounds {
 
   private final byte[] data;
   private int at;
-  private int depth;
   private long emptyItems;
+  private final Deque<Nested> entered = new ArrayDeque<>();
 
   private AvroBounds(byte[] data, int from) {
     this.data = data;
@@ -40,70 +44,107 @@ final class AvroBounds {
     return RecordFault.invalid("not of this Avro schema: " + reason, PlainCodec.describe(data));
   }
 
-  private void value(Schema schema) throws RecordFault {
-    switch (schema.getType()) {
-      case NULL -> {}
-      case BOOLEAN -> skip(1);
-      case INT -> {
-        long number = number();
-        if (number != (int) number) {
-          throw invalid("an int beyond 32 bits");
+  private void value(Schema root) throws RecordFault {
+    for (Schema schema = root; schema != null; schema = next(schema)) {
+      switch (schema.getType()) {
+        case NULL, UNION -> {}
+        case BOOLEAN -> skip(1);
+        case INT -> {
+          long number = number();
+          if (number != (int) number) {
+            throw invalid("an int beyond 32 bits");
+          }
         }
+        case LONG -> number();
+        case FLOAT -> skip(Float.BYTES);
+        case DOUBLE -> skip(Double.BYTES);
+        case FIXED -> skip(schema.getFixedSize());
+        case BYTES -> skip(length());
+        case STRING -> string();
+        case ENUM ->
+            choice(schema.getEnumSymbols().size(), "an enum symbol that its schema does not have");
+        case RECORD -> enter(new Fields(schema.getFields().iterator()));
+        case ARRAY -> enter(new Items(schema.getElementType(), false));
+        case MAP -> enter(new Items(schema.getValueType(), true));
+        default -> throw new IllegalStateException(schema.getType().getName());
       }
-      case LONG -> number();
-      case FLOAT -> skip(Float.BYTES);
-      case DOUBLE -> skip(Double.BYTES);
-      case FIXED -> skip(schema.getFixedSize());
-      case BYTES -> skip(length());
-      case STRING -> {
-        int length = length();
-        skip(length);
-        if (!Utf8.isValid(data, at - length, length)) {
-          throw invalid("a string that is not UTF-8");
-        }
-      }
-      case ENUM ->
-          choice(schema.getEnumSymbols().size(), "an enum symbol that its schema does not have");
-      case UNION -> {
-        List<Schema> branches = schema.getTypes();
-        value(
-            branches.get(choice(branches.size(), "a union branch that its schema does not have")));
-      }
-      default -> nested(schema);
     }
   }
 
-  private void nested(Schema schema) throws RecordFault {
-    if (++depth > MAX_DEPTH) {
+  /** Returns the schema of the value that follows in the data, or null at the end of the root. */
+  private Schema next(Schema previous) throws RecordFault {
+    if (previous.getType() == Schema.Type.UNION) {
+      List<Schema> branches = previous.getTypes();
+      return branches.get(choice(branches.size(), "a union branch that its schema does not have"));
+    }
+    while (!entered.isEmpty()) {
+      Schema schema = entered.peek().next();
+      if (schema != null) {
+        return schema;
+      }
+      entered.pop();
+    }
+    return null;
+  }
+
+  private void enter(Nested nested) throws RecordFault {
+    if (entered.size() == MAX_DEPTH) {
       throw RecordFault.undecidable(
           "Avro beyond the limits of the audit: more than " + MAX_DEPTH + " nested values");
     }
-    switch (schema.getType()) {
-      case RECORD -> {
-        for (Schema.Field field : schema.getFields()) {
-          value(field.schema());
-        }
-      }
-      case ARRAY -> items(null, schema.getElementType());
-      case MAP -> items(Schema.create(Schema.Type.STRING), schema.getValueType());
-      default -> throw new IllegalStateException(schema.getType().getName());
-    }
-    depth--;
+    entered.push(nested);
   }
 
-  private void items(Schema key, Schema item) throws RecordFault {
-    for (long count = blockCount(); count != 0; count = blockCount()) {
-      for (long i = 0; i < count; i++) {
-        int start = at;
-        if (key != null) {
-          value(key);
-        }
-        value(item);
-        if (at == start && ++emptyItems > MAX_EMPTY_ITEMS) {
-          throw RecordFault.undecidable(
-              "Avro beyond the limits of the audit: more than " + MAX_EMPTY_ITEMS + " empty items");
-        }
+  /** A record, an array or a map whose values are being read. */
+  private interface Nested {
+    /** Returns the schema of its next value, or null at its end. */
+    Schema next() throws RecordFault;
+  }
+
+  private record Fields(Iterator<Schema.Field> fields) implements Nested {
+    @Override
+    public Schema next() {
+      return fields.hasNext() ? fields.next().schema() : null;
+    }
+  }
+
+  private final class Items implements Nested {
+    private final Schema item;
+    private final boolean keyed;
+    private long leftInBlock;
+    private int itemStart = -1;
+
+    Items(Schema item, boolean keyed) {
+      this.item = item;
+      this.keyed = keyed;
+    }
+
+    @Override
+    public Schema next() throws RecordFault {
+      if (at == itemStart && ++emptyItems > MAX_EMPTY_ITEMS) {
+        throw RecordFault.undecidable(
+            "Avro beyond the limits of the audit: more than " + MAX_EMPTY_ITEMS + " empty items");
       }
+      if (leftInBlock == 0) {
+        leftInBlock = blockCount();
+      }
+      if (leftInBlock == 0) {
+        return null;
+      }
+      leftInBlock--;
+      itemStart = at;
+      if (keyed) {
+        string();
+      }
+      return item;
+    }
+  }
+
+  private void string() throws RecordFault {
+    int length = length();
+    skip(length);
+    if (!Utf8.isValid(data, at - length, length)) {
+      throw invalid("a string that is not UTF-8");
     }
   }
 

@@ -13,6 +13,9 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import org.apache.avro.AvroRuntimeException;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.GenericData;
@@ -160,7 +163,7 @@ class AvroCodecTest {
   }
 
   @Test
-  void whatTakesTooMuchMemoryIsUndecidable() {
+  void whatTakesTooMuchMemoryIsUndecidable() throws Exception {
     Schema nulls = AvroCodec.parse("{\"type\": \"array\", \"items\": \"null\"}", List.of());
     byte[] many = bytes(0xfe, 0xff, 0xff, 0xff, 0x0f, 0);
     assertUndecidable(
@@ -174,9 +177,19 @@ class AvroCodecTest {
             List.of());
     byte[] deep = new byte[AvroBounds.MAX_DEPTH + 1];
     Arrays.fill(deep, (byte) 2);
+    Callable<Void> check =
+        () -> {
+          AvroBounds.check(deep, 0, list);
+          return null;
+        };
+    FutureTask<Void> task = new FutureTask<>(check);
+    new Thread(null, task, "little stack", 64 << 10).start();
+    Throwable thrown = assertThrows(ExecutionException.class, task::get).getCause();
     assertUndecidable(
         "Avro beyond the limits of the audit: more than 500 nested values",
-        () -> AvroBounds.check(deep, 0, list));
+        () -> {
+          throw thrown;
+        });
   }
 
   @Test
