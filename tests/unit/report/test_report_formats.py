@@ -74,6 +74,16 @@ def test_a_terminal_is_filled_and_never_overrun(width: int) -> None:
     assert lines[-1] == digest(reports.rich()).summary
 
 
+def test_many_topics_show_what_needs_attention_and_fold_the_rest() -> None:
+    lines = printed(reports.thousand(), width=100).splitlines()
+    assert sum("entity-" in line and line.startswith("✗ fail") for line in lines) == 50
+    assert [line.split()[:8] for line in lines if line.startswith("✓")] == [
+        ["✓", "pass", "950", "topics", "that", "passed", "all", "checks"]
+    ]
+    assert sum(line.startswith("fail retention-time domain") for line in lines) == 10
+    assert "fail retention-time: 40 more findings; --format json and the files of --out have all" in lines
+
+
 def test_a_pipe_gets_whole_rows_without_colour_or_control(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     out = printed(reports.rich())
@@ -189,8 +199,11 @@ def test_times_that_no_calendar_holds_and_topics_without_partitions_are_shown() 
 
 def test_a_thousand_topics_make_a_page_that_opens() -> None:
     page = html.render(reports.thousand())
-    assert len(page.encode()) < 3_000_000
-    assert page.count("<details data-topic=") == 1_000
+    assert len(page.encode()) < 1_000_000
+    assert page.count("<tr data-topic=") == 1_000
+    assert page.count("<details data-topic=") == 100
+    assert "The details of 900 more topics are omitted" in page
+    assert set(re.findall('href="#(topic-[^"]+)"', page)) == set(re.findall('id="(topic-[^"]+)"', page))
     assert "The plot shows 20 of 1,000 topics" in page
     assert "partitions are omitted" in page
 

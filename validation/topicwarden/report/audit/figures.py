@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import vl_convert
@@ -11,6 +12,8 @@ from topicwarden.model.verdict import BY_WEIGHT
 from topicwarden.report.audit import plots
 from topicwarden.report.audit.digest import AuditDigest
 
+_TAG = re.compile(r"<[^>]*>")
+_LONG_FRACTION = re.compile(r"(\d\.\d)\d+")
 _NARROW = 350
 _WIDE = 1090
 _HALF = 530
@@ -85,4 +88,9 @@ def figures(view: AuditDigest) -> list[ReportFigure]:
 
 def _svg(spec: plots.Spec | None) -> Markup | None:
     # Vega escapes all text in its SVG, so the page can include the SVG unescaped.
-    return None if spec is None else Markup(vl_convert.vegalite_to_svg(spec))
+    return None if spec is None else Markup(_TAG.sub(_rounded, vl_convert.vegalite_to_svg(spec)))
+
+
+def _rounded(tag: re.Match[str]) -> str:
+    """Return the tag with one decimal in its coordinates. Vega writes up to 17, most of the page's size."""
+    return _LONG_FRACTION.sub(r"\1", tag[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Mapping
 from hashlib import sha256
 from importlib import resources
 from typing import Any
@@ -19,8 +20,10 @@ from topicwarden.report.audit.digest import SYMBOLS, AuditDigest, TopicDigest, d
 from topicwarden.report.audit.figures import figures
 from topicwarden.report.audit.timeline import LEGEND, Timeline, timeline
 
-MAX_PARTITIONS = 800
-"""Number of partitions on the page, so that it opens quickly. report.json contains all partitions."""
+MAX_DETAILED = 100
+"""Number of topics with details, so that the page opens quickly. report.json contains the details of all topics."""
+MAX_PARTITIONS = 200
+"""Number of partitions on the page. report.json contains all partitions."""
 MAX_GROUPS = 12
 """Number of domains and owners in the tables."""
 MAX_AUDITS = 30
@@ -34,6 +37,7 @@ MAX_NOTED = 200
 def render(report: AuditReport, background: ReportBackground | None = None) -> str:
     """Return the whole page. It sends no network requests, and only its filter needs JavaScript."""
     view = digest(report)
+    detailed = {topic.name: topic for topic in [each for each in view.topics if each.facts][:MAX_DETAILED]}
     script = resources.files("topicwarden.report.audit").joinpath("report.js").read_text(encoding="utf-8")
     now = PastAudit(started=report.started, topics=dict(_verdicts(view)))
     return _ENVIRONMENT.get_template("report.html.j2").render(
@@ -46,7 +50,8 @@ def render(report: AuditReport, background: ReportBackground | None = None) -> s
         groups=[("Domain", view.domains), ("Owner", view.owners)],
         shown_groups=MAX_GROUPS,
         audits=[*report.trend[-MAX_AUDITS + 1 :], now] if report.trend else [],
-        timelines=_timelines(view),
+        detailed=detailed,
+        timelines=_timelines(detailed),
         legend=LEGEND,
         settled_shown=MAX_SETTLED,
         noted_shown=MAX_NOTED,
@@ -61,10 +66,10 @@ def _verdicts(view: AuditDigest) -> dict[Verdict, int]:
     return {verdict: sum(topic.verdict is verdict for topic in view.topics) for verdict in BY_WEIGHT}
 
 
-def _timelines(view: AuditDigest) -> dict[str, list[Timeline]]:
-    """Return the timelines of the partitions by topic name, for the worst topics up to ``MAX_PARTITIONS``."""
+def _timelines(topics: Mapping[str, TopicDigest]) -> dict[str, list[Timeline]]:
+    """Return the timelines of the partitions by topic name, for the first topics up to ``MAX_PARTITIONS``."""
     remaining, selected = MAX_PARTITIONS, {}
-    for topic in view.topics:
+    for topic in topics.values():
         partitions = sorted(topic.facts.partitions, key=lambda each: each.partition) if topic.facts else []
         if len(partitions) <= remaining:
             timelines = (timeline(each, topic.findings) for each in partitions)

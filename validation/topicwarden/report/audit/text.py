@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from rich import box
@@ -9,8 +10,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from topicwarden.model.finding import AuditReport, Finding, SettledFinding
-from topicwarden.model.verdict import Verdict
+from topicwarden.model.finding import AuditReport, Finding, SettledFinding, TopicFacts
+from topicwarden.model.verdict import BY_WEIGHT, Verdict
 from topicwarden.report import display
 from topicwarden.report.audit.digest import SYMBOLS, AuditDigest, TopicDigest, digest, time_span
 
@@ -21,6 +22,10 @@ _PIPED_WIDTH = 120
 _WIDE = 130
 _INDENT = 4
 _LABEL = 10
+_MAX_PASSED = 10
+"""Number of passing topics that get a row each; more of them share one row."""
+_MAX_PER_CHECK = 10
+"""Number of findings, or of notes, that are printed for each check; the others are counted."""
 _ASCII = str.maketrans({"–": "-", "×": "x", "✓": "+", "✗": "x"})
 
 
@@ -41,10 +46,7 @@ class _ReportPrinter:
     def print(self, view: AuditDigest) -> None:
         if any(topic.facts for topic in view.topics):
             self._console.print(_FixedWidthTable(self._table(view), self._width), crop=False, highlight=False)
-        for topic in view.topics:
-            for finding in (*topic.findings, *topic.notes):
-                self._print(Text())
-                self._finding(finding)
+        self._findings(view)
         if view.settled:
             self._print(Text())
         for settled in view.settled:
@@ -66,10 +68,44 @@ class _ReportPrinter:
         if wide:
             table.add_column("timestamps (UTC)", no_wrap=True)
         table.add_column("skew", justify="right", no_wrap=True)
+        passed = [topic for topic in view.topics if topic.facts and not topic.findings]
+        folded = passed if len(passed) > _MAX_PASSED else []
         for topic in view.topics:
-            if topic.facts is not None:
+            if topic.facts is not None and (topic.findings or not folded):
                 table.add_row(*self._row(topic, wide))
+        if folded:
+            table.add_row(*self._passed_row([topic.facts for topic in folded if topic.facts], wide))
         return table
+
+    def _passed_row(self, topics: list[TopicFacts], wide: bool) -> list[Text]:
+        payload, log = (
+            sum(size or 0 for size in sizes)
+            for sizes in zip(*((t.payload_bytes, t.log_bytes) for t in topics), strict=True)
+        )
+        return [
+            self._verdict(Verdict.PASS),
+            self._text(f"{len(topics):,} topics that passed all checks", "dim"),
+            self._text(display.count(sum(len(topic.partitions) for topic in topics))),
+            self._text(display.count(sum(topic.records or 0 for topic in topics))),
+            *(self._text(display.size(size)) for size in ((payload, log) if wide else (log,))),
+            *([Text()] if wide else []),
+            Text(),
+        ]
+
+    def _findings(self, view: AuditDigest) -> None:
+        printed: Counter[tuple[Verdict, str]] = Counter()
+        for finding in (finding for topic in view.topics for finding in (*topic.findings, *topic.notes)):
+            kind = finding.verdict, finding.check
+            printed[kind] += 1
+            if printed[kind] <= _MAX_PER_CHECK:
+                self._print(Text())
+                self._finding(finding)
+        for verdict, check in sorted(printed, key=lambda kind: (BY_WEIGHT.index(kind[0]), kind[1])):
+            if (more := printed[verdict, check] - _MAX_PER_CHECK) > 0:
+                self._print(Text())
+                findings = f"{more:,} more {'finding' if more == 1 else 'findings'}"
+                what = self._text(f"{check}: {findings}; --format json and the files of --out have all", "bold")
+                self._print_wrapped(Text(" ").join([self._word(verdict), what]))
 
     def _row(self, topic: TopicDigest, wide: bool) -> list[Text]:
         facts = topic.facts
@@ -84,9 +120,8 @@ class _ReportPrinter:
         sizes = [payload, display.size(facts.log_bytes)]
         if not wide:
             sizes = [payload if facts.log_bytes is None else sizes[1]]
-        style = STYLES[topic.verdict]
         return [
-            self._text(f"{SYMBOLS[topic.verdict]} {topic.verdict.value}", style),
+            self._verdict(topic.verdict),
             Text("\n").join(lines),
             self._text(display.count(len(facts.partitions) or None)),
             self._text(display.count(facts.records) if facts.partitions else display.NOTHING),
@@ -95,12 +130,18 @@ class _ReportPrinter:
             self._text(display.multiple(facts.skew)),
         ]
 
+    def _verdict(self, verdict: Verdict) -> Text:
+        return self._text(f"{SYMBOLS[verdict]} {verdict.value}", STYLES[verdict])
+
+    def _word(self, verdict: Verdict) -> Text:
+        return Text("note" if verdict is Verdict.PASS else verdict.value, style=STYLES[verdict])
+
     def _finding(self, finding: Finding) -> None:
-        note = finding.verdict is Verdict.PASS
-        word = Text("note" if note else finding.verdict.value, style=STYLES[finding.verdict])
         partitions = f" [{display.ranges(finding.partitions)}]" if finding.partitions else ""
         subject = self._text(f"{finding.check} {finding.topic}{partitions}:", "bold")
-        self._print_wrapped(Text(" ").join([word, subject, self._text(finding.message or "no message")]))
+        self._print_wrapped(
+            Text(" ").join([self._word(finding.verdict), subject, self._text(finding.message or "no message")])
+        )
         for reason in finding.because:
             self._labelled("because", self._text(reason))
         if finding.evidence:
