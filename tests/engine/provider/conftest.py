@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,6 @@ from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain, environment
-
-PROGRAM = Path(__file__).with_name("every_type.py")
 
 
 @pytest.fixture(scope="package")
@@ -36,9 +35,9 @@ def sandbox(folder: Path) -> Iterator[Sandbox]:
         yield sandbox
 
 
-@dataclass(frozen=True)
+@dataclass
 class ExchangeableStack:
-    """A stack of the program ``every_type``, whose topics begin with ``prefix``."""
+    """A stack of one of the programs in this folder, whose topics have a prefix of their own."""
 
     shell: Shell
 
@@ -50,6 +49,10 @@ class ExchangeableStack:
         if provider == "own":
             settings["plugins"] = {"providers": [{"name": "kafka", "path": ".venv/bin"}]}
         path.write_text(yaml.safe_dump(settings), encoding="utf-8")
+
+    def register(self, way: str) -> None:
+        """Register topics in the way ``lean`` or ``sdk`` from now on, if the program knows both."""
+        self.shell = replace(self.shell, variables={**self.shell.variables, "TEST_REGISTRATION": way})
 
     def pulumi(self, command: str) -> str:
         done = self.shell.run("pulumi", *command.split(), "--non-interactive")
@@ -69,14 +72,27 @@ class ExchangeableStack:
             if resource["type"].startswith("kafka:")
         }
 
+    def everything(self) -> list[dict[str, Any]]:
+        """Return all that the state records of each resource, but times, random ids and the line of the program."""
+        deployment = json.loads(_UUID.sub("an id", self.pulumi("stack export --show-secrets")))["deployment"]
+        resources = deployment.get("resources") or ()
+        return sorted(
+            ({key: value for key, value in each.items() if key not in _PASSING} for each in resources),
+            key=lambda resource: resource["urn"],
+        )
 
+
+_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PASSING = ("created", "modified", "sourcePosition", "stackTrace")
 _COMPARED = ("type", "id", "inputs", "outputs", "protect", "ignoreChanges", "additionalSecretOutputs", "custom")
 
 
 @pytest.fixture
-def stack(sandbox: Sandbox, tmp_path: Path) -> ExchangeableStack:
+def stack(request: pytest.FixtureRequest, sandbox: Sandbox, tmp_path: Path) -> ExchangeableStack:
+    """Return an empty stack of the program that the test names as its parameter, or else of ``every_type.py``."""
     project = project_of(tmp_path / "project", {})
-    (project.stacks / "__main__.py").write_text(PROGRAM.read_text(encoding="utf-8"), encoding="utf-8")
+    program = Path(__file__).with_name(getattr(request, "param", "every_type.py"))
+    (project.stacks / "__main__.py").write_text(program.read_text(encoding="utf-8"), encoding="utf-8")
     state = tmp_path / "state"
     state.mkdir()
     prefix = "".join(character for character in tmp_path.name if character.isalnum())
@@ -85,6 +101,7 @@ def stack(sandbox: Sandbox, tmp_path: Path) -> ExchangeableStack:
         "PULUMI_BACKEND_URL": state.as_uri(),
         "TEST_SERVERS": ",".join(sandbox.bootstrap_servers),
         "TEST_PREFIX": prefix,
+        "TEST_REGISTRATION": "lean",
     }
     stack = ExchangeableStack(Shell(project.root, variables))
     stack.pulumi("stack init dev")
