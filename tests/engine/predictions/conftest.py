@@ -75,11 +75,12 @@ class Deployment:
         assert "Traceback" not in done.stdout + done.stderr
         return done.stdout
 
-    def plan(self) -> PlanReport:
+    def plan(self, *patterns: str) -> PlanReport:
+        """Return the plan for the topics that match ``patterns``."""
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self.shell.variables.items():
                 patch.setenv(name, value)
-            return planned(self.project, "dev", engine_of(self.project, "dev"))
+            return planned(self.project, "dev", engine_of(self.project, "dev"), patterns)
 
 
 def deployment(folder: Path, files: dict[str, str]) -> Deployment:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.schema_registry import SchemaRegistry
+from topicwarden.model.topic_selection import selected
 from topicwarden.model.verdict import ReadScope
 from topicwarden.specs.resolve import Declaration
 
@@ -35,4 +35,4 @@ class AuditRequest:
 
     def selects(self, topic: str) -> bool:
         """Return whether the topic matches one of the patterns."""
-        return not self.patterns or any(fnmatchcase(topic, pattern) for pattern in self.patterns)
+        return selected(topic, self.patterns)

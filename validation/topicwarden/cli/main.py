@@ -132,7 +132,7 @@ def import_(
     raise typer.Exit(import_(stack, patterns or (), sources or (), form, dry_run=dry_run, files_only=files_only))
 
 
-@app.command(epilog="Example: topicwarden plan --stack prod --format markdown > comment.md")
+@app.command(epilog="Example: topicwarden plan --stack prod --topics 'orders.*' --format markdown > comment.md")
 def plan(
     stack: Stack,
     form: Annotated[
@@ -144,6 +144,11 @@ def plan(
             show_default=False,
         ),
     ] = None,
+    topics: Annotated[
+        list[str] | None,
+        typer.Option("--topics", "-t", help="Preview only topics that match this glob. Can be repeated."),
+    ] = None,
+    *,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit code 3 if changes are pending and none is refused.")
     ] = False,
@@ -151,7 +156,7 @@ def plan(
     """Show the changes of a deploy and their consequences for live data. Runs `pulumi preview`; changes nothing."""
     from topicwarden.cli.plan import plan
 
-    raise typer.Exit(plan(stack, form, detailed_exitcode))
+    raise typer.Exit(plan(stack, form, detailed_exitcode, topics or ()))
 
 
 @app.command(epilog="Example: topicwarden up --stack dev --yes. Plain `pulumi up` works, too.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from rich.console import Console
 
@@ -18,6 +18,7 @@ from topicwarden.kafka.connection import connect_to
 from topicwarden.model.planned_change import PlanReport, PreviewResult, Severity, TopicPlan
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
+from topicwarden.model.topic_selection import selected
 from topicwarden.plan.active_allowances import active_allowances
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.engine_steps import with_unpredicted
@@ -28,8 +29,8 @@ from topicwarden.report.plan import FORMATS, render, text
 _PENDING = 3
 
 
-def plan(stack: str, form: str | None, detailed: bool) -> int:
-    """Print the plan in the format ``form``, and return the exit code.
+def plan(stack: str, form: str | None, detailed: bool, patterns: Sequence[str] = ()) -> int:
+    """Print the plan for the topics that match ``patterns`` in the format ``form``, and return the exit code.
 
     Returns 1 if a change is refused or the preview failed; 3 with ``detailed`` if changes are pending; else 0.
     """
@@ -37,7 +38,7 @@ def plan(stack: str, form: str | None, detailed: bool) -> int:
     if form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
     project = find_project()
-    report = planned(project, stack, engine_of(project, stack))
+    report = planned(project, stack, engine_of(project, stack), patterns)
     if form == "text":
         terminal_output.write_text(text.render(report, Console()))
     else:
@@ -47,15 +48,16 @@ def plan(stack: str, form: str | None, detailed: bool) -> int:
     return _PENDING if detailed and report.pending else 0
 
 
-def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
-    """Return the plan of ``stack``. The Pulumi preview runs while the cluster is read.
+def planned(project: Project, stack: str, engine: Pulumi, patterns: Sequence[str] = ()) -> PlanReport:
+    """Return the plan of ``stack``, for topics that match ``patterns``. The Pulumi preview runs meanwhile.
 
-    Raises Refusal if the declarations have errors, or if the cluster or Pulumi does not respond.
+    Raises Refusal if the declarations have errors, if the cluster or Pulumi does not respond, or if no topic matches.
     """
     connection = connect_to(project, stack)
-    declarations = declared(project, stack, "planned")
+    every = declared(project, stack, "planned")
+    declarations = [declaration for declaration in every if selected(declaration.topic.name, patterns)]
     with waiting("running the preview and reading the cluster"), open_cluster(connection) as cluster:
-        preview = start_preview(engine)
+        preview = start_preview(engine, declarations, patterns)
         deployed = preview.deployed
         names = {*deployed.topics, *deployed.duplicates, *(declaration.topic.name for declaration in declarations)}
         snapshot = cluster.snapshot(expected=names, extents=False)
@@ -74,10 +76,15 @@ def planned(project: Project, stack: str, engine: Pulumi) -> PlanReport:
         topics=list(plans),
         unchanged=len(names - {plan.topic for plan in plans}),
         unseen=list(snapshot.unseen),
-        remarks=[remark] if remark else [],
+        remarks=[*([remark] if remark else []), *_omitted(patterns)],
         allowances=list(active_allowances(declarations, plans, snapshot.day)),
         engine=_without(expected_errors, previewed.engine),
     )
+
+
+def _omitted(patterns: Sequence[str]) -> Iterator[str]:
+    if patterns:
+        yield f"Only topics that match {' or '.join(patterns)} were planned; `pulumi up` deploys the others, too."
 
 
 def _protection_errors(preview: PreviewResult, plans: Sequence[TopicPlan]) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from threading import Event
 
 from topicwarden.cli import replica_moves_text as shown
@@ -19,6 +18,7 @@ from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_reass
 from topicwarden.kafka.throttle_admin import REPLICAS
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
+from topicwarden.model.topic_selection import selected
 from topicwarden.model.units import SIZE
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.placement.replica_placement import ReplicaMove
@@ -51,7 +51,7 @@ def rebalance(stack: str, patterns: Sequence[str], options: RebalanceOptions) ->
     project = find_project()
     connection = connect_to(project, stack)
     declarations = declared(project, stack, "placed")
-    chosen = tuple(declaration for declaration in declarations if _matches(declaration.topic.name, patterns))
+    chosen = tuple(declaration for declaration in declarations if selected(declaration.topic.name, patterns))
     if not chosen:
         raise Refusal(f"no declared topic matches --topics {' or '.join(patterns)}")
     engine = engine_of(project, stack) if options.refresh and not (options.dry_run or options.cancel) else None
@@ -214,10 +214,6 @@ def _rate(throttle: str) -> int | None:
     if rate < 1:
         raise Refusal(f"--throttle {throttle}: expected at least 1 byte per second, or {UNLIMITED}")
     return rate
-
-
-def _matches(topic: str, patterns: Sequence[str]) -> bool:
-    return not patterns or any(fnmatchcase(topic, pattern) for pattern in patterns)
 
 
 def _confirm(partitions: int) -> None:

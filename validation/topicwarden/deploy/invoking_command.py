@@ -14,7 +14,7 @@ import fcntl
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -29,6 +29,8 @@ VARIABLE: Final = "TOPICWARDEN_CALLER"
 """The variable that names the file. It is ignored unless the file is locked."""
 
 
+_PATTERNS: Final = "patterns"
+"""The file next to the locked file with the globs of the topics that the command is about."""
 _END: Final = "ended"
 """The file next to the locked file that a program creates when it has registered all its topics."""
 
@@ -57,13 +59,17 @@ class Invocation:
 
 
 @contextmanager
-def invoking(engine: PulumiEngine, command: CommandKind) -> Iterator[Invocation]:
-    """Yield an engine whose programs know that ``command`` runs them, until the context ends."""
+def invoking(engine: PulumiEngine, command: CommandKind, patterns: Sequence[str] = ()) -> Iterator[Invocation]:
+    """Yield an engine whose programs know that ``command`` runs them, until the context ends.
+
+    With ``patterns``, the command is about the topics that match these globs; see ``selected_patterns``.
+    """
     with TemporaryDirectory(prefix="topicwarden-") as folder:
         path = Path(folder, "caller")
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             os.write(descriptor, _content(command, engine.project, engine.stack))
+            path.with_name(_PATTERNS).write_text(json.dumps(list(patterns)), encoding="utf-8")
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield Invocation(replace(engine, variables={**engine.variables, VARIABLE: str(path)}), path.with_name(_END))
         finally:
@@ -85,6 +91,13 @@ def invoked_by(command: CommandKind, project: Project, stack: str) -> bool:
         return private and _locked(descriptor) and os.read(descriptor, 65_536) == _content(command, project, stack)
     finally:
         os.close(descriptor)
+
+
+def selected_patterns(project: Project, stack: str) -> tuple[str, ...]:
+    """Return the globs of the topics that the plan which runs this program is about; empty for all topics."""
+    if not invoked_by(CommandKind.PLAN, project, stack):
+        return ()
+    return tuple(json.loads(Path(os.environ[VARIABLE]).with_name(_PATTERNS).read_text(encoding="utf-8")))
 
 
 def report_end(project: Project, stack: str) -> None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
 from topicwarden.deploy.invoking_command import CommandKind, invoking
-from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, decoded, log_of, without_traceback
-from topicwarden.deploy.stack_state import read_stack_state
+from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, decoded, log_of, targeted, without_traceback
+from topicwarden.deploy.stack_state import deployed_stack, read_stack_state
+from topicwarden.deploy.target_urns import target_urns
 from topicwarden.model import planned_change
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.engine_steps import TopicStep
+from topicwarden.specs.resolve import Declaration
 
 _PROGRAM_FAILED: Final = ("Program exited with non-zero exit code", "Program failed with an unhandled exception")
 
@@ -59,17 +61,33 @@ class Preview:
         return self._running.result()
 
 
-def start_preview(engine: PulumiEngine) -> Preview:
-    """Start `pulumi preview`, and read the state meanwhile; refuse a stack that Pulumi does not know."""
+def start_preview(engine: PulumiEngine, declarations: Iterable[Declaration], patterns: Sequence[str]) -> Preview:
+    """Start `pulumi preview`, and read the state meanwhile; refuse a stack that Pulumi does not know.
+
+    With ``patterns``, the preview and the state are those of the topics that match these globs. The ``declarations``
+    are those of these topics. Raises Refusal if no topic matches.
+    """
     executor = ThreadPoolExecutor(max_workers=1)
-    running = executor.submit(_preview, engine)
+    if not patterns:
+        running = executor.submit(_preview, engine)
+        deployed = read_stack_state(engine)
+    else:
+        resources = engine.resources()
+        deployed = deployed_stack(resources).only(patterns)
+        topics = [declaration.topic for declaration in declarations]
+        names = {*deployed.topics, *(topic.name for topic in topics)}
+        if not names:
+            raise Refusal(f"no topic, declared or deployed, matches --topics {' or '.join(patterns)}")
+        existing = {str(resource["urn"]) for resource in resources}
+        targets = target_urns(engine, (topic.domain for topic in topics), names, deployed, existing)
+        running = executor.submit(_preview, engine, patterns, targets)
     executor.shutdown(wait=False)
-    return Preview(read_stack_state(engine), running)
+    return Preview(deployed, running)
 
 
-def _preview(engine: PulumiEngine) -> PreviewedStack:
-    with invoking(engine, CommandKind.PLAN) as invocation:
-        done = invocation.engine.run_read_only("preview", "--json")
+def _preview(engine: PulumiEngine, patterns: Sequence[str] = (), targets: Sequence[str] = ()) -> PreviewedStack:
+    with invoking(engine, CommandKind.PLAN, patterns) as invocation:
+        done = invocation.engine.run_read_only("preview", "--json", *targeted(targets))
         ended = invocation.ended()
     answer = decoded(done, "pulumi preview")
     errors = _errors(answer)

@@ -10,7 +10,7 @@ import pulumi_kafka as kafka
 
 from topicwarden.deploy.dangers import dangers
 from topicwarden.deploy.intent_log import intent_log, orphans, unfinished
-from topicwarden.deploy.invoking_command import CommandKind, invoked_by, report_end
+from topicwarden.deploy.invoking_command import CommandKind, invoked_by, report_end, selected_patterns
 from topicwarden.deploy.program_end import ProgramEnd
 from topicwarden.deploy.provider_choice import require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
@@ -25,6 +25,7 @@ from topicwarden.model.planned_change import Action, TopicPlan
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.topic import Allowance, Topic
+from topicwarden.model.topic_selection import selected
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import predict, refusals
@@ -47,12 +48,13 @@ def deploy() -> None:
         reading = _read_state(project)
         checked = check(project, [stack])
         _stop_at(_blocking(checked.errors, invoked_by(CommandKind.IMPORT, project, stack)))
-        declarations = checked.declarations[stack]
+        patterns = selected_patterns(project, stack) if pulumi.runtime.is_dry_run() else ()
+        declarations = [each for each in checked.declarations[stack] if selected(each.topic.name, patterns)]
         settings = {name: value for name in SETTINGS if (value := _setting(name)) is not None}
         connection = connection_from(project, settings_file(stack), settings)
-        deployed = reading.result()
+        deployed = reading.result().only(patterns)
         log = intent_log(project, stack)
-        intents = log.read()
+        intents = {name: intent for name, intent in log.read().items() if selected(name, patterns)}
         with open_cluster(connection) as cluster:
             names = {
                 *deployed.topics,

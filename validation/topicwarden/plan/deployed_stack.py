@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from topicwarden.model.topic import Topic
+from topicwarden.model.topic_selection import selected
 
 
 @dataclass(frozen=True)
@@ -44,3 +45,11 @@ class DeployedStack:
     topics: Mapping[str, DeployedTopic] = field(default_factory=dict)
     cluster_id: str | None = None
     duplicates: Mapping[str, tuple[DuplicateResource, ...]] = field(default_factory=dict)
+
+    def only(self, patterns: Sequence[str]) -> DeployedStack:
+        """Return the part of the stack whose topics match ``patterns``."""
+        return DeployedStack(
+            {name: topic for name, topic in self.topics.items() if selected(name, patterns)},
+            self.cluster_id,
+            {name: urns for name, urns in self.duplicates.items() if selected(name, patterns)},
+        )
