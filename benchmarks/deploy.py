@@ -1,7 +1,7 @@
 """Time deploys of many topics: create, empty preview, plan, one change, refresh and destroy, beside their floor.
 
-The floor is what Kafka's Admin API takes to create and delete the same topics with one request. With ``--official``,
-the same project runs with the official provider as well. Everything runs in turn on a broker of its own::
+The floor is what Kafka's Admin API takes to create and delete the same topics with as few requests as it accepts. With
+``--official``, the same project runs with the official provider as well. Everything runs in turn, on its own brokers::
 
     .venv/bin/python benchmarks/deploy.py 100 300 1000 [--brokers 3] [--official]
 """
@@ -22,6 +22,7 @@ from pathlib import Path
 import yaml
 from kafka import KafkaAdminClient
 
+from topicwarden.kafka.topic_reads import TopicProperties, wait_until_visible
 from topicwarden.model.project import find_project
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import environment, toolchain
@@ -60,19 +61,27 @@ def main() -> int:
 
 
 def floor(servers: list[str], topics: int) -> None:
-    """Create and delete the topics with as few requests as the controller accepts."""
+    """Create and delete the topics with as few requests as the controller accepts, until every broker shows it."""
     admin = KafkaAdminClient(bootstrap_servers=servers, request_timeout_ms=120_000)
     names = [f"floor.t{number:05}" for number in range(topics)]
     batches = [names[start : start + 1_000] for start in range(0, topics, 1_000)]
     new = {"num_partitions": 3, "replication_factor": 1, "configs": {"retention.ms": "604800000"}}
-    began = time.perf_counter()
-    for batch in batches:
-        admin.create_topics(dict.fromkeys(batch, new))
-    _print(topics, "-", "Admin API: create", time.perf_counter() - began, None)
-    began = time.perf_counter()
-    for batch in batches:
-        admin.delete_topics(batch)
-    _print(topics, "-", "Admin API: delete", time.perf_counter() - began, None)
+
+    def create() -> None:
+        for batch in batches:
+            admin.create_topics(dict.fromkeys(batch, new))
+
+    def delete() -> None:
+        for batch in batches:
+            admin.delete_topics(batch)
+
+    for step, send, state in (("create", create, TopicProperties(3, 1)), ("delete", delete, None)):
+        began = time.perf_counter()
+        send()
+        sent = time.perf_counter() - began
+        wait_until_visible(admin, dict.fromkeys(names, state))
+        _print(topics, "-", f"Admin API: {step}", sent, None)
+        _print(topics, "-", "  and every broker shows it", time.perf_counter() - began, None)
     admin.close()
 
 

@@ -41,6 +41,22 @@ def test_items_that_arrive_together_share_a_batch_and_each_gets_its_result() -> 
     assert (results[0], str(results[1]), results[2]) == (2, "b", 6)
 
 
+def test_items_that_follow_soon_share_a_batch_until_it_is_full() -> None:
+    recorder = Recorder()
+    recorder.release.set()
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=3)
+
+    async def run() -> None:
+        tasks = []
+        for name in "abcde":
+            tasks.append(asyncio.create_task(batches.submit(name, 1)))
+            await asyncio.sleep(0.01)
+        await asyncio.gather(*tasks)
+
+    asyncio.run(run())
+    assert list(map(sorted, recorder.sent)) == [["a", "b", "c"], ["d", "e"]]
+
+
 def test_items_that_arrive_during_a_request_form_the_next_batch() -> None:
     recorder = Recorder()
     batches: Batches[str, int, int] = Batches(recorder.send, limit=100)

@@ -14,7 +14,7 @@ from topicwarden.cli.plan import planned
 from topicwarden.deploy.backend_locks import run_past_lost_locks
 from topicwarden.deploy.backend_repair import remove_empty_attributes
 from topicwarden.deploy.intent_log import Intent, intent_log
-from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, refuse_missing_backend
+from topicwarden.deploy.pulumi_engine import refuse_missing_backend
 from topicwarden.deploy.up_options import backend_url, up_options
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
@@ -43,8 +43,7 @@ def up(stack: str, yes: bool) -> int:
     if removed := remove_empty_attributes(project, stack, backend):
         typer.echo(f"removed {removed}, which a killed Pulumi left empty", err=True)
     killed = Intent.DELETE in intent_log(project, stack).read().values()
-    in_state = sum(resource["type"] == TOPIC_TYPE for resource in engine.resources())
-    options = up_options(backend, max(topics, in_state), refresh=killed)
+    options = up_options(backend, topics, refresh=killed)
     typer.echo(f"pulumi up: {options.line}", err=True)
     running = replace(engine, variables={**engine.variables, **options.variables})
     done = run_past_lost_locks(
@@ -57,6 +56,8 @@ def up(stack: str, yes: bool) -> int:
     )
     if done.returncode:
         refuse_missing_backend(done.stdout, stack)
+        if "no stack named" in done.stdout:
+            engine.resources()  # refuses with what to do
         return 1
     return 0
 

@@ -66,6 +66,9 @@ class TopicResources(pulumi.ComponentResource):
         leanly = register_topics([each for each in placed if lean and not each[0].hooked], provider, root)
         declared = {each.topic.name: each.topic.config.keys() for each in ordered}
 
+        async def records() -> dict[str, dict[str, Any]]:
+            return {each.topic.name: recorded(each.topic, each.file) for each in ordered}
+
         async def by_name() -> dict[str, dict[str, Any]]:
             by_urn = {await urn.future(): await topic.future() for urn, topic in by_sdk}
             return _by_name([*await leanly, *filter(None, by_urn.values())], declared)
@@ -74,7 +77,7 @@ class TopicResources(pulumi.ComponentResource):
         self.register_outputs(
             {
                 "topics": self.topics,
-                "declared": {each.topic.name: recorded(each.topic, each.file) for each in ordered},
+                "declared": known_output(records()),
                 "clusterId": cluster_id,
                 DANGERS: list(dangers),
             }

@@ -12,8 +12,8 @@ from typing import Final
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_project import project_settings
 
-_MOST_PARALLEL: Final = 1_000
-_FEWEST_PARALLEL: Final = 32
+_PARALLEL: Final = 10_000
+"""The provider sends together what the engine asks for at the same time, so more requests are fewer batches."""
 _CHECKPOINTS_UP_TO: Final = 100
 """Topics up to which a file or bucket backend writes the whole state at each step: that is quadratic."""
 _SERVICE: Final = ("http://", "https://")
@@ -45,20 +45,19 @@ class UpOptions:
 
 
 def up_options(backend: str, topics: int, *, refresh: bool) -> UpOptions:
-    """Return the options for a stack of ``topics`` whose state is in ``backend`` (its URL).
+    """Return the options for a stack that declares ``topics`` and whose state is in ``backend`` (its URL).
 
-    - Parallelism: the provider sends together what the engine asks for at the same time.
+    - Parallelism: as much as there is.
     - Errors: one refused topic does not stop the others.
     - Diffs: the engine does not ask the provider about resources with equal inputs.
     - Checkpoints: file and bucket backends get the state once, at the end. Topics of a killed run are adopted by the
       next one; see ``intent_log``. Pulumi Cloud records each step by itself.
     """
-    parallel = min(max(topics, _FEWEST_PARALLEL), _MOST_PARALLEL)
     once = topics > _CHECKPOINTS_UP_TO and not backend.startswith(_SERVICE)
-    arguments = ["--continue-on-error", "--parallel", str(parallel), *(["--refresh"] if refresh else [])]
+    arguments = ["--continue-on-error", "--parallel", str(_PARALLEL), *(["--refresh"] if refresh else [])]
     variables = {"PULUMI_ENABLE_LEGACY_DIFF": "true"}
     if once:
         variables |= {"PULUMI_SKIP_CHECKPOINTS": "true", "PULUMI_EXPERIMENTAL": "true"}
     state = "the state is written once, at the end" if once else "the state is written at each step"
     because = "; state is refreshed, because a deploy was killed" if refresh else ""
-    return UpOptions(tuple(arguments), variables, f"up to {parallel} topics at a time; {state}{because}")
+    return UpOptions(tuple(arguments), variables, f"all topics at a time; {state}{because}")

@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable, Hashable, Mapping
 from typing import Generic, TypeVar
 
-_LINGER_S = 0.02  # the first item waits until no other has arrived for so long
-_LONGEST_LINGER_S = 0.4
+_PAUSE_S, _PAUSE_OF_AN_ITEM_S, _LONGEST_PAUSE_S = 0.15, 0.001, 0.75
 Key = TypeVar("Key", bound=Hashable)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -39,8 +38,8 @@ class Batches(Generic[Key, Item, Result]):
         return await future
 
     async def _run(self) -> None:
-        await self._linger()
         while self._waiting:
+            await self._linger()
             batch = self._next_batch()
             try:
                 results = await asyncio.to_thread(self._send, {key: item for key, item, _ in batch})
@@ -56,11 +55,15 @@ class Batches(Generic[Key, Item, Result]):
                     future.set_result(result)
 
     async def _linger(self) -> None:
-        for _ in range(int(_LONGEST_LINGER_S / _LINGER_S)):
+        """Wait until the batch is full, or no item has arrived for a while, the longer the more there are.
+
+        A small batch costs more than it saves: brokers show its topics only after they have created the logs of the
+        batch before, which takes seconds for a thousand topics.
+        """
+        waiting = 0
+        while len(self._waiting) > waiting and sum(self._weight(item) for _, item, _ in self._waiting) < self._limit:
             waiting = len(self._waiting)
-            await asyncio.sleep(_LINGER_S)
-            if len(self._waiting) == waiting:
-                return
+            await asyncio.sleep(min(_LONGEST_PAUSE_S, _PAUSE_S + waiting * _PAUSE_OF_AN_ITEM_S))
 
     def _next_batch(self) -> list[tuple[Key, Item, asyncio.Future[Result]]]:
         """Take the first items that fit together, each key once; the rest stays for the next batch."""
