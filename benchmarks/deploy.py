@@ -3,7 +3,7 @@
 The floor is what Kafka's Admin API takes to create and delete the same topics with as few requests as it accepts. With
 ``--official``, the same project runs with the official provider as well. Everything runs in turn, on its own brokers::
 
-    .venv/bin/python benchmarks/deploy.py 100 300 1000 [--brokers 3] [--official]
+    .venv/bin/python benchmarks/deploy.py 100 300 1000 [--brokers 3] [--partitions 3] [--official]
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import environment, toolchain
 
 DOMAINS = 10
+SETTLE_S = 0.01
+"""The pause before each step, for each topic: brokers create and delete logs for seconds after a request."""
 LEAN = {
     "PULUMI_SKIP_CHECKPOINTS": "true",
     "PULUMI_EXPERIMENTAL": "true",
@@ -40,6 +42,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("topics", type=int, nargs="*", default=[1_000])
     parser.add_argument("--brokers", type=int, default=3)
+    parser.add_argument("--partitions", type=int, default=3, help="of each topic; each is a log that a broker creates")
     parser.add_argument("--official", action="store_true", help="the official provider, too; slow")
     arguments = parser.parse_args()
     project = find_project()
@@ -51,21 +54,28 @@ def main() -> int:
             sandbox = Sandbox(folder / "broker", tools.java, tools.kafka_jars)
             sandbox.up(brokers=arguments.brokers, heap="1g")
             try:
-                floor(sandbox.bootstrap_servers, topics)
+                floor(sandbox.bootstrap_servers, topics, arguments.partitions)
                 for provider in ("own", "official") if arguments.official else ("own",):
-                    stack = MeasuredStack(project.root, folder / provider, sandbox.bootstrap_servers, topics, provider)
+                    stack = MeasuredStack(
+                        project.root,
+                        folder / provider,
+                        sandbox.bootstrap_servers,
+                        topics,
+                        partitions=arguments.partitions,
+                        provider=provider,
+                    )
                     stack.measure(environment(project))
             finally:
                 sandbox.down(remove=True)
     return 0
 
 
-def floor(servers: list[str], topics: int) -> None:
+def floor(servers: list[str], topics: int, partitions: int) -> None:
     """Create and delete the topics with as few requests as the controller accepts, until every broker shows it."""
     admin = KafkaAdminClient(bootstrap_servers=servers, request_timeout_ms=120_000)
     names = [f"floor.t{number:05}" for number in range(topics)]
     batches = [names[start : start + 1_000] for start in range(0, topics, 1_000)]
-    new = {"num_partitions": 3, "replication_factor": 1, "configs": {"retention.ms": "604800000"}}
+    new = {"num_partitions": partitions, "replication_factor": 1, "configs": {"retention.ms": "604800000"}}
 
     def create() -> None:
         for batch in batches:
@@ -75,7 +85,7 @@ def floor(servers: list[str], topics: int) -> None:
         for batch in batches:
             admin.delete_topics(batch)
 
-    for step, send, state in (("create", create, TopicProperties(3, 1)), ("delete", delete, None)):
+    for step, send, state in (("create", create, TopicProperties(partitions, 1)), ("delete", delete, None)):
         began = time.perf_counter()
         send()
         sent = time.perf_counter() - began
@@ -88,9 +98,11 @@ def floor(servers: list[str], topics: int) -> None:
 class MeasuredStack:
     """A project with this number of topics, and its own state."""
 
-    def __init__(self, repository: Path, folder: Path, servers: list[str], topics: int, provider: str) -> None:
+    def __init__(
+        self, repository: Path, folder: Path, servers: list[str], topics: int, *, partitions: int, provider: str
+    ) -> None:
         self._root, self._topics, self._provider, self._servers = folder / "project", topics, provider, servers
-        self._folder, self._repository = folder, repository
+        self._folder, self._repository, self._partitions = folder, repository, partitions
 
     def measure(self, variables: dict[str, str]) -> None:
         self._write_project()
@@ -135,13 +147,15 @@ class MeasuredStack:
     def _write_topics(self, first_retention: str) -> None:
         for domain in range(DOMAINS):
             documents = [
-                f"{{topic: d{domain}.t{number:05}.v1, owner: bench, partitions: 3, replication_factor: 1, "
-                f"config: {{retention.ms: {first_retention if domain == number == 0 else '7d'}}}, allow: [delete]}}\n"
+                f"{{topic: d{domain}.t{number:05}.v1, owner: bench, partitions: {self._partitions}, "
+                f"replication_factor: 1, allow: [delete], "
+                f"config: {{retention.ms: {first_retention if domain == number == 0 else '7d'}}}}}\n"
                 for number in range(self._topics // DOMAINS)
             ]
             (self._root / "topics" / f"d{domain}.yaml").write_text("---\n".join(documents), encoding="utf-8")
 
     def _time(self, step: str, run: Callable[[], None]) -> None:
+        time.sleep(self._topics * SETTLE_S)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.perf_counter()
         run()

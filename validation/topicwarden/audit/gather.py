@@ -11,8 +11,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from topicwarden.audit import compare_audits
-from topicwarden.audit.collect.cluster_context import ClusterContext, read_cluster_context
-from topicwarden.audit.collect.horizon import Horizon, TopicPartition, horizons
+from topicwarden.audit.collect.cluster_context import ClusterContext
+from topicwarden.audit.collect.horizon import Horizon, TopicPartition
+from topicwarden.audit.collect.observation import Observation
 from topicwarden.audit.committed_evidence import DeclaredContents, ScanResult, count_committed
 from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.history import remembered_records
@@ -63,23 +64,21 @@ class AuditEvidence:
     context: ClusterContext
 
 
-def gather(spark: SparkSession, request: AuditRequest, progress: Progress, history: AuditHistory) -> AuditEvidence:
+def gather(
+    spark: SparkSession, request: AuditRequest, observed: Observation, progress: Progress, history: AuditHistory
+) -> AuditEvidence:
     """Return the evidence of one audit. A history that cannot be read or written is only noted in the report.
 
     Raises:
         Refusal: the cluster is unreachable, or the scan failed.
     """
-    with open_cluster(request.connection) as cluster:
-        snapshot = cluster.snapshot(expected=[declared.topic.name for declared in request.declarations])
-        selected = {name: topic for name, topic in snapshot.topics.items() if request.selects(name)}
-        context = read_cluster_context(cluster, snapshot, selected)
-        readable = [topic for name, topic in selected.items() if name not in context.unreadable]
-        partition_horizons = horizons(cluster, snapshot, readable)
+    snapshot, readable = observed.snapshot, list(observed.readable)
+    partition_horizons = dict(observed.horizons)
     previous_states = history.last_states(snapshot.cluster_id)
     comparable = {
         topic.topic.name: state for topic in readable if (state := _same_topic(topic, previous_states)) is not None
     }
-    all_reads = limit_internal_topics(partition_reads(readable, partition_horizons), selected)
+    all_reads = limit_internal_topics(partition_reads(readable, partition_horizons), observed.selected)
     reads, scan_started = request.bounds.apply(all_reads), time.monotonic()
     declarations = {declaration.topic.name: declaration for declaration in request.declarations}
     declared = DeclaredContents(declarations, request.root, request.registry, request.partition_functions)
@@ -154,7 +153,7 @@ def gather(spark: SparkSession, request: AuditRequest, progress: Progress, histo
         },
         coverage=sum(read.range.size for read in reads) / total if total else 1.0,
         records_read=outcome.read,
-        context=context,
+        context=observed.context,
     )
 
 

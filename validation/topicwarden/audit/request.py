@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from topicwarden.audit.collect.observation import Observation, observe
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.schema_registry import SchemaRegistry
@@ -36,3 +37,7 @@ class AuditRequest:
     def selects(self, topic: str) -> bool:
         """Return whether the topic matches one of the patterns."""
         return selected(topic, self.patterns)
+
+    def observe(self) -> Observation:
+        """Read the cluster before the audit. Raises Refusal if it is unreachable."""
+        return observe(self.connection, [each.topic.name for each in self.declarations], self.selects)

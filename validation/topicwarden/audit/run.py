@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from topicwarden import __version__
 from topicwarden.audit import compare_audits
+from topicwarden.audit.collect.observation import Observation
 from topicwarden.audit.gather import AuditEvidence, gather
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.outcomes import trend
@@ -23,16 +24,21 @@ from topicwarden.model.finding import AuditReport
 from topicwarden.specs.resolve import Declaration
 
 
-def audit(spark: SparkSession, request: AuditRequest, progress: Progress) -> AuditReport:
+def audit(
+    spark: SparkSession, request: AuditRequest, progress: Progress, observed: Observation | None = None
+) -> AuditReport:
     """Read the topics of the cluster once, and return the report.
+
+    ``observed`` is the cluster a moment ago; by default, it is read now.
 
     Raises:
         Refusal: the driver and the executors do not share the history, the cluster is unreachable, or Spark failed.
     """
-    started = _now_ms()
+    observed = observed or request.observe()
+    started = observed.snapshot.taken_at
     history = AuditHistory(spark, request.history)
     history.require_shared()
-    evidence = gather(spark, request, progress, history)
+    evidence = gather(spark, request, observed, progress, history)
     declared = {
         declaration.topic.name: declaration
         for declaration in request.declarations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -71,7 +72,7 @@ def audit(
         require_writable(out)
     project = find_project()
     background = ReportBackground(project.root, check_docs(), fail_on)
-    with auditing(project, stack, master, options) as audit_topics:
+    with auditing(project, stack, master, options, first=patterns) as audit_topics:
         report = audit_topics(patterns)
     if patterns and not report.topics:
         raise Refusal(f"no topic, declared or on the cluster, matches --topics {' or '.join(patterns)}")
@@ -90,12 +91,17 @@ def audit(
 
 @contextmanager
 def auditing(
-    project: Project, stack: str, master: str | None = None, options: AuditOptions | None = None
+    project: Project,
+    stack: str,
+    master: str | None = None,
+    options: AuditOptions | None = None,
+    first: tuple[str, ...] | None = None,
 ) -> Iterator[AuditFunction]:
     """Yield a function that audits topics. It can be called several times; all calls share one Spark session.
 
-    Shows progress on standard error if that is a terminal. Raises Refusal, before it starts Spark, if the declarations
-    have errors, or if the cluster does not respond.
+    ``first`` has the globs of the first audit, if they are known: the cluster is then read while Spark starts. Shows
+    progress on standard error if that is a terminal. Raises Refusal, before it starts Spark, if the declarations have
+    errors, or if the cluster does not respond.
     """
     settings = options or AuditOptions()
     connection = connect_to(project, stack)
@@ -112,27 +118,34 @@ def auditing(
         console = Console(stderr=True)
         return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
+    def request(patterns: tuple[str, ...]) -> AuditRequest:
+        return AuditRequest(
+            stack,
+            connection,
+            declarations,
+            patterns,
+            history=history,
+            since=settings.since,
+            bounds=settings.bounds,
+            root=project.root,
+            registry=registry,
+            partition_functions=functions,
+        )
+
     with ExitStack() as resources:
+        executor = resources.enter_context(ThreadPoolExecutor(max_workers=1))
+        observing = [] if first is None else [executor.submit(request(first).observe)]
         with progress_bar() as progress:
             progress.add_task("starting Spark", total=None)
             spark = resources.enter_context(spark_session(project, master))
 
         def audit_topics(patterns: tuple[str, ...]) -> AuditReport:
+            observed = observing.pop().result() if observing else None
             with progress_bar() as progress:
                 task = progress.add_task("reading the topics", total=1.0)
-                request = AuditRequest(
-                    stack,
-                    connection,
-                    declarations,
-                    patterns,
-                    history=history,
-                    since=settings.since,
-                    bounds=settings.bounds,
-                    root=project.root,
-                    registry=registry,
-                    partition_functions=functions,
+                return audit_cluster(
+                    spark, request(patterns), lambda share: progress.update(task, completed=share), observed
                 )
-                return audit_cluster(spark, request, lambda share: progress.update(task, completed=share))
 
         yield audit_topics
 

@@ -68,7 +68,10 @@ def install() -> int:
     tools = install_tools(project, _say)
     class_archive.create(tools.java, tools.kafka_jars, _say)
     try:
-        from topicwarden.audit.scan.spark_session import configure  # noqa: PLC0415 - the sandbox itself needs no Spark
+        from topicwarden.audit.scan.spark_session import (  # noqa: PLC0415 - the sandbox itself needs no Spark
+            archive_spark_classes,
+            configure,
+        )
     except ModuleNotFoundError:
         _say(
             "Spark is not configured, because it is not installed; run `pip install 'topicwarden[audit]'`, then "
@@ -76,6 +79,7 @@ def install() -> int:
         )
     else:
         configure(project)
+        archive_spark_classes(project, _say)
     # In a backend that the user has chosen, the user creates the stacks.
     if "PULUMI_BACKEND_URL" not in os.environ:
         for stack in _sandbox_stacks(project):

@@ -110,13 +110,13 @@ def effective_settings(admin: KafkaAdminClient, names: Collection[str]) -> dict[
 
 
 def wait_until_visible(admin: KafkaAdminClient, expected: Mapping[str, TopicProperties | None]) -> frozenset[str]:
-    """Wait until every living broker reports the topics as ``expected``; return those that one does not in a minute.
+    """Wait until every living broker reports the topics as ``expected``; return those that one does not.
 
-    ``expected`` has None for a topic that must be gone, and otherwise the least number of partitions. ``config`` has
-    the settings that must have these values. A
-    broker applies what the controller committed with a delay of its own (KIP-500): it shows a change only when it has
-    created the logs of the change before, which takes seconds for thousands of partitions. So the broker that answers
-    the next request may not know it yet. A broker that does not answer is left out.
+    A broker that reports no further topic within a minute is not waited for. ``expected`` has None for a topic that
+    must be gone, and otherwise the least number of partitions. ``config`` has the settings that must have these
+    values. A broker applies what the controller committed with a delay of its own (KIP-500): it shows a
+    change only when it has created the logs of the change before, which takes seconds for thousands of partitions. So
+    the broker that answers the next request may not know it yet. A broker that does not answer is left out.
     """
     brokers = living_brokers(admin)
     with ThreadPoolExecutor(max_workers=max(1, len(brokers))) as executor:
@@ -133,6 +133,8 @@ def _wait_for_broker(
             visible = _visible(admin, broker, pending)
         except KafkaError:
             return frozenset()
+        if visible:
+            deadline = time.monotonic() + _VISIBLE_WITHIN_S
         pending = {name: state for name, state in pending.items() if name not in visible}
         if pending:
             time.sleep(pause)

@@ -12,15 +12,16 @@ Another version of this format has its own folder, which this version neither re
 
 from __future__ import annotations
 
+import json
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation, Row, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -88,15 +89,14 @@ class HistoryStore:
             parts = self.parts("looks")
             if not parts:
                 return []
-            rows = self.read("looks", parts, _STATE).collect()
+            # JSON, because Python needs much longer for rows. One partition, because a shuffle takes longer than this.
+            state = F.to_json(F.struct("*"), {"ignoreNullFields": "false"})
+            states = self.read("looks", parts, _STATE).coalesce(1)
+            newest = states.groupBy("cluster_id", "topic").agg(F.max_by(state, "taken_at").alias("state"))
+            rows = newest.select("state").collect()
         except (PySparkException, Py4JJavaError) as error:
             raise HistoryUnavailable(_reason(error)) from error
-        newest: dict[tuple[str, str], TopicState] = {}
-        for state in map(_topic_state, rows):
-            topic = state.cluster_id, state.topic
-            if topic not in newest or newest[topic].taken_at < state.taken_at:
-                newest[topic] = state
-        return list(newest.values())
+        return [_topic_state(json.loads(row["state"])) for row in rows]
 
     def other_versions(self) -> list[str]:
         """Return the other versions of the format at this address, such as one of a newer topicwarden."""
@@ -259,8 +259,7 @@ def part_name(started: int | None = None) -> str:
     return f"{int(time.time() * 1000) if started is None else started:013d}-{uuid.uuid4().hex}"
 
 
-def _topic_state(row: Row) -> TopicState:
-    values = row.asDict(recursive=True)
+def _topic_state(values: Mapping[str, Any]) -> TopicState:
     return TopicState(
         **{name: values[name] for name in ("cluster_id", "topic", "topic_id", "taken_at", "settings", "since")},
         partitions=tuple(PartitionState(**{**each, "known": _known(each["known"])}) for each in values["partitions"]),

@@ -1,0 +1,66 @@
+"""Test the archive of Spark's classes: when it is written, and that sessions use it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from topicwarden.audit.scan.spark_classes import spark_classes
+from topicwarden.model.project import Project
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setenv("TOPICWARDEN_CACHE", str(tmp_path / "cache"))
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Path:
+    jar = tmp_path / "reader.jar"
+    jar.write_bytes(b"one")
+    return jar
+
+
+def test_only_a_cache_that_is_kept_gets_an_archive(project: Project, reader: Path) -> None:
+    first = spark_classes(project, [reader], record=False)
+    assert first is not None and not first.recording and first.java_options == ""
+    second = spark_classes(project, [reader], record=False)
+    assert second is not None and second.recording and "ArchiveClassesAtExit" in second.java_options
+    assert list(second.configuration_folder.iterdir()) == []
+
+
+def test_a_complete_archive_replaces_that_of_another_reader(project: Project, reader: Path) -> None:
+    written = []
+    for content in (b"one", b"another"):
+        reader.write_bytes(content)
+        archive = spark_classes(project, [reader], record=True)
+        assert archive is not None and archive.recording
+        archive.complete()
+        assert not archive.path.exists()  # the JVM wrote none
+        Path(archive.java_options.split("AtExit=")[1].split()[0]).touch()
+        archive.complete()
+        used = spark_classes(project, [reader], record=True)
+        assert used is not None and not used.recording
+        assert used.java_options.split()[1] == f"-XX:SharedArchiveFile={archive.path}"
+        written.append(archive.path)
+    assert list(written[0].parent.glob("*.jsa")) == [written[1]] != [written[0]]
+
+
+def test_a_cache_that_cannot_be_written_and_a_missing_java_do_without(
+    project: Project, reader: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.cache.write_text("no folder")
+    assert spark_classes(project, [reader], record=True) is None
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    assert spark_classes(project, [reader], record=True) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_jvm_of_a_session_uses_the_archive_that_was_installed(spark: SparkSession) -> None:
+    assert spark._jvm
+    process = spark._jvm.java.lang.ProcessHandle.current().pid()
+    assert "/jars/spark-classes/classes-" in Path(f"/proc/{process}/maps").read_text(encoding="utf-8")
