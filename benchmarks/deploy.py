@@ -1,4 +1,4 @@
-"""Time deploys of many topics: create, empty preview, plan, one change, refresh and destroy, beside their floor.
+"""Time deploys of many topics: create, empty preview, plan, change, refresh, import and destroy, beside their floor.
 
 The floor is what Kafka's Admin API takes to create and delete the same topics with as few requests as it accepts. With
 ``--official``, the same project runs with the official provider as well. Everything runs in turn, on its own brokers::
@@ -17,6 +17,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from copy import copy
 from pathlib import Path
 
 import yaml
@@ -47,7 +49,7 @@ def main() -> int:
     arguments = parser.parse_args()
     project = find_project()
     tools = toolchain(project)
-    print(f"{'topics':>7}  {'provider':9} {'step':26} {'wall s':>7} {'CPU s':>7}", flush=True)
+    print(f"{'topics':>7}  {'provider':9} {'step':26} {'wall s':>7} {'CPU s':>7} {'MiB':>7}", flush=True)
     for topics in arguments.topics:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
@@ -90,8 +92,8 @@ def floor(servers: list[str], topics: int, partitions: int) -> None:
         send()
         sent = time.perf_counter() - began
         wait_until_visible(admin, dict.fromkeys(names, state))
-        _print(topics, "-", f"Admin API: {step}", sent, None)
-        _print(topics, "-", "  and every broker shows it", time.perf_counter() - began, None)
+        _print(topics, "-", f"Admin API: {step}", sent)
+        _print(topics, "-", "  and every broker shows it", time.perf_counter() - began)
     admin.close()
 
 
@@ -123,8 +125,22 @@ class MeasuredStack:
         self._time("one change: apply", lambda: self._run(*up, lean=True))
         refresh = ("pulumi", "refresh", "--yes", "--skip-preview", "--stack", "dev", *parallel)
         self._time("refresh", lambda: self._run(*refresh, lean=True))
+        if self._provider == "own":
+            self._time_import()
         destroy = ("pulumi", "destroy", "--yes", "--skip-preview", "--stack", "dev", *parallel)
         self._time("destroy", lambda: self._run(*destroy, lean=True))
+
+    def _time_import(self) -> None:
+        """Import all topics into an empty project with a state of its own."""
+        root, state = self._folder / "importing", self._folder / "imported-state"
+        shutil.copytree(self._root, root, symlinks=True, ignore=shutil.ignore_patterns("topics", ".cache"))
+        for folder in (root / "topics", state):
+            folder.mkdir()
+        importing = copy(self)
+        importing._root = root
+        importing._variables = {**self._variables, "PULUMI_BACKEND_URL": state.as_uri()}
+        importing._run("pulumi", "stack", "init", "dev")
+        importing._time("import", lambda: importing._run("topicwarden", "import", "--stack", "dev"))
 
     def _write_project(self) -> None:
         for name in ("topics", "stacks"):
@@ -158,11 +174,17 @@ class MeasuredStack:
         time.sleep(self._topics * SETTLE_S)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.perf_counter()
-        run()
+        with ThreadPoolExecutor(1) as executor:
+            running = executor.submit(run)
+            peak = 0.0
+            while not running.done():
+                peak = max(peak, resident_mib())
+                wait([running], timeout=0.2)
+            running.result()
         wall = time.perf_counter() - began
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        _print(self._topics, self._provider, step, wall, cpu)
+        _print(self._topics, self._provider, step, wall, f"{cpu:7.1f} {peak:7.0f}")
 
     def _run(self, *command: str, lean: bool = False) -> None:
         arguments = [*command, *(["--non-interactive"] if command[0] == "pulumi" else [])]
@@ -172,8 +194,29 @@ class MeasuredStack:
             sys.exit(f"{' '.join(arguments)}: {done.stdout[-3000:]}{done.stderr[-3000:]}")
 
 
-def _print(topics: int, provider: str, step: str, wall: float, cpu: float | None) -> None:
-    print(f"{topics:>7}  {provider:9} {step:26} {wall:7.1f} {'' if cpu is None else f'{cpu:7.1f}'}", flush=True)
+def resident_mib() -> float:
+    """Return the memory of all processes below this one together, without the brokers; 0 if there is no ``/proc``."""
+    parents, sizes = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            status = (folder / "status").read_text()
+            if b"kafka.Kafka" in (folder / "cmdline").read_bytes():
+                continue
+        except OSError:  # it has ended
+            continue
+        fields = dict(line.split(":", 1) for line in status.splitlines())
+        parents[int(folder.name)] = int(fields["PPid"])
+        sizes[int(folder.name)] = int(fields.get("VmRSS", "0 kB").split()[0]) / 1024
+
+    def below(process: int) -> bool:
+        parent = parents.get(process, 0)
+        return parent == os.getpid() or (parent != 0 and below(parent))
+
+    return sum(size for process, size in sizes.items() if below(process))
+
+
+def _print(topics: int, provider: str, step: str, wall: float, used: str = "") -> None:
+    print(f"{topics:>7}  {provider:9} {step:26} {wall:7.1f} {used}", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,12 @@ The program registers such topics with ``import``. This module applies these imp
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from topicwarden.deploy.invoking_command import CommandKind, Invocation, invoking
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, EngineStep, PulumiEngine
+from topicwarden.deploy.up_options import backend_url, up_options
 from topicwarden.model.problem import Refusal
 
 _PROVIDER: Final = "pulumi:providers:kafka"
@@ -51,7 +52,8 @@ def _adopt(invocation: Invocation) -> Adoption:
     targets = [*_parents(imports, steps), *(step.urn for step in imports)]
     if not all(map(_harmless, steps)):
         _refuse_more(engine, engine.preview(targets))
-    engine.up(targets)
+    options = up_options(backend_url(engine), len(imports), refresh=False)
+    replace(engine, variables={**engine.variables, **options.variables}).up(targets)
     return Adoption(tuple(sorted(step.urn.rpartition("::")[2] for step in imports)), pending)
 
 

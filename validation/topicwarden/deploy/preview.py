@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from topicwarden.deploy.invoking_command import CommandKind, invoking
-from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, decoded, log_of, targeted, without_traceback
+from topicwarden.deploy.pulumi_engine import (
+    ALL_AT_ONCE,
+    TOPIC_TYPE,
+    PulumiEngine,
+    decoded,
+    log_of,
+    targeted,
+    without_traceback,
+)
 from topicwarden.deploy.stack_state import deployed_stack, read_stack_state
 from topicwarden.deploy.target_urns import target_urns
 from topicwarden.model import planned_change
@@ -87,7 +95,7 @@ def start_preview(engine: PulumiEngine, declarations: Iterable[Declaration], pat
 
 def _preview(engine: PulumiEngine, patterns: Sequence[str] = (), targets: Sequence[str] = ()) -> PreviewedStack:
     with invoking(engine, CommandKind.PLAN, patterns) as invocation:
-        done = invocation.engine.run_read_only("preview", "--json", *targeted(targets))
+        done = invocation.engine.run_read_only("preview", "--json", *ALL_AT_ONCE, *targeted(targets))
         ended = invocation.ended()
     answer = decoded(done, "pulumi preview")
     errors = _errors(answer)

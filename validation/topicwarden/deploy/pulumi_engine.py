@@ -20,6 +20,8 @@ from topicwarden.model.project import Project
 
 _LEVELS = ("error", "info#err")
 TOPIC_TYPE = "kafka:index/topic:Topic"
+ALL_AT_ONCE = ("--parallel", "10000")
+"""Options of `pulumi`: our provider sends together what the engine asks for at the same time."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +86,14 @@ class PulumiEngine:
 
     def preview(self, targets: Sequence[str] = ()) -> list[EngineStep]:
         """Return the steps that ``pulumi up`` would take; with ``targets``, only on these URNs. Refuse if it fails."""
-        done = self.run_read_only("preview", "--json", *targeted(targets))
+        done = self.run_read_only("preview", "--json", *ALL_AT_ONCE, *targeted(targets))
         if done.returncode:
             raise Refusal(f"`pulumi preview` failed: {error_text(done)}", details=log_of(done))
         return [_step(entry) for entry in decoded(done, "pulumi preview").get("steps") or ()]
 
     def up(self, targets: Sequence[str]) -> None:
         """Run ``pulumi up`` for ``targets``, past the lock of a killed ``pulumi``; refuse if it fails."""
-        done = run_past_lost_locks(self.run, "up", "--yes", "--skip-preview", *targeted(targets))
+        done = run_past_lost_locks(self.run, "up", "--yes", "--skip-preview", *ALL_AT_ONCE, *targeted(targets))
         if done.returncode:
             raise Refusal(f"`pulumi up` failed: {error_text(done)}", details=log_of(done))
 

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.pulumi_engine import ALL_AT_ONCE, PulumiEngine
 from topicwarden.deploy.pulumi_project import project_settings
 
-_PARALLEL: Final = 10_000
-"""The provider sends together what the engine asks for at the same time, so more requests are fewer batches."""
 _CHECKPOINTS_UP_TO: Final = 100
 """Topics up to which a file or bucket backend writes the whole state at each step: that is quadratic."""
 _SERVICE: Final = ("http://", "https://")
@@ -54,7 +52,7 @@ def up_options(backend: str, topics: int, *, refresh: bool) -> UpOptions:
       next one; see ``intent_log``. Pulumi Cloud records each step by itself.
     """
     once = topics > _CHECKPOINTS_UP_TO and not backend.startswith(_SERVICE)
-    arguments = ["--continue-on-error", "--parallel", str(_PARALLEL), *(["--refresh"] if refresh else [])]
+    arguments = ["--continue-on-error", *ALL_AT_ONCE, *(["--refresh"] if refresh else [])]
     variables = {"PULUMI_ENABLE_LEGACY_DIFF": "true"}
     if once:
         variables |= {"PULUMI_SKIP_CHECKPOINTS": "true", "PULUMI_EXPERIMENTAL": "true"}
