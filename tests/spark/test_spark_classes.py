@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from topicwarden.model.project import Project
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.setenv("TOPICWARDEN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("TOPICWARDEN_CACHE", str(tmp_path / "a cache"))
     return Project(tmp_path)
 
 
@@ -41,11 +42,11 @@ def test_a_complete_archive_replaces_that_of_another_reader(project: Project, re
         assert archive is not None and archive.recording
         archive.complete()
         assert not archive.path.exists()  # the JVM wrote none
-        Path(archive.java_options.split("AtExit=")[1].split()[0]).touch()
+        Path(shlex.split(archive.java_options)[1].partition("=")[2]).touch()
         archive.complete()
         used = spark_classes(project, [reader], record=True)
         assert used is not None and not used.recording
-        assert used.java_options.split()[1] == f"-XX:SharedArchiveFile={archive.path}"
+        assert shlex.split(used.java_options)[1] == f"-XX:SharedArchiveFile={archive.path}"
         written.append(archive.path)
     assert list(written[0].parent.glob("*.jsa")) == [written[1]] != [written[0]]
 

@@ -37,9 +37,9 @@ class SparkClasses:
     def java_options(self) -> str:
         """The options of the JVM; a Java without class data sharing ignores them."""
         if self.recording:
-            return f"-XX:+IgnoreUnrecognizedVMOptions -XX:ArchiveClassesAtExit={self._partial} -Xlog:cds=off"
+            return f'-XX:+IgnoreUnrecognizedVMOptions -XX:ArchiveClassesAtExit="{self._partial}" -Xlog:cds=off'
         if self.path.is_file():
-            return f"-XX:+IgnoreUnrecognizedVMOptions -XX:SharedArchiveFile={self.path} -Xlog:cds=off"
+            return f'-XX:+IgnoreUnrecognizedVMOptions -XX:SharedArchiveFile="{self.path}" -Xlog:cds=off'
         return ""
 
     def complete(self) -> None:

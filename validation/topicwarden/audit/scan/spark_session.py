@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -93,6 +94,7 @@ def spark_session(
         with suppress(Py4JError, ConnectionError):  # a JVM that has ended cannot be stopped
             spark.stop()
             if archive is not None and archive.recording:
+                print("archiving Spark's classes, once, so that the next audits start faster", file=sys.stderr)
                 _end_jvm()
                 archive.complete()
 
