@@ -30,7 +30,7 @@ from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import environment, toolchain
 
 DOMAINS = 10
-SETTLE_S = 0.01
+SETTLE_S, LONGEST_SETTLE_S = 0.01, 20.0
 """The pause before each step, for each topic: brokers create and delete logs for seconds after a request."""
 LEAN = {
     "PULUMI_SKIP_CHECKPOINTS": "true",
@@ -171,7 +171,7 @@ class MeasuredStack:
             (self._root / "topics" / f"d{domain}.yaml").write_text("---\n".join(documents), encoding="utf-8")
 
     def _time(self, step: str, run: Callable[[], None]) -> None:
-        time.sleep(self._topics * SETTLE_S)
+        time.sleep(min(self._topics * SETTLE_S, LONGEST_SETTLE_S))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         began = time.perf_counter()
         with ThreadPoolExecutor(1) as executor:

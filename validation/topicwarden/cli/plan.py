@@ -7,11 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 
 from rich.console import Console
 
-from topicwarden import __version__
 from topicwarden.cli.declared_topics import declared
 from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.cli.waiting import waiting
-from topicwarden.deploy.preview import start_preview
+from topicwarden.deploy.preview import preview
 from topicwarden.deploy.pulumi_engine import PulumiEngine as Pulumi
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
@@ -19,10 +18,7 @@ from topicwarden.model.planned_change import PlanReport, PreviewResult, Severity
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.topic_selection import selected
-from topicwarden.plan.active_allowances import active_allowances
-from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.engine_steps import with_unpredicted
-from topicwarden.plan.predict import predict
 from topicwarden.report import terminal_output
 from topicwarden.report.plan import FORMATS, render, text
 
@@ -49,36 +45,27 @@ def plan(stack: str, form: str | None, detailed: bool, patterns: Sequence[str] =
 
 
 def planned(project: Project, stack: str, engine: Pulumi, patterns: Sequence[str] = ()) -> PlanReport:
-    """Return the plan of ``stack``, for topics that match ``patterns``. The Pulumi preview runs meanwhile.
+    """Return the plan of ``stack``, for topics that match ``patterns``, as the program under the preview predicts it.
 
     Raises Refusal if the declarations have errors, if the cluster or Pulumi does not respond, or if no topic matches.
     """
     connection = connect_to(project, stack)
     every = declared(project, stack, "planned")
     declarations = [declaration for declaration in every if selected(declaration.topic.name, patterns)]
-    with waiting("running the preview and reading the cluster"), open_cluster(connection) as cluster:
-        preview = start_preview(engine, declarations, patterns)
-        deployed = preview.deployed
-        names = {*deployed.topics, *deployed.duplicates, *(declaration.topic.name for declaration in declarations)}
-        snapshot = cluster.snapshot(expected=names, extents=False)
-        remark = check_cluster(stack, connection, deployed, snapshot)
-        prediction = predict(cluster, snapshot, declarations, deployed)
-        previewed = preview.result()
-    plans, snapshot = prediction.plans, prediction.snapshot
-    expected_errors = _protection_errors(previewed.engine, plans)
+    with waiting("running the preview and reading the cluster"):
+        with open_cluster(connection):
+            pass
+        previewed = preview(engine, declarations, patterns)
+    predicted = previewed.prediction(stack)
+    report = predicted.report
+    expected_errors = _protection_errors(previewed.engine, report.topics)
     previewed.require_end(stack, expected_errors)
-    plans = with_unpredicted(plans, previewed.steps, snapshot.topics.keys())
-    return PlanReport(
-        topicwarden=__version__,
-        stack=stack,
-        cluster_id=snapshot.cluster_id,
-        taken_at=snapshot.taken_at,
-        topics=list(plans),
-        unchanged=len(names - {plan.topic for plan in plans}),
-        unseen=list(snapshot.unseen),
-        remarks=[*([remark] if remark else []), *_omitted(patterns)],
-        allowances=list(active_allowances(declarations, plans, snapshot.day)),
-        engine=_without(expected_errors, previewed.engine),
+    return report.model_copy(
+        update={
+            "topics": list(with_unpredicted(report.topics, previewed.steps, predicted.live)),
+            "remarks": [*report.remarks, *_omitted(patterns)],
+            "engine": _without(expected_errors, previewed.engine),
+        }
     )
 
 

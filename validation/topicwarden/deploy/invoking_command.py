@@ -31,6 +31,8 @@ VARIABLE: Final = "TOPICWARDEN_CALLER"
 
 _PATTERNS: Final = "patterns"
 """The file next to the locked file with the globs of the topics that the command is about."""
+_RESULT: Final = "result"
+"""The file next to the locked file with what the program hands over to the command."""
 _END: Final = "ended"
 """The file next to the locked file that a program creates when it has registered all its topics."""
 
@@ -46,10 +48,17 @@ class CommandKind(StrEnum):
 
 @dataclass(frozen=True)
 class Invocation:
-    """An engine whose programs know which command runs them; also tells whether such a program reached its end."""
+    """An engine whose programs know which command runs them; also tells what such a program reported."""
 
     engine: PulumiEngine
     _end: Path
+
+    def result(self) -> str | None:
+        """Return what the program handed over; None if it ended before."""
+        try:
+            return self._end.with_name(_RESULT).read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
 
     def ended(self) -> bool:
         """Return whether a program reported since the last call that all its topics were registered."""
@@ -98,6 +107,12 @@ def selected_patterns(project: Project, stack: str) -> tuple[str, ...]:
     if not invoked_by(CommandKind.PLAN, project, stack):
         return ()
     return tuple(json.loads(Path(os.environ[VARIABLE]).with_name(_PATTERNS).read_text(encoding="utf-8")))
+
+
+def hand_over(project: Project, stack: str, result: str) -> None:
+    """Give ``result`` to the plan that runs this program."""
+    if invoked_by(CommandKind.PLAN, project, stack):
+        Path(os.environ[VARIABLE]).with_name(_RESULT).write_text(result, encoding="utf-8")
 
 
 def report_end(project: Project, stack: str) -> None:

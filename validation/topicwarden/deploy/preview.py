@@ -1,10 +1,9 @@
-"""Runs `pulumi preview`, and reads the state that it compares with."""
+"""Runs `pulumi preview`, and takes over what the program predicts meanwhile."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,12 +17,12 @@ from topicwarden.deploy.pulumi_engine import (
     targeted,
     without_traceback,
 )
-from topicwarden.deploy.stack_state import deployed_stack, read_stack_state
+from topicwarden.deploy.stack_state import deployed_stack
 from topicwarden.deploy.target_urns import target_urns
 from topicwarden.model import planned_change
 from topicwarden.model.problem import Refusal
-from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.engine_steps import TopicStep
+from topicwarden.plan.predicted_stack import PredictedStack
 from topicwarden.specs.resolve import Declaration
 
 _PROGRAM_FAILED: Final = ("Program exited with non-zero exit code", "Program failed with an unhandled exception")
@@ -33,13 +32,22 @@ _PROGRAM_FAILED: Final = ("Program exited with non-zero exit code", "Program fai
 class PreviewedStack:
     """The result of a preview, and its steps on topics, without steps that do not change a topic.
 
-    ``ended`` is true if the program registered all its topics. ``log`` has Pulumi's full messages.
+    ``ended`` is true if the program registered all its topics. ``log`` has Pulumi's full messages. ``predicted`` is
+    what the program predicted before; None if it ended earlier.
     """
 
     engine: planned_change.PreviewResult
     steps: tuple[TopicStep, ...]
     ended: bool
     log: str
+    predicted: PredictedStack | None
+
+    def prediction(self, stack: str) -> PredictedStack:
+        """Return what the program predicted; refuse a preview whose program ended before."""
+        if self.predicted is None:
+            self.require_end(stack, ())
+            raise Refusal("the project's own environment has another version of topicwarden: install this one there")
+        return self.predicted
 
     def require_end(self, stack: str, explained: Collection[str]) -> None:
         """Refuse a preview whose program ended early: it has not registered all topics that the YAML declares.
@@ -57,52 +65,35 @@ class PreviewedStack:
         )
 
 
-@dataclass(frozen=True)
-class Preview:
-    """A running preview; the deployed topics are known before it ends."""
+def preview(engine: PulumiEngine, declarations: Iterable[Declaration], patterns: Sequence[str]) -> PreviewedStack:
+    """Run `pulumi preview`. With ``patterns``, only for the topics that match these globs.
 
-    deployed: DeployedStack
-    _running: Future[PreviewedStack]
-
-    def result(self) -> PreviewedStack:
-        """Wait for the preview and return its result; refuse if the preview could not start."""
-        return self._running.result()
-
-
-def start_preview(engine: PulumiEngine, declarations: Iterable[Declaration], patterns: Sequence[str]) -> Preview:
-    """Start `pulumi preview`, and read the state meanwhile; refuse a stack that Pulumi does not know.
-
-    With ``patterns``, the preview and the state are those of the topics that match these globs. The ``declarations``
-    are those of these topics. Raises Refusal if no topic matches.
+    The ``declarations`` are those of these topics. Raises Refusal if no topic matches, or if the state cannot be read.
     """
-    executor = ThreadPoolExecutor(max_workers=1)
-    if not patterns:
-        running = executor.submit(_preview, engine)
-        deployed = read_stack_state(engine)
-    else:
-        resources = engine.resources()
-        deployed = deployed_stack(resources).only(patterns)
-        topics = [declaration.topic for declaration in declarations]
-        names = {*deployed.topics, *(topic.name for topic in topics)}
-        if not names:
-            raise Refusal(f"no topic, declared or deployed, matches --topics {' or '.join(patterns)}")
-        existing = {str(resource["urn"]) for resource in resources}
-        targets = target_urns(engine, (topic.domain for topic in topics), names, deployed, existing)
-        running = executor.submit(_preview, engine, patterns, targets)
-    executor.shutdown(wait=False)
-    return Preview(deployed, running)
-
-
-def _preview(engine: PulumiEngine, patterns: Sequence[str] = (), targets: Sequence[str] = ()) -> PreviewedStack:
+    targets = _targets(engine, declarations, patterns) if patterns else []
     with invoking(engine, CommandKind.PLAN, patterns) as invocation:
         done = invocation.engine.run_read_only("preview", "--json", *ALL_AT_ONCE, *targeted(targets))
-        ended = invocation.ended()
+        ended, result = invocation.ended(), invocation.result()
+    if result is None:
+        engine.resources()  # refuses a state that cannot be read, with what to do
     answer = decoded(done, "pulumi preview")
     errors = _errors(answer)
     steps = tuple(_steps(answer))
     counts = dict(sorted(Counter(step.op for step in steps).items()))
     engine_report = planned_change.PreviewResult(ran=done.returncode == 0, steps=counts, errors=errors)
-    return PreviewedStack(engine_report, steps, ended, log_of(done))
+    predicted = None if result is None else PredictedStack.model_validate_json(result)
+    return PreviewedStack(engine_report, steps, ended, log_of(done), predicted)
+
+
+def _targets(engine: PulumiEngine, declarations: Iterable[Declaration], patterns: Sequence[str]) -> list[str]:
+    resources = engine.resources()
+    deployed = deployed_stack(resources).only(patterns)
+    topics = [declaration.topic for declaration in declarations]
+    names = {*deployed.topics, *deployed.duplicates, *(topic.name for topic in topics)}
+    if not names:
+        raise Refusal(f"no topic, declared or deployed, matches --topics {' or '.join(patterns)}")
+    existing = {str(resource["urn"]) for resource in resources}
+    return target_urns(engine, (topic.domain for topic in topics), names, deployed, existing)
 
 
 def _died(errors: Iterable[str]) -> bool:

@@ -10,7 +10,7 @@ import pulumi_kafka as kafka
 
 from topicwarden.deploy.dangers import dangers
 from topicwarden.deploy.intent_log import intent_log, orphans, unfinished
-from topicwarden.deploy.invoking_command import CommandKind, invoked_by, report_end, selected_patterns
+from topicwarden.deploy.invoking_command import CommandKind, hand_over, invoked_by, report_end, selected_patterns
 from topicwarden.deploy.program_end import ProgramEnd
 from topicwarden.deploy.provider_choice import require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
@@ -29,6 +29,7 @@ from topicwarden.model.topic_selection import selected
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.predict import predict, refusals
+from topicwarden.plan.predicted_stack import predicted_stack
 from topicwarden.plan.topic_change import added_by_hand
 from topicwarden.policies.check_specs import check
 from topicwarden.specs.problem_ids import PROBLEM_IDS
@@ -64,9 +65,12 @@ def deploy() -> None:
             }
             live = cluster.snapshot(names, expected=names, extents=False)
             remark = check_cluster(stack, connection, deployed, live)
-            plans = predict(cluster, live, declarations, deployed).plans
+            prediction = predict(cluster, live, declarations, deployed)
     except Refusal as refusal:
         raise pulumi.RunError(str(refusal)) from None
+    plans = prediction.plans
+    if pulumi.runtime.is_dry_run() and invoked_by(CommandKind.PLAN, project, stack):
+        hand_over(project, stack, predicted_stack(stack, prediction, declarations, deployed, remark).model_dump_json())
     intents = unfinished(intents, deployed=deployed.topics, live=live.topics)
     _stop_at(orphans(intents, {declaration.topic.name for declaration in declarations}))
     if not pulumi.runtime.is_dry_run():

@@ -1,0 +1,49 @@
+"""The plan of a stack as the Pulumi program predicts it, before the engine's steps are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+
+from topicwarden import __version__
+from topicwarden.model.planned_change import PlanReport, PreviewResult
+from topicwarden.plan.active_allowances import active_allowances
+from topicwarden.plan.deployed_stack import DeployedStack
+from topicwarden.plan.predict import Prediction
+from topicwarden.specs.resolve import Declaration
+
+
+class PredictedStack(BaseModel):
+    """A report without the engine's part, and the names of the topics on the cluster.
+
+    It is JSON on its way from the program, which predicts, to `topicwarden plan`, which reports.
+    """
+
+    report: PlanReport
+    live: frozenset[str]
+
+
+def predicted_stack(
+    stack: str,
+    prediction: Prediction,
+    declarations: Sequence[Declaration],
+    deployed: DeployedStack,
+    remark: str | None,
+) -> PredictedStack:
+    """Return the prediction as a report; ``remark`` is a warning about the cluster, or None."""
+    plans, snapshot = prediction.plans, prediction.snapshot
+    names = {*deployed.topics, *deployed.duplicates, *(declaration.topic.name for declaration in declarations)}
+    report = PlanReport(
+        topicwarden=__version__,
+        stack=stack,
+        cluster_id=snapshot.cluster_id,
+        taken_at=snapshot.taken_at,
+        topics=list(plans),
+        unchanged=len(names - {plan.topic for plan in plans}),
+        unseen=list(snapshot.unseen),
+        remarks=[remark] if remark else [],
+        allowances=list(active_allowances(declarations, plans, snapshot.day)),
+        engine=PreviewResult(ran=False),
+    )
+    return PredictedStack(report=report, live=frozenset(snapshot.topics))
