@@ -12,7 +12,14 @@ from topicwarden.deploy.provider.engine_log import EngineLog
 from topicwarden.deploy.provider.service import KafkaProvider
 from topicwarden.deploy.provider.stubs import provider_pb2_grpc
 
-_NO_LIMIT = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+_MOST_REQUESTS = 1_000_000
+_NO_LIMIT = [
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    # gRPC cancels requests at random from 1,000 on that no handler has begun; the engine may send all at once.
+    ("grpc.server.max_pending_requests", _MOST_REQUESTS),
+    ("grpc.server.max_pending_requests_hard_limit", _MOST_REQUESTS),
+]
 _ORPHAN_POLL_S = 0.5
 
 
