@@ -49,7 +49,8 @@ def deploy() -> None:
         reading = _read_state(project)
         checked = check(project, [stack])
         _stop_at(_blocking(checked.errors, invoked_by(CommandKind.IMPORT, project, stack)))
-        patterns = selected_patterns(project, stack) if pulumi.runtime.is_dry_run() else ()
+        planning = pulumi.runtime.is_dry_run() and invoked_by(CommandKind.PLAN, project, stack)
+        patterns = selected_patterns(project, stack) if planning else ()
         declarations = [each for each in checked.declarations[stack] if selected(each.topic.name, patterns)]
         settings = {name: value for name in SETTINGS if (value := _setting(name)) is not None}
         connection = connection_from(project, settings_file(stack), settings)
@@ -69,13 +70,13 @@ def deploy() -> None:
     except Refusal as refusal:
         raise pulumi.RunError(str(refusal)) from None
     plans = prediction.plans
-    if pulumi.runtime.is_dry_run() and invoked_by(CommandKind.PLAN, project, stack):
+    if planning:
         hand_over(project, stack, predicted_stack(stack, prediction, declarations, deployed, remark).model_dump_json())
     intents = unfinished(intents, deployed=deployed.topics, live=live.topics)
     _stop_at(orphans(intents, {declaration.topic.name for declaration in declarations}))
     if not pulumi.runtime.is_dry_run():
         log.keep(intents)
-    if not (pulumi.runtime.is_dry_run() and invoked_by(CommandKind.PLAN, project, stack)):
+    if not planning:
         _stop_at(refusals(plans))
     lines = dangers(plans, stack)
     for line in (*([remark] if remark else []), *lines):

@@ -13,6 +13,8 @@ from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, Duplic
 
 SET_TYPE = "topicwarden:index:TopicSet"
 DOMAIN_TYPE = "topicwarden:index:Domain"
+TOPIC_PATH = f"{SET_TYPE}${DOMAIN_TYPE}${TOPIC_TYPE}"
+"""The types in the URN of a topic that the program registers, the outermost first."""
 
 
 def read_stack_state(engine: PulumiEngine) -> DeployedStack:
@@ -87,7 +89,7 @@ class _Records:
 
 def _registered(urn: str, name: str) -> bool:
     """Return whether the program registers the topic under this URN."""
-    return urn.endswith(f"::{SET_TYPE}${DOMAIN_TYPE}${TOPIC_TYPE}::{name}")
+    return urn.endswith(f"::{TOPIC_PATH}::{name}")
 
 
 def _topic(name: str, entry: Mapping[str, Any]) -> Topic:

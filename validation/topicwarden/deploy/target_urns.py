@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine
+from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_project import project_settings
-from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
+from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE, TOPIC_PATH
 from topicwarden.plan.deployed_stack import DeployedStack
 
 
@@ -34,6 +34,6 @@ def target_urns(
     return [
         *(urn for urn in parents if urn not in existing),
         *([] if any(urn.startswith(provider) for urn in existing) else [f"{provider}*"]),
-        *(f"{prefix}{SET_TYPE}${DOMAIN_TYPE}${TOPIC_TYPE}::{name}" for name in sorted(names)),
+        *(f"{prefix}{TOPIC_PATH}::{name}" for name in sorted(names)),
         *(each.urn for duplicates in deployed.duplicates.values() for each in duplicates),
     ]
