@@ -250,9 +250,9 @@ def test_what_was_raised_by_hand_is_left_and_blocks_nothing(
         "own/lifted-beside.v1.yaml": topic("retention.ms: 7d"),
     }
     project = deployment(tmp_path / "raised", declared)
+    set_topic(servers, "lifted.v1", {"retention.ms": str(60 * DAY)})
     with writing(servers) as writer:
         writer.send("lifted.v1", "k", "v", int(time.time() * 1000) - 8 * DAY + HOUR)
-    set_topic(servers, "lifted.v1", {"retention.ms": str(60 * DAY)})
     project.write({"own/lifted-beside.v1.yaml": topic("retention.ms: 8d")})
     report = project.plan()
     assert not report.refused

@@ -146,3 +146,21 @@ def test_a_resource_that_is_pending_deletion(held: Deployment, cluster: Cluster,
     assert held.plan().topics == []
     held.pulumi("up --yes --suppress-outputs --expect-no-changes")
     assert cluster.snapshot({"held.v1", "stray.v1"}).topics == before
+
+
+def test_an_allowed_deletion_that_failed_is_repeated_by_the_next_deploy(
+    servers: list[str], cluster: Cluster, tmp_path: Path
+) -> None:
+    """The engine writes the program's outputs before it deletes; a kill, or a broker, may stop it in between."""
+    leaving = "{owner: team, partitions: 1, replication_factor: 2, allow: [delete]}\n"
+    project = deployment(tmp_path / "leaving", {"state/leaving.v1.yaml": leaving, "state/staying.v1.yaml": DECLARED})
+    before = state(project)["deployment"]["resources"]
+    project.remove("state/leaving.v1.yaml")
+    project.pulumi("up --yes --skip-preview --suppress-outputs")
+    with connected(servers) as admin:
+        admin.create_topics({"leaving.v1": {"num_partitions": 1, "replication_factor": 2}})
+    edited(project, lambda resources: resources.extend(each for each in before if each.get("id") == "leaving.v1"))
+    assert one(project.plan(), "leaving.v1", "destroyed").weight is Severity.DANGER
+    project.pulumi("up --yes --skip-preview --suppress-outputs")
+    assert not cluster.snapshot({"leaving.v1"}).topics
+    project.pulumi("up --yes --suppress-outputs --expect-no-changes")

@@ -73,7 +73,8 @@ def deploy() -> None:
     if planning:
         hand_over(project, stack, predicted_stack(stack, prediction, declarations, deployed, remark).model_dump_json())
     intents = unfinished(intents, deployed=deployed.topics, live=live.topics)
-    _stop_at(orphans(intents, {declaration.topic.name for declaration in declarations}))
+    declared = {declaration.topic.name for declaration in declarations}
+    _stop_at(orphans(intents, declared))
     if not pulumi.runtime.is_dry_run():
         log.keep(intents)
     if not planning:
@@ -89,6 +90,7 @@ def deploy() -> None:
         root=project.root,
         cluster_id=live.cluster_id,
         dangers=lines,
+        departing=[topic for name, topic in sorted(deployed.topics.items()) if name not in declared],
         provider=_provider(settings, connection),
     )
     end.expect(topics.urn, topics.topics)

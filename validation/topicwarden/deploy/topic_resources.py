@@ -15,6 +15,7 @@ from topicwarden.deploy.sdk_registration import register_with_sdk
 from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE, recorded
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.kafka.throttle_admin import REPLICAS
+from topicwarden.plan.deployed_stack import DeployedTopic
 
 DANGERS: Final = "dangers"
 """The output of ``TopicResources`` that the policy pack reports."""
@@ -32,6 +33,8 @@ class TopicResources(pulumi.ComponentResource):
     """All topics of a stack. Each topic is protected unless its YAML allows the deletion.
 
     ``cluster_id`` is Kafka's id of the target cluster. ``dangers`` has one line for each danger of the deploy.
+    ``departing`` topics are deployed, but no longer declared. The engine deletes them after it has written the outputs,
+    so their allowances stay recorded: if a deletion fails, the next deploy may repeat it.
     ``provider`` defaults to the stack's default provider. ``root`` is the folder of the project. Without ``lean``, the
     SDK registers the topics; see ``lean_registration``. Replicas of an existing topic are never changed, because the
     official provider would place them on random brokers; ``topicwarden rebalance`` places them.
@@ -51,6 +54,7 @@ class TopicResources(pulumi.ComponentResource):
         root: Path,
         cluster_id: str | None = None,
         dangers: Sequence[str] = (),
+        departing: Iterable[DeployedTopic] = (),
         provider: kafka.Provider | None = None,
         lean: bool = True,
     ) -> None:
@@ -67,7 +71,8 @@ class TopicResources(pulumi.ComponentResource):
         declared = {each.topic.name: each.topic.config.keys() for each in ordered}
 
         async def records() -> dict[str, dict[str, Any]]:
-            return {each.topic.name: recorded(each.topic, each.file) for each in ordered}
+            last = {each.name: recorded(each.declared, each.file) for each in departing if each.declared}
+            return last | {each.topic.name: recorded(each.topic, each.file) for each in ordered}
 
         async def by_name() -> dict[str, dict[str, Any]]:
             by_urn = {await urn.future(): await topic.future() for urn, topic in by_sdk}
