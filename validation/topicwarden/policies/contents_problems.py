@@ -9,8 +9,9 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
+from topicwarden.model.contents import Contents, EncodedContents
 from topicwarden.model.problem import Problem
 from topicwarden.policies.expressions import CelError, compile_record_expression
 from topicwarden.specs.record_schemas import COMPILERS
@@ -23,18 +24,27 @@ MAX_BYTES: Final = 1 << 20
 
 _PARTITIONER_SETTINGS: Final = ("partitioner", "partition_expression", "partition_function")
 
+_Message: TypeAlias = tuple[KeyPath, str]
+"""The place of a problem in the topic's document, and its text."""
+
 
 def contents_problems(declarations: Iterable[Declaration], root: Path) -> Iterator[Problem]:
     """Yield the problems in ``contents`` of each declaration, at the values. ``root`` is the project's folder."""
+    known: dict[int, tuple[_Message, ...]] = {}
     for declaration in declarations:
-        for path, message in _messages(declaration, root):
+        contents = declaration.topic.contents
+        messages = known.get(id(contents))  # Equal contents are one object, which the declaration keeps alive.
+        if messages is None:
+            messages = known[id(contents)] = tuple(_contents_messages(contents))
+        for path, message in (*messages, *_schema_messages(declaration, root)):
             yield Problem(declaration.places.at(path), message, RULE)
 
 
-def _messages(declaration: Declaration, root: Path) -> Iterator[tuple[KeyPath, str]]:
-    contents = declaration.topic.contents
+def _contents_messages(contents: Contents) -> Iterator[_Message]:
+    """Yield the problems that are visible without any file."""
     for part in ("key", "value"):
-        yield from _format_messages(declaration, part, root)
+        for key, message in _encoding_messages(contents.encoding(part)):
+            yield ("contents", part, key), message
     declared = [name for name in _PARTITIONER_SETTINGS if getattr(contents.key, name)]
     if len(declared) > 1:
         message = f"expected one partitioner, seen {' and '.join(declared)}; keep one, and write null for the others"
@@ -49,31 +59,38 @@ def _messages(declaration: Declaration, root: Path) -> Iterator[tuple[KeyPath, s
             yield ("contents", "expressions", number, "require"), f"{expression.id}: {error}"
 
 
-def _format_messages(declaration: Declaration, part: str, root: Path) -> Iterator[tuple[KeyPath, str]]:
-    """Yield the problems of format and schema. ``part`` is ``key`` or ``value``."""
-    declared, parent = declaration.topic.contents.encoding(part), ("contents", part)
+def _encoding_messages(declared: EncodedContents) -> Iterator[tuple[str, str]]:
+    """Yield a setting and its problem for each wrong combination of format, schema and registry."""
     encoding, schema, registry = declared.format, declared.schema_file, declared.registry
     if (schema or registry) and encoding not in COMPILERS:
         key = "schema" if schema else "registry"
-        yield (*parent, key), f"{key} needs a format that has schemas; write format: {', '.join(COMPILERS)}"
+        yield key, f"{key} needs a format that has schemas; write format: {', '.join(COMPILERS)}"
         return
     if schema and registry and encoding != "avro":
         yield (
-            (*parent, "schema"),
+            "schema",
             f"with registry: true, {encoding} records are validated against the registry's schema; delete schema",
         )
     if declared.message and not (encoding == "protobuf" and schema):
         yield (
-            (*parent, "message"),
+            "message",
             "message names a message type of a .proto schema; write format: protobuf and schema: FILE, or delete it",
         )
     if declared.subject and not registry:
-        yield (*parent, "subject"), "subject names a subject of the schema registry; write registry: true, or delete it"
+        yield "subject", "subject names a subject of the schema registry; write registry: true, or delete it"
     if encoding in ("avro", "protobuf") and not schema and not registry:
-        yield (*parent, "format"), f"{encoding} cannot be read without a schema; write schema: FILE, or registry: true"
-    path = schema_path(declaration, part)
-    if path and (error := _schema_error(root / path, root, encoding, declared.message)):
-        yield (*parent, "schema"), f"{path} {error}"
+        yield "format", f"{encoding} cannot be read without a schema; write schema: FILE, or registry: true"
+
+
+def _schema_messages(declaration: Declaration, root: Path) -> Iterator[_Message]:
+    """Yield the problems of schema files, whose paths are relative to the YAML files that name them."""
+    for part in ("key", "value"):
+        declared = declaration.topic.contents.encoding(part)
+        if not declared.schema_file or declared.format not in COMPILERS:
+            continue
+        path = schema_path(declaration, part)
+        if path and (error := _schema_error(root / path, root, declared.format, declared.message)):
+            yield ("contents", part, "schema"), f"{path} {error}"
 
 
 @cache

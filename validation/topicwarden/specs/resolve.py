@@ -41,7 +41,7 @@ class ResolvedStack:
 
 def resolve(loaded: LoadedSpecs, stack: str | None) -> ResolvedStack:
     """Return the topics as declared for ``stack``; None ignores all ``stacks`` sections."""
-    folder_defaults = _FolderDefaults(loaded)
+    folder_defaults, contents = _FolderDefaults(loaded), _SharedContents()
     declarations, problems = [], list(loaded.problems)
     for topic in loaded.topics:
         inherited = folder_defaults.documents(topic.folder)
@@ -52,7 +52,9 @@ def resolve(loaded: LoadedSpecs, stack: str | None) -> ResolvedStack:
         missing = [name for name in ("partitions", "replication_factor") if (name,) not in settings]
         problems += [_missing(topic, documents, name, loaded.stacks) for name in missing]
         if not missing:
-            declarations.append(Declaration(_topic(topic, settings), _places(documents, stack, settings)))
+            declarations.append(
+                Declaration(_topic(topic, settings, contents.of(settings)), _places(documents, stack, settings))
+            )
     declarations.sort(key=lambda declaration: declaration.topic.name)
     return ResolvedStack(tuple(declarations), tuple(sorted(set(problems))))
 
@@ -114,7 +116,7 @@ def _places(documents: Sequence[ValidatedDocument], stack: str | None, settings:
     return SettingLocations(documents[-1].source, layers, settings)
 
 
-def _topic(topic: LoadedTopic, settings: FlatSettings) -> Topic:
+def _topic(topic: LoadedTopic, settings: FlatSettings, contents: Contents) -> Topic:
     return Topic(
         name=topic.name,
         partitions=settings["partitions",],
@@ -123,21 +125,37 @@ def _topic(topic: LoadedTopic, settings: FlatSettings) -> Topic:
         domain=topic.folder[0] if topic.folder else "",
         owner=settings.get(("owner",)),
         description=settings.get(("description",)),
-        contents=_contents(settings),
+        contents=contents,
         allow=frozenset(Permission(**permission) for permission in settings.get(("allow",), ())),
     )
 
 
-def _contents(settings: FlatSettings) -> Contents:
+class _SharedContents:
+    """The ``contents`` of topics. Equal ones are one object: few differ, and each costs as much as its whole topic."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Contents] = {}
+
+    def of(self, settings: FlatSettings) -> Contents:
+        declared = {path: value for path, value in settings.items() if path[0] == "contents"}
+        if not declared:
+            return NO_CONTENTS
+        key = repr(declared)
+        if key not in self._known:
+            self._known[key] = Contents.model_validate(_nested(declared))
+        return self._known[key]
+
+
+def _nested(declared: FlatSettings) -> dict[str, Any]:
+    """Return the sections below ``contents`` as nested mappings."""
     sections: dict[str, Any] = {}
-    for path, value in settings.items():
-        if path[0] == "contents":
-            *parents, name = map(str, path[1:])
-            section = sections
-            for parent in parents:
-                section = section.setdefault(parent, {})
-            section[name] = value
-    return Contents.model_validate(sections) if sections else NO_CONTENTS
+    for path, value in declared.items():
+        *parents, name = map(str, path[1:])
+        section = sections
+        for parent in parents:
+            section = section.setdefault(parent, {})
+        section[name] = value
+    return sections
 
 
 def _missing(topic: LoadedTopic, documents: Sequence[ValidatedDocument], name: str, stacks: Sequence[str]) -> Problem:
