@@ -10,11 +10,15 @@ from topicwarden.sandbox.local_cluster import Sandbox
 
 @contextmanager
 def running(
-    sandbox: Sandbox, brokers: int, overrides: Mapping[str, str] | None = None, heap: str | None = None
+    sandbox: Sandbox,
+    brokers: int,
+    overrides: Mapping[str, str] | None = None,
+    heap: str | None = None,
+    port: int | None = None,
 ) -> Iterator[Sandbox]:
     """Start ``sandbox`` for the block, and remove it at the end, also if it does not start."""
     try:
-        sandbox.up(brokers=brokers, overrides=overrides, heap=heap)
+        sandbox.up(brokers=brokers, overrides=overrides, heap=heap, port=port)
         yield sandbox
     finally:
         sandbox.down(remove=True)

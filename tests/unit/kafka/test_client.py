@@ -6,6 +6,7 @@ import pytest
 from kafka.errors import KafkaConnectionError
 
 from topicwarden.kafka import admin_client
+from topicwarden.kafka.broker_probe import Probed
 from topicwarden.kafka.connection import Connection
 from topicwarden.model.problem import Refusal
 
@@ -19,6 +20,8 @@ class _Admin:
 @pytest.fixture(autouse=True)
 def _no_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admin_client, "KafkaAdminClient", _Admin)
+    monkeypatch.setattr(admin_client, "probe", lambda _, addresses: Probed(tuple(addresses), {}))
+    monkeypatch.setattr(admin_client, "advertised_addresses", lambda _: ["127.0.0.1:1"])
 
 
 def test_an_error_of_ours_is_not_the_clusters() -> None:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import logging
-import ssl
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
+from topicwarden.kafka.broker_probe import probe
+from topicwarden.kafka.client_internals import advertised_addresses
 from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.sasl_probe import refused_by_listener
+from topicwarden.kafka.tls_context import tls_context
 from topicwarden.model.problem import Refusal
 
 _TIMEOUT_MS = 20_000
+_BOOTSTRAP_MS = 5_000  # of an address that has answered already
 
 # Without a handler, Python prints the warnings of kafka-python to standard error, where Pulumi shows them as errors.
 logging.getLogger("kafka").addHandler(logging.NullHandler())
@@ -29,12 +33,7 @@ def open_admin(connection: Connection) -> Iterator[KafkaAdminClient]:
     uses the client is raised unchanged.
     """
     servers = ",".join(connection.bootstrap_servers)
-    try:
-        admin = KafkaAdminClient(**_client_settings(connection))
-    except (KafkaError, OSError, ValueError) as error:
-        raise Refusal(
-            f"no Kafka cluster answers at {servers}: {_reason(error)}; is it running and reachable?"
-        ) from error
+    admin = _open(connection)
     try:
         yield admin
     except (KafkaError, RuntimeError) as error:
@@ -42,24 +41,61 @@ def open_admin(connection: Connection) -> Iterator[KafkaAdminClient]:
             raise
         raise Refusal(f"the Kafka cluster at {servers} stopped answering, or refused: {_reason(error)}") from error
     finally:
-        with suppress(KafkaError, OSError, RuntimeError):  # the requests have succeeded already
-            admin.close()
+        _close(admin)
 
 
-def _client_settings(connection: Connection) -> dict[str, Any]:
+def _open(connection: Connection) -> KafkaAdminClient:
+    """Return a client that has the cluster's metadata and can reach one of its brokers, or raise Refusal."""
+    try:
+        probed = probe(connection, connection.bootstrap_servers)
+        if not probed.answering:
+            raise Refusal(f"no Kafka cluster answers at {_listed(probed.failures)}")
+        if connection.sasl_mechanism and (cause := refused_by_listener(connection, probed.answering[0])):
+            raise Refusal(_refused(connection, cause))
+        # The client would spend its time on an address that does not answer, as it chooses one at random.
+        admin = KafkaAdminClient(**_client_settings(connection, probed.answering))
+    except (KafkaError, OSError, ValueError) as error:
+        cause = refused_by_listener(connection, connection.bootstrap_servers[0])
+        raise Refusal(_refused(connection, cause or _reason(error))) from error
+    advertised = advertised_addresses(admin)
+    if advertised and not {*advertised} & {*probed.answering}:
+        reachable = probe(connection, advertised)
+        if not reachable.answering:
+            _close(admin)
+            raise Refusal(
+                f"the brokers at {','.join(probed.answering)} advertise addresses that do not answer: "
+                f"{_listed(reachable.failures)}; or correct advertised.listeners of the brokers"
+            )
+    return admin
+
+
+def _refused(connection: Connection, cause: str) -> str:
+    return f"the Kafka cluster at {','.join(connection.bootstrap_servers)} refuses the connection: {cause}"
+
+
+def _listed(failures: Mapping[str, str]) -> str:
+    """Return the addresses with the reasons why they do not answer, each reason once."""
+    by_reason: dict[str, list[str]] = {}
+    for address, reason in sorted(failures.items()):
+        by_reason.setdefault(reason, []).append(address)
+    return "; ".join(f"{', '.join(addresses)}: {reason}" for reason, addresses in by_reason.items())
+
+
+def _close(admin: KafkaAdminClient) -> None:
+    with suppress(KafkaError, OSError, RuntimeError):  # the requests have succeeded already
+        admin.close()
+
+
+def _client_settings(connection: Connection, servers: Sequence[str]) -> dict[str, Any]:
     settings: dict[str, Any] = {
-        "bootstrap_servers": list(connection.bootstrap_servers),
+        "bootstrap_servers": list(servers),
         "security_protocol": connection.security_protocol,
         "client_id": "topicwarden",
         "request_timeout_ms": _TIMEOUT_MS,
-        "bootstrap_timeout_ms": _TIMEOUT_MS // 2,
+        "bootstrap_timeout_ms": _BOOTSTRAP_MS,
     }
     if connection.tls:
-        context = ssl.create_default_context(cadata=connection.ca_cert)
-        if not connection.verify_tls:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        settings["ssl_context"] = context
+        settings["ssl_context"] = tls_context(connection)
     if connection.sasl_mechanism:
         settings |= {
             "sasl_mechanism": connection.sasl_mechanism,

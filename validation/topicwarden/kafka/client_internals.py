@@ -6,6 +6,7 @@
   for requests of their own.
 - ``KafkaAdminClient._controller_id``: the cached controller. The client does not look for a new controller when the
   controller moves, so the cache must be cleared.
+- ``KafkaAdminClient._manager.cluster``: the brokers of the metadata, with the addresses that they advertise.
 
 The ``kafka`` room also imports modules without a leading underscore that kafka-python does not document:
 
@@ -14,6 +15,7 @@ The ``kafka`` room also imports modules without a leading underscore that kafka-
 - ``kafka.protocol.consumer`` for ``FetchRequest``, ``IsolationLevel`` and ``OffsetSpec``, and ``kafka.protocol.admin``
   for ``ElectionType``.
 - ``kafka.partitioner.default.murmur2``, Java's hash of keys (``partition_functions``).
+- ``kafka.net.sasl.get_sasl_mechanism``, the tokens of a SASL mechanism (``sasl_probe``).
 - The module names ``kafka`` and ``asyncio`` in tracebacks, to recognize errors of the client (``admin_client``).
 """
 
@@ -52,3 +54,9 @@ def find_coordinators(admin: KafkaAdminClient, groups: Collection[str]) -> dict[
 def forget_controller(admin: KafkaAdminClient) -> None:
     """Clear the cached controller, so that the next request looks for the current controller."""
     admin._controller_id = None
+
+
+def advertised_addresses(admin: KafkaAdminClient) -> list[str]:
+    """Return the ``host:port`` that each broker advertises for the listener of ``admin``."""
+    brokers = admin._manager.cluster.brokers()
+    return [f"[{each.host}]:{each.port}" if ":" in each.host else f"{each.host}:{each.port}" for each in brokers]

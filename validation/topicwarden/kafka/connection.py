@@ -11,7 +11,6 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -20,21 +19,16 @@ from topicwarden import child_processes
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.specs.broker_settings import MOVED_TO
+from topicwarden.specs.connection_settings import NAMES, read_connection_settings
 
 ADDRESS_FILE = "bootstrap-servers"
 """File in the sandbox's folder with the addresses of its brokers."""
 
-_CLIENT_CERTIFICATES = (
-    *("kafka:clientCert", "kafka:clientCertFile", "kafka:clientKey", "kafka:clientKeyFile"),
-    "kafka:clientKeyPassphrase",
-)
-SETTINGS = (
-    *("topicwarden:cluster", MOVED_TO),
-    *("kafka:bootstrapServers", "kafka:tlsEnabled", "kafka:skipTlsVerify", "kafka:caCert", "kafka:caCertFile"),
-    *("kafka:saslMechanism", "kafka:saslUsername", "kafka:saslPassword"),
-    *_CLIENT_CERTIFICATES,
-)
+SETTINGS = ("topicwarden:cluster", MOVED_TO, *NAMES)
 """Settings that are read from ``Pulumi.<stack>.yaml``."""
+
+_UNVERIFIED = "io.topicwarden.reader.source.TrustingSslEngineFactory"
+"""The class of the Spark reader that accepts any certificate; Kafka has no setting for it."""
 
 NO_PULUMI = (
     "pulumi is not on the PATH: `topicwarden sandbox install` installs it, and "
@@ -43,21 +37,22 @@ NO_PULUMI = (
 SANDBOX_PASSPHRASE = "sandbox"
 """Passphrase of the sandbox's stacks. It is public, so no other stack may be encrypted with it."""
 
-_MECHANISMS = {"plain": "PLAIN", "scram-sha256": "SCRAM-SHA-256", "scram-sha512": "SCRAM-SHA-512"}
-
 
 @dataclass(frozen=True)
 class Connection:
-    """Address and credentials of a cluster. ``repr`` does not show the password.
+    """Address and credentials of a cluster. ``repr`` shows no secret.
 
-    ``sandbox`` is true for the local sandbox, whose data is disposable. ``moved_to`` is Kafka's id of the cluster that
-    the stack moved to, according to its settings.
+    ``ca_cert``, ``client_cert`` and ``client_key`` are PEM text; the key is PKCS #8 and not encrypted. ``sandbox`` is
+    true for the local sandbox, whose data is disposable. ``moved_to`` is Kafka's id of the cluster that the stack moved
+    to, according to its settings.
     """
 
     bootstrap_servers: tuple[str, ...]
     tls: bool = True
     verify_tls: bool = True
     ca_cert: str | None = None
+    client_cert: str | None = None
+    client_key: str | None = None
     sasl_mechanism: str | None = None
     username: str | None = None
     password: str | None = None
@@ -83,7 +78,13 @@ class Connection:
         if self.ca_cert:
             settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": self.ca_cert}
         if self.tls and not self.verify_tls:
-            settings["ssl.endpoint.identification.algorithm"] = ""
+            settings |= {"ssl.endpoint.identification.algorithm": "", "ssl.engine.factory.class": _UNVERIFIED}
+        if self.client_cert and self.client_key:
+            settings |= {
+                "ssl.keystore.type": "PEM",
+                "ssl.keystore.certificate.chain": self.client_cert,
+                "ssl.keystore.key": self.client_key,
+            }
         if self.sasl_mechanism:
             module = "plain.PlainLoginModule" if self.sasl_mechanism == "PLAIN" else "scram.ScramLoginModule"
             settings["sasl.mechanism"] = self.sasl_mechanism
@@ -100,6 +101,8 @@ class Connection:
             settings["ssl.ca.pem"] = self.ca_cert
         if self.tls and not self.verify_tls:
             settings["enable.ssl.certificate.verification"] = "false"
+        if self.client_cert and self.client_key:
+            settings |= {"ssl.certificate.pem": self.client_cert, "ssl.key.pem": self.client_key}
         if self.sasl_mechanism:
             settings |= {
                 "sasl.mechanism": self.sasl_mechanism,
@@ -127,66 +130,32 @@ def connection_from(project: Project, origin: str, settings: Mapping[str, Any]) 
     moved_to = settings.get(MOVED_TO)
     if settings.get("topicwarden:cluster") == "sandbox":
         return Connection(sandbox_servers(project), tls=False, sandbox=True, moved_to=moved_to)
-    if ignored := [name for name in _CLIENT_CERTIFICATES if settings.get(name)]:
-        raise Refusal(
-            f"{origin}: {', '.join(ignored)}: topicwarden cannot use client certificates yet; remove the settings, and "
-            "connect with TLS and SASL"
-        )
-    servers = _addresses(origin, settings.get("kafka:bootstrapServers"))
-    if not servers:
+    read, problems = read_connection_settings(settings, project.root)
+    if problems:
+        raise Refusal("\n".join(f"{origin}: {problem.name}: {problem.message}" for problem in problems))
+    if not read.servers:
         raise Refusal(
             f"{origin} names no cluster: set kafka:bootstrapServers, "
             "or topicwarden:cluster: sandbox for the cluster of this machine"
         )
-    named = any(settings.get(name) is not None for name in ("kafka:saslUsername", "kafka:saslPassword"))
-    mechanism = settings.get("kafka:saslMechanism", "plain" if named else None)  # the provider's default
-    if mechanism is not None and mechanism not in _MECHANISMS:
-        raise Refusal(f"{origin}: kafka:saslMechanism {mechanism!r}: expected {_one_of(_MECHANISMS)}")
-    username, password = _credentials(origin, settings) if mechanism else (None, None)
     return Connection(
-        bootstrap_servers=servers,
-        tls=_flag(settings.get("kafka:tlsEnabled", True)),
-        verify_tls=not _flag(settings.get("kafka:skipTlsVerify", False)),
-        ca_cert=_certificate(project, origin, settings),
-        sasl_mechanism=_MECHANISMS[mechanism] if mechanism else None,
-        username=username,
-        password=password,
+        bootstrap_servers=read.servers,
+        tls=read.tls,
+        verify_tls=read.verify_tls,
+        ca_cert=read.ca_cert,
+        client_cert=read.client_cert,
+        client_key=read.client_key,
+        sasl_mechanism=read.mechanism,
+        username=read.username,
+        password=read.password,
         moved_to=moved_to,
     )
-
-
-def _credentials(origin: str, settings: Mapping[str, Any]) -> tuple[str, str]:
-    """Return username and password. A number is refused, because YAML turns 0123 into 83."""
-    values = []
-    for name in ("kafka:saslUsername", "kafka:saslPassword"):
-        value = settings.get(name)
-        if value is None:
-            raise Refusal(f"{origin}: kafka:saslMechanism needs {name}; write it")
-        if not isinstance(value, str):
-            raise Refusal(f"{origin}: {name}: expected text, seen another type; put it in quotes")
-        values.append(value)
-    return values[0], values[1]
 
 
 def _jaas(text: str | None) -> str:
     """Quote ``text`` for JAAS: Java's ``StreamTokenizer`` ends a quoted text at a line break and has no \\u escapes."""
     escaped = (text or "").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
     return f'"{escaped}"'
-
-
-def _addresses(origin: str, value: object) -> tuple[str, ...]:
-    """Return the addresses in ``value``: a list, the same list as JSON (Pulumi's form for programs), or one address."""
-    try:
-        listed = json.loads(value) if isinstance(value, str) and value.startswith("[") else value
-    except json.JSONDecodeError:
-        listed = None
-    if listed is None and value is None:
-        return ()
-    if isinstance(listed, str):
-        return (listed,)
-    if isinstance(listed, list) and all(isinstance(address, str) for address in listed):
-        return tuple(listed)
-    raise Refusal(f"{origin}: kafka:bootstrapServers {value!r}: expected a list such as [localhost:9092]")
 
 
 def on_sandbox(project: Project, stack: str) -> bool:
@@ -248,24 +217,6 @@ def _decrypted(project: Project, stack: str) -> Mapping[str, Any]:
     if answer.returncode:
         raise Refusal(f"pulumi could not decrypt the settings of stack {stack!r}: {_first_line(answer.stderr)}")
     return {name: entry.get("objectValue", entry.get("value")) for name, entry in json.loads(answer.stdout).items()}
-
-
-def _certificate(project: Project, origin: str, settings: Mapping[str, Any]) -> str | None:
-    inline, file = settings.get("kafka:caCert"), settings.get("kafka:caCertFile")
-    if inline or not file:
-        return inline
-    path = project.root / Path(str(file))
-    if not path.is_file():
-        raise Refusal(f"{origin}: kafka:caCertFile {file}: there is no such file")
-    return path.read_text()
-
-
-def _flag(value: object) -> bool:
-    return value is True or str(value).lower() == "true"
-
-
-def _one_of(names: Mapping[str, str]) -> str:
-    return "one of " + ", ".join(names)
 
 
 def _first_line(error: object) -> str:

@@ -1,4 +1,4 @@
-"""The settings of a stack's brokers in ``stacks/Pulumi.<stack>.yaml`` that the rules need.
+"""The settings of a stack's brokers in ``stacks/Pulumi.<stack>.yaml`` that the rules need, and all its problems.
 
 - ``topicwarden:kafkaVersion: "3.9"``: the brokers' Kafka version, also as a full release (``3.9.1``)
 - ``topicwarden:brokers: 3``: the number of brokers
@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from topicwarden.model.problem import Location, Problem
 from topicwarden.model.project import Project
 from topicwarden.model.units import SIZE
 from topicwarden.specs import configs
+from topicwarden.specs.connection_settings import read_connection_settings
 from topicwarden.specs.spec_files import printable_path
 from topicwarden.specs.yaml_nodes import ParsedDocument, read_documents
 
@@ -55,7 +56,7 @@ class BrokerSettings:
 
 
 def read_brokers(project: Project, stack: str) -> tuple[BrokerSettings, list[Problem]]:
-    """Return the broker settings of ``stack``, and the problems of its ``topicwarden:`` settings.
+    """Return the broker settings of ``stack``, and the problems of its ``topicwarden:`` and ``kafka:`` settings.
 
     Missing and invalid settings have their default.
     """
@@ -84,7 +85,15 @@ def read_brokers(project: Project, stack: str) -> tuple[BrokerSettings, list[Pro
                 values[field] = parse(settings[name])
             except ValueError as error:
                 problems.append(Problem(document.at(("config", name)), f"{name}: {error}", "stack-setting"))
+    problems += _connection_problems(document, settings, project)
     return BrokerSettings(**values), problems
+
+
+def _connection_problems(document: ParsedDocument, settings: Mapping[str, Any], project: Project) -> Iterator[Problem]:
+    """Yield the problems of the ``kafka:`` settings that are visible without decryption, a cluster, or any file."""
+    if settings.get(CLUSTER) != "sandbox":
+        for name, message in read_connection_settings(settings, project.root, offline=True)[1]:
+            yield Problem(document.at(("config", name)), f"{name}: {message}", "stack-setting")
 
 
 def _kafka(value: Any) -> str:

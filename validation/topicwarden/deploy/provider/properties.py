@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final, TypeAlias
 
 from google.protobuf.struct_pb2 import Struct, Value
@@ -31,6 +31,16 @@ def to_struct(properties: Mapping[str, Any]) -> Struct:
     struct = Struct()
     struct.update(properties)
     return struct
+
+
+def with_secrets(struct: Struct, names: Collection[str]) -> Struct:
+    """Return ``struct`` with the properties ``names`` marked as secrets, whether or not they are already."""
+    marked = Struct()
+    marked.CopyFrom(struct)
+    for name in names:
+        if name in struct.fields and (value := _from_value(struct.fields[name])) not in (None, UNKNOWN):
+            marked.update({name: secret(value)})
+    return marked
 
 
 def has_unknown(value: object) -> bool:

@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeAlias
 
 import grpc.aio
@@ -21,7 +20,14 @@ from topicwarden.deploy.provider import provider_settings
 from topicwarden.deploy.provider.acl_type import ACL, Acls
 from topicwarden.deploy.provider.engine_log import EngineLog
 from topicwarden.deploy.provider.errors import reason_of, resource_error
-from topicwarden.deploy.provider.properties import UNKNOWN, Properties, from_struct, has_unknown, to_struct
+from topicwarden.deploy.provider.properties import (
+    UNKNOWN,
+    Properties,
+    from_struct,
+    has_unknown,
+    to_struct,
+    with_secrets,
+)
 from topicwarden.deploy.provider.quota_type import QUOTA, Quotas
 from topicwarden.deploy.provider.resource_type import DEFAULTS, Difference, ResourceType
 from topicwarden.deploy.provider.resource_urn import ResourceUrn
@@ -75,7 +81,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
     async def CheckConfig(self, request: rpc.CheckRequest, context: _Context) -> rpc.CheckResponse:
         settings = from_struct(request.news)
         failures = [rpc.CheckFailure(reason=reason) for reason in provider_settings.failures(settings)]
-        return rpc.CheckResponse(inputs=request.news, failures=failures)
+        return rpc.CheckResponse(inputs=with_secrets(request.news, provider_settings.SECRETS), failures=failures)
 
     async def DiffConfig(self, request: rpc.DiffRequest, context: _Context) -> rpc.DiffResponse:
         before, after = from_struct(request.old_inputs or request.olds), from_struct(request.news)
@@ -90,7 +96,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             self._unusable = "the provider's settings are not known before the deploy"
         else:
             try:
-                session = AdminSession(provider_settings.connection(settings, Path.cwd()))
+                session = AdminSession(provider_settings.connection(settings))
             except Refusal as refusal:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(refusal))
             self._resources = {

@@ -1,0 +1,171 @@
+"""Test each way to authenticate, from one description, with every client: Admin, librdkafka, the provider, Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from kafka.admin import NewTopic
+
+from tests.support.projects import Shell, empty_stack, own_cache, project_of
+from tests.support.secured import PASSWORD, USER, SecuredBroker
+from topicwarden.cli.audit import auditing
+from topicwarden.kafka.admin_client import open_admin
+from topicwarden.kafka.cluster import open_cluster
+from topicwarden.kafka.connection import connect_to
+from topicwarden.model.project import Project
+from topicwarden.sandbox.scenarios.writer import writing
+
+PASSPHRASE = "a pass phrase"
+TOPIC = "{owner: team, partitions: 2, replication_factor: 1, contents: {key: {required: true}}}\n"
+Settings = dict[str, object]
+
+
+def over_tls(broker: SecuredBroker, folder: Path) -> Settings:
+    return {"kafka:bootstrapServers": [broker.addresses["TLS"]], "kafka:caCert": broker.ca_pem}
+
+
+def mutual(broker: SecuredBroker, folder: Path) -> Settings:
+    """Certificate and key are files beside the project, and the key is encrypted."""
+    certificate, key = broker.client_pem()
+    secrets = folder / "secrets"
+    secrets.mkdir()
+    (secrets / "ca.pem").write_text(broker.ca_pem)
+    (secrets / "client.pem").write_text(certificate)
+    encryption = BestAvailableEncryption(PASSPHRASE.encode())
+    encrypted = load_pem_private_key(key.encode(), None).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
+    (secrets / "client.key").write_bytes(encrypted)
+    return {
+        "kafka:bootstrapServers": [broker.addresses["MUTUAL"]],
+        "kafka:caCertFile": "secrets/ca.pem",
+        "kafka:clientCertFile": "secrets/client.pem",
+        "kafka:clientKeyFile": "secrets/client.key",
+        "kafka:clientKeyPassphrase": PASSPHRASE,
+    }
+
+
+def mutual_in_the_settings(broker: SecuredBroker, folder: Path) -> Settings:
+    """Certificate and key are in the settings; the key is in the older form that OpenSSL wrote (PKCS #1 or SEC 1)."""
+    certificate, key = broker.client_pem()
+    old = load_pem_private_key(key.encode(), None).private_bytes(
+        Encoding.PEM, PrivateFormat.TraditionalOpenSSL, BestAvailableEncryption(PASSPHRASE.encode())
+    )
+    return {
+        "kafka:bootstrapServers": [broker.addresses["MUTUAL"]],
+        "kafka:caCert": broker.ca_pem,
+        "kafka:clientCert": certificate,
+        "kafka:clientKey": old.decode(),
+        "kafka:clientKeyPassphrase": PASSPHRASE,
+    }
+
+
+def unverified(broker: SecuredBroker, folder: Path) -> Settings:
+    return {"kafka:bootstrapServers": [broker.addresses["OTHERNAME"]], "kafka:skipTlsVerify": True}
+
+
+def unverified_mutual(broker: SecuredBroker, folder: Path) -> Settings:
+    certificate, key = broker.client_pem()
+    return {
+        "kafka:bootstrapServers": [broker.addresses["MUTUAL"]],
+        "kafka:skipTlsVerify": "true",
+        "kafka:clientCert": certificate,
+        "kafka:clientKey": key,
+    }
+
+
+def user(mechanism: str | None, *, tls: bool) -> Callable[[SecuredBroker, Path], Settings]:
+    def settings(broker: SecuredBroker, folder: Path) -> Settings:
+        return {
+            "kafka:bootstrapServers": [broker.addresses["SASLTLS" if tls else "SASL"]],
+            "kafka:saslUsername": USER,
+            "kafka:saslPassword": PASSWORD,
+            **({"kafka:saslMechanism": mechanism} if mechanism else {}),
+            **({"kafka:caCert": broker.ca_pem} if tls else {"kafka:tlsEnabled": False}),
+        }
+
+    return settings
+
+
+WAYS: dict[str, Callable[[SecuredBroker, Path], Settings]] = {
+    "tls": over_tls,
+    "mutual tls": mutual,
+    "mutual tls in the settings": mutual_in_the_settings,
+    "unverified tls": unverified,
+    "unverified mutual tls": unverified_mutual,
+    "plain": user(None, tls=False),
+    "plain over tls": user("plain", tls=True),
+    "scram-sha256 over tls": user("scram-sha256", tls=True),
+    "scram-sha512": user("scram-sha512", tls=False),
+}
+DEPLOYED = ("mutual tls", "unverified mutual tls", "scram-sha256 over tls")
+"""The ways that a deploy uses, too: engine, program and provider have the same settings."""
+
+
+def project_for(broker: SecuredBroker, folder: Path, way: str) -> tuple[Project, str]:
+    """Return a project with one topic of its own, and the name of the topic."""
+    topic = f"{way.replace(' ', '-')}.{folder.name[-4:].strip('_')}.v1"
+    folder.joinpath("project").mkdir()
+    settings = json.dumps({"config": WAYS[way](broker, folder / "project")})
+    return project_of(folder / "project", {f"{topic}.yaml": TOPIC}, settings), topic
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.usefixtures("spark")
+def test_every_client_authenticates(
+    broker: SecuredBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    with own_cache(tmp_path):
+        monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "of this stack")
+        project, topic = project_for(broker, tmp_path, way)
+        shell = empty_stack(project, tmp_path / "state")
+        for name, value in shell.variables.items():
+            monkeypatch.setenv(name, value)
+        if way in DEPLOYED:
+            deploy(shell, tmp_path / "state", topic)
+        else:
+            with open_admin(connect_to(project, "dev")) as admin:
+                admin.create_topics([NewTopic(topic, 2, 1)])
+        with writing([broker.addresses["PLAINTEXT"]]) as writer:
+            for number in range(10):
+                writer.send(topic, f"k{number}", "v")
+        with open_cluster(connect_to(project, "dev")) as cluster:
+            live = cluster.snapshot({topic}).topics
+            assert cluster.newest_records(live)[topic].records == 10
+            cluster.groups([topic])
+        with auditing(project, "dev") as audit:
+            report = audit((topic,))
+        assert report.scanned_records == 10
+        assert_no_secret(report.model_dump_json())
+
+
+def deploy(shell: Shell, backend: Path, topic: str) -> None:
+    """Deploy with the real engine, and look for secrets in all that it prints and keeps."""
+    if "kafka:saslPassword" in (shell.folder / "stacks" / "Pulumi.dev.yaml").read_text():
+        encrypt(shell, "kafka:saslPassword", PASSWORD)
+    for command in (("plan",), ("up", "--yes")):
+        done = shell.topicwarden(*command, "--stack", "dev")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert_no_secret(done.stdout + done.stderr)
+    # Pulumi's own history of a stack repeats its settings as they are written, so only secrets are safe there.
+    state = (backend / ".pulumi" / "stacks" / "topicwarden" / "dev.json").read_text()
+    assert topic in state
+    assert_no_secret(state)
+
+
+def encrypt(shell: Shell, name: str, value: str) -> None:
+    done = shell.run("pulumi", "config", "set", "--secret", name, value, "--stack", "dev", "--non-interactive")
+    assert done.returncode == 0, done.stderr
+
+
+def assert_no_secret(text: str) -> None:
+    assert "PRIVATE KEY" not in text
+    assert PASSPHRASE not in text
+    assert PASSWORD not in text

@@ -1,0 +1,120 @@
+"""Run a real broker whose listeners differ in TLS and SASL, each with certificates of a CA of its own."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import trustme
+
+from tests.support.sandboxes import running
+from topicwarden.kafka.admin_client import open_admin
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.credential_admin import Credential, Password, write_credentials
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.ports import CONTROLLER_PORT_OFFSET, is_free
+from topicwarden.specs.certificates import private_key
+
+HOST, USER, PASSWORD = "127.0.0.1", "alice", 'al"ice\\'
+LISTENERS = {
+    "PLAINTEXT": "PLAINTEXT",
+    "TLS": "SSL",
+    "MUTUAL": "SSL",
+    "EXPIRED": "SSL",
+    "OTHERNAME": "SSL",
+    "SASL": "SASL_PLAINTEXT",
+    "SASLTLS": "SASL_SSL",
+    "FARAWAY": "PLAINTEXT",
+}
+"""The security protocol of each listener. ``FARAWAY`` advertises a port where nothing listens."""
+_MECHANISMS = {"plain": "plain", "scram-sha-256": "scram", "scram-sha-512": "scram"}
+_MODULES = "org.apache.kafka.common.security"
+
+
+@dataclass(frozen=True)
+class SecuredBroker:
+    """The addresses of the listeners by name, and the CA of their certificates and of the clients'."""
+
+    addresses: dict[str, str]
+    ca: trustme.CA = field(repr=False)
+
+    @property
+    def ca_pem(self) -> str:
+        return self.ca.cert_pem.bytes().decode()
+
+    def client_pem(self) -> tuple[str, str]:
+        """Return a client certificate that the broker trusts, and its key."""
+        return pem(self.ca.issue_cert("client.example.com"))
+
+
+def pem(issued: trustme.LeafCert) -> tuple[str, str]:
+    """Return the chain and the key."""
+    chain = "".join(blob.bytes().decode() for blob in issued.cert_chain_pems)
+    return chain, issued.private_key_pem.bytes().decode()
+
+
+@contextmanager
+def secured_broker(sandbox: Sandbox) -> Iterator[SecuredBroker]:
+    """Run one broker with ``LISTENERS``, and the user alice for every SASL mechanism."""
+    ca = trustme.CA()
+    ports = _ports()
+    with running(sandbox, 1, _properties(ca, ports), port=ports["PLAINTEXT"]):
+        with open_admin(Connection((f"{HOST}:{ports['PLAINTEXT']}",), tls=False)) as admin:
+            for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+                assert not write_credentials(admin, {Credential(USER, mechanism): Password(PASSWORD, 4096)})
+        yield SecuredBroker({name: f"{HOST}:{port}" for name, port in ports.items()}, ca)
+
+
+def _ports() -> dict[str, int]:
+    while True:
+        first = random.randrange(22_000, 30_000)
+        ports = {name: first + number for number, name in enumerate(LISTENERS)}
+        if all(map(is_free, (*ports.values(), first + CONTROLLER_PORT_OFFSET, first + len(ports)))):
+            return ports
+
+
+def _properties(ca: trustme.CA, ports: dict[str, int]) -> dict[str, str]:
+    controller = ports["PLAINTEXT"] + CONTROLLER_PORT_OFFSET
+    listeners = [f"{name}://{HOST}:{port}" for name, port in ports.items()]
+    nobody = f"FARAWAY://{HOST}:{max(ports.values()) + 1}"
+    today = datetime.now(UTC)
+    certificates = {
+        "tls": ca.issue_cert(HOST, "localhost"),
+        "mutual": ca.issue_cert(HOST),
+        "sasltls": ca.issue_cert(HOST),
+        "expired": ca.issue_cert(HOST, not_before=today - timedelta(days=9), not_after=today - timedelta(days=1)),
+        "othername": ca.issue_cert("kafka.example.com"),
+    }
+    properties = {
+        "listeners": ",".join([*listeners, f"CONTROLLER://{HOST}:{controller}"]),
+        "advertised.listeners": ",".join([*(each for each in listeners if "FARAWAY" not in each), nobody]),
+        "listener.security.protocol.map": ",".join(
+            [*(f"{name}:{protocol}" for name, protocol in LISTENERS.items()), "CONTROLLER:PLAINTEXT"]
+        ),
+        "inter.broker.listener.name": "PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+        "listener.name.mutual.ssl.client.auth": "required",
+        "listener.name.mutual.ssl.truststore.type": "PEM",
+        "listener.name.mutual.ssl.truststore.certificates": ca.cert_pem.bytes().decode(),
+    }
+    for name, issued in certificates.items():
+        chain, key = pem(issued)
+        properties |= {
+            f"listener.name.{name}.ssl.keystore.type": "PEM",
+            f"listener.name.{name}.ssl.keystore.certificate.chain": chain,
+            f"listener.name.{name}.ssl.keystore.key": private_key(key, None),
+        }
+    for name in ("sasl", "sasltls"):
+        for mechanism, package in _MECHANISMS.items():
+            module = f"{_MODULES}.{package}.{package.capitalize()}LoginModule required"
+            users = f" user_{USER}={_quoted(PASSWORD)}" if mechanism == "plain" else ""
+            properties[f"listener.name.{name}.{mechanism}.sasl.jaas.config"] = f"{module}{users};"
+    return properties
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,124 @@
+"""Test what `check` says about the ``kafka:`` settings of a stack, without a cluster and without decryption."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+import yaml
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from tests.support.secured import pem
+from topicwarden.model.project import Project
+from topicwarden.specs.broker_settings import read_brokers
+from topicwarden.specs.certificates import private_key
+from topicwarden.specs.connection_settings import ConnectionSettings, read_connection_settings
+
+SERVERS = {"kafka:bootstrapServers": ["kafka.example.com:9093"]}
+CA = trustme.CA()
+CERTIFICATE, KEY = pem(CA.issue_cert("client.example.com"))
+PAST = datetime.now(UTC) - timedelta(days=2)
+
+
+def encrypted(key: str) -> str:
+    held = load_pem_private_key(key.encode(), None)
+    return held.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")).decode()
+
+
+def read(settings: dict[str, Any], root: Path = Path()) -> tuple[ConnectionSettings, list[str]]:
+    read, problems = read_connection_settings({**SERVERS, **settings}, root)
+    return read, [f"{problem.name}: {problem.message}" for problem in problems]
+
+
+CLIENT = {"kafka:clientCert": CERTIFICATE, "kafka:clientKey": KEY}
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "address": ({"kafka:bootstrapServers": "kafka"}, "kafka:bootstrapServers: expected addresses such as"),
+    "port": ({"kafka:bootstrapServers": ["kafka:70000"]}, 'seen "kafka:70000"'),
+    "URL": ({"kafka:bootstrapServers": ["https://kafka:9092"]}, 'seen "https://kafka:9092"'),
+    "list": ({"kafka:bootstrapServers": 9092}, "expected a list such as [localhost:9092]"),
+    "flag": ({"kafka:skipTlsVerify": "on"}, "kafka:skipTlsVerify: expected true or false"),
+    "mechanism": ({"kafka:saslMechanism": "gssapi"}, "expected one of plain, scram-sha256, scram-sha512"),
+    "password": ({"kafka:saslUsername": "a", "kafka:saslPassword": 83}, "kafka:saslPassword: expected text"),
+    "unknown": ({"kafka:saslUser": "a"}, "kafka:saslUser: topicwarden does not use this setting; did you mean"),
+    "CA": ({"kafka:caCert": "-----BEGIN CERTIFICATE-----\nx"}, "kafka:caCert: expected certificates in PEM"),
+    "CA twice": ({"kafka:caCert": CA.cert_pem.bytes().decode(), "kafka:caCertFile": "ca.pem"}, "remove one of them"),
+    "no key": ({"kafka:clientCert": CERTIFICATE}, "kafka:clientCert: needs kafka:clientKey or kafka:clientKeyFile"),
+    "no certificate": ({"kafka:clientKey": KEY}, "kafka:clientKey: needs kafka:clientCert or kafka:clientCertFile"),
+    "other key": (
+        {**CLIENT, "kafka:clientKey": pem(CA.issue_cert("other.example.com"))[1]},
+        "kafka:clientKey: is not the private key of the certificate in kafka:clientCert",
+    ),
+    "no passphrase": (
+        {**CLIENT, "kafka:clientKey": encrypted(KEY)},
+        "kafka:clientKey: the key is encrypted; set kafka:clientKeyPassphrase",
+    ),
+    "wrong passphrase": (
+        {**CLIENT, "kafka:clientKey": encrypted(KEY), "kafka:clientKeyPassphrase": "other"},
+        "or kafka:clientKeyPassphrase is wrong",
+    ),
+    "needless passphrase": ({**CLIENT, "kafka:clientKeyPassphrase": "other"}, "the key is not encrypted; remove it"),
+    "expired": (
+        dict(
+            zip(CLIENT, pem(CA.issue_cert("client.example.com", not_before=PAST, not_after=PAST)), strict=True),
+        ),
+        f"kafka:clientCert: expired at {PAST:%Y-%m-%d}",
+    ),
+    "without TLS": ({**CLIENT, "kafka:tlsEnabled": False}, "kafka:clientCert: has no effect without TLS"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_each_wrong_setting_is_named(wrong: str) -> None:
+    settings, line = WRONG[wrong]
+    problems = read(settings)[1]
+    assert any(line in problem for problem in problems), problems
+    assert not any("PRIVATE KEY-----\n" in problem for problem in problems)
+
+
+def test_a_certificate_may_be_a_path_below_the_project(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text(CA.cert_pem.bytes().decode())
+    (tmp_path / "client.key").write_text(encrypted(KEY))
+    settings = {
+        "kafka:caCert": "ca.pem",
+        "kafka:clientCert": CERTIFICATE,
+        "kafka:clientKeyFile": "client.key",
+        "kafka:clientKeyPassphrase": "secret",
+    }
+    found, problems = read(settings, tmp_path)
+    assert not problems
+    assert found.ca_cert == CA.cert_pem.bytes().decode()
+    assert found.client_key == private_key(KEY, None)
+    assert "PRIVATE" not in repr(found)
+
+
+def test_a_file_that_exists_elsewhere_is_no_problem_offline(tmp_path: Path) -> None:
+    settings = {**SERVERS, "kafka:caCertFile": "/etc/kafka/ca.pem"}
+    assert not read_connection_settings(settings, tmp_path, offline=True)[1]
+    (problem,) = read_connection_settings(settings, tmp_path)[1]
+    assert problem.message.startswith('there is no file "/etc/kafka/ca.pem"')
+
+
+def test_check_names_the_place_and_judges_nothing_that_is_encrypted(tmp_path: Path) -> None:
+    secret = {"secure": "v1:x:y"}
+    settings = {
+        "kafka:bootstrapServers": ["kafka"],
+        "kafka:saslMechanism": "scram-sha256",
+        "kafka:saslUsername": secret,
+        "kafka:saslPassword": secret,
+        "kafka:clientCert": CERTIFICATE,
+        "kafka:clientKey": secret,
+        "kafka:clientKeyPassphrase": secret,
+    }
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": settings}, sort_keys=False))
+    (problem,) = read_brokers(Project(tmp_path), "prod")[1]
+    assert str(problem.location) == "stacks/Pulumi.prod.yaml:3:3"
+    assert 'seen "kafka"' in problem.message
