@@ -108,3 +108,17 @@ def test_a_deploy_outlives_its_controller(sandbox: Sandbox, cluster: Cluster, tm
         sandbox.start(controller)
     until(lambda: len(cluster.snapshot().racks) == 3, "the broker is back")
     converged(project, cluster, files)
+
+
+def test_a_frozen_broker_stops_no_plan(sandbox: Sandbox, tmp_path: Path) -> None:
+    """The kernel accepts connections for a frozen broker, so every client waits for it until a time-out."""
+    project = deployment(tmp_path / "frozen", declared(0, "frozen"))
+    frozen = next(broker.pid for broker in sandbox.status().brokers if broker.id == 1)
+    assert frozen
+    os.kill(frozen, signal.SIGSTOP)
+    try:
+        for _ in range(3):  # the first begins before the cluster has noticed
+            assert project.plan().topics == []
+    finally:
+        os.kill(frozen, signal.SIGCONT)
+    until(lambda: all(broker.in_cluster for broker in sandbox.status().brokers), "the broker is back in the cluster")

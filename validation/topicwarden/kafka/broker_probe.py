@@ -9,9 +9,10 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from collections.abc import Collection, Iterable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from queue import Empty, Queue
+from threading import Thread
 from typing import Final
 
 from cryptography import x509
@@ -24,6 +25,7 @@ from topicwarden.specs.certificates import names
 _OTHERS_S: Final = 0.5
 """How long further addresses may take once one has answered: a healthy broker answers in milliseconds."""
 
+_MOST: Final = 32
 _WRONG_CA: Final = (18, 19, 20, 21)
 _WRONG_NAME: Final = (62, 64)
 _EXPIRED: Final = 10
@@ -43,41 +45,37 @@ class Probed:
 
 
 def probe(connection: Connection, addresses: Collection[str]) -> Probed:
-    """Return which ``addresses`` (``host:port``) answer with the TLS settings of ``connection``, within 5 seconds.
+    """Return which ``addresses`` (``host:port``) answer with the TLS settings of ``connection``.
 
-    Addresses that have not answered half a second after the first are left out of both results.
+    Addresses that have not answered half a second after the first are left out of both results, as are those after the
+    first 32. Without any answer, it takes at most 10 seconds.
     """
-    executor = ThreadPoolExecutor(max_workers=min(16, len(addresses)), thread_name_prefix="probe")
-    running = {executor.submit(_probe, connection, address): address for address in addresses}
-    try:
-        pending = _until_one_answers(running)
-        wait(pending, _OTHERS_S)
-    finally:
-        executor.shutdown(wait=False, cancel_futures=True)
-    outcomes = {address: future.exception() for future, address in running.items() if _ended(future)}
+    probed, outcomes = list(addresses)[:_MOST], Queue[tuple[str, str | None]]()
+    for address in probed:
+        # A daemon, because an address that does not answer must not delay the end of the command.
+        Thread(target=_probe, args=(connection, address, outcomes), name=f"probe {address}", daemon=True).start()
+    reasons, deadline = dict[str, str | None](), time.monotonic() + 3 * TIMEOUT_S
+    while len(reasons) < len(probed):
+        try:
+            address, reason = outcomes.get(timeout=max(0.0, deadline - time.monotonic()))
+        except Empty:
+            break
+        reasons[address] = reason
+        if reason is None:
+            deadline = min(deadline, time.monotonic() + _OTHERS_S)
     return Probed(
-        tuple(address for address in addresses if address in outcomes and outcomes[address] is None),
-        {address: str(error) for address, error in outcomes.items() if error is not None},
+        tuple(address for address in probed if address in reasons and reasons[address] is None),
+        {address: reason for address, reason in reasons.items() if reason is not None},
     )
 
 
-def _until_one_answers(running: Iterable[Future[None]]) -> set[Future[None]]:
-    """Return the futures that have not ended when the first one succeeded, or all of them ended."""
-    pending, deadline = set(running), time.monotonic() + 3 * TIMEOUT_S
-    while pending and time.monotonic() < deadline:
-        ended, pending = wait(pending, deadline - time.monotonic(), return_when=FIRST_COMPLETED)
-        if any(future.exception() is None for future in ended):
-            break
-    return pending
-
-
-def _ended(future: Future[None]) -> bool:
-    return future.done() and not future.cancelled()
-
-
-def _probe(connection: Connection, address: str) -> None:
-    with connected(connection, address):
-        pass
+def _probe(connection: Connection, address: str, outcomes: Queue[tuple[str, str | None]]) -> None:
+    """Put the address, and the reason why it does not answer or None, into ``outcomes``."""
+    try:
+        with connected(connection, address):
+            outcomes.put((address, None))
+    except (Unreachable, OSError, ValueError) as error:
+        outcomes.put((address, str(error)))
 
 
 def connected(connection: Connection, address: str) -> socket.socket:
