@@ -8,9 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+import pytest
 import trustme
 
 from tests.support.sandboxes import running
+from tests.support.token_server import TokenServer, token_server
 from topicwarden.kafka.admin_client import open_admin
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.credential_admin import Credential, Password, write_credentials
@@ -27,6 +29,7 @@ LISTENERS = {
     "OTHERNAME": "SSL",
     "SASL": "SASL_PLAINTEXT",
     "SASLTLS": "SASL_SSL",
+    "OAUTH": "SASL_PLAINTEXT",
     "FARAWAY": "PLAINTEXT",
 }
 """The security protocol of each listener. ``FARAWAY`` advertises a port where nothing listens."""
@@ -36,10 +39,11 @@ _MODULES = "org.apache.kafka.common.security"
 
 @dataclass(frozen=True)
 class SecuredBroker:
-    """The addresses of the listeners by name, and the CA of their certificates and of the clients'."""
+    """The addresses of the listeners by name, the CA of their certificates and of the clients', and an OAuth server."""
 
     addresses: dict[str, str]
     ca: trustme.CA = field(repr=False)
+    tokens: TokenServer = field(repr=False)
 
     @property
     def ca_pem(self) -> str:
@@ -59,13 +63,29 @@ def pem(issued: trustme.LeafCert) -> tuple[str, str]:
 @contextmanager
 def secured_broker(sandbox: Sandbox) -> Iterator[SecuredBroker]:
     """Run one broker with ``LISTENERS``, and the user alice for every SASL mechanism."""
-    ca = trustme.CA()
-    ports = _ports()
-    with running(sandbox, 1, _properties(ca, ports), port=ports["PLAINTEXT"]):
-        with open_admin(Connection((f"{HOST}:{ports['PLAINTEXT']}",), tls=False)) as admin:
-            for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
-                assert not write_credentials(admin, {Credential(USER, mechanism): Password(PASSWORD, 4096)})
-        yield SecuredBroker({name: f"{HOST}:{port}" for name, port in ports.items()}, ca)
+    ca, ports = trustme.CA(), _ports()
+    with token_server(USER, PASSWORD) as tokens, pytest.MonkeyPatch.context() as patch:
+        # Brokers, too, refuse every URL that this property does not list.
+        patch.setenv("JAVA_TOOL_OPTIONS", f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={tokens.keys_url}")
+        properties = _properties(ca, ports) | _oauth(tokens)
+        with running(sandbox, 1, properties, port=ports["PLAINTEXT"]):
+            with open_admin(Connection((f"{HOST}:{ports['PLAINTEXT']}",), tls=False)) as admin:
+                for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+                    assert not write_credentials(admin, {Credential(USER, mechanism): Password(PASSWORD, 4096)})
+            patch.undo()
+            yield SecuredBroker({name: f"{HOST}:{port}" for name, port in ports.items()}, ca, tokens)
+
+
+def _oauth(tokens: TokenServer) -> dict[str, str]:
+    """Return the properties of the listener for tokens, whose connections end with their token (KIP-368)."""
+    oauth = "listener.name.oauth.oauthbearer"
+    return {
+        "listener.name.oauth.sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{oauth}.sasl.jaas.config": f"{_MODULES}.oauthbearer.OAuthBearerLoginModule required;",
+        f"{oauth}.sasl.server.callback.handler.class": f"{_MODULES}.oauthbearer.OAuthBearerValidatorCallbackHandler",
+        f"{oauth}.connections.max.reauth.ms": "60000",
+        f"{oauth}.sasl.oauthbearer.jwks.endpoint.url": tokens.keys_url,
+    }
 
 
 def _ports() -> dict[str, int]:

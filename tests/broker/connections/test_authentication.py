@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,13 +15,17 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 from kafka.admin import NewTopic
+from pyspark.sql import SparkSession
 
 from tests.support.projects import Shell, empty_stack, own_cache, project_of
 from tests.support.secured import PASSWORD, USER, SecuredBroker
+from topicwarden.audit.request import AuditRequest
+from topicwarden.audit.run import audit
+from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.cli.audit import auditing
 from topicwarden.kafka.admin_client import open_admin
 from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import connect_to
+from topicwarden.kafka.connection import Connection, connect_to
 from topicwarden.model.project import Project
 from topicwarden.sandbox.scenarios.writer import writing
 
@@ -94,6 +99,18 @@ def user(mechanism: str | None, *, tls: bool) -> Callable[[SecuredBroker, Path],
     return settings
 
 
+def oauth(broker: SecuredBroker, folder: Path) -> Settings:
+    return {
+        "kafka:bootstrapServers": [broker.addresses["OAUTH"]],
+        "kafka:tlsEnabled": False,
+        "kafka:saslMechanism": "oauthbearer",
+        "kafka:saslTokenUrl": broker.tokens.token_url,
+        "kafka:saslUsername": USER,
+        "kafka:saslPassword": PASSWORD,
+        "kafka:saslOauthScopes": ["read", "write"],
+    }
+
+
 WAYS: dict[str, Callable[[SecuredBroker, Path], Settings]] = {
     "tls": over_tls,
     "mutual tls": mutual,
@@ -104,8 +121,9 @@ WAYS: dict[str, Callable[[SecuredBroker, Path], Settings]] = {
     "plain over tls": user("plain", tls=True),
     "scram-sha256 over tls": user("scram-sha256", tls=True),
     "scram-sha512": user("scram-sha512", tls=False),
+    "oauthbearer": oauth,
 }
-DEPLOYED = ("mutual tls", "unverified mutual tls", "scram-sha256 over tls")
+DEPLOYED = ("mutual tls", "unverified mutual tls", "scram-sha256 over tls", "oauthbearer")
 """The ways that a deploy uses, too: engine, program and provider have the same settings."""
 
 
@@ -140,10 +158,33 @@ def test_every_client_authenticates(
             live = cluster.snapshot({topic}).topics
             assert cluster.newest_records(live)[topic].records == 10
             cluster.groups([topic])
-        with auditing(project, "dev") as audit:
-            report = audit((topic,))
+        with auditing(project, "dev") as audited:
+            report = audited((topic,))
         assert report.scanned_records == 10
         assert_no_secret(report.model_dump_json())
+
+
+def test_tokens_are_renewed_during_a_long_audit(broker: SecuredBroker, spark: SparkSession) -> None:
+    """Brokers end each connection with its token. The audit takes longer than two tokens live."""
+    topic, records = "oauth.long.v1", 240
+    oauth = Connection(
+        (broker.addresses["OAUTH"],),
+        tls=False,
+        sasl_mechanism="OAUTHBEARER",
+        username=USER,
+        password=PASSWORD,
+        token_url=broker.tokens.token_url,
+    )
+    with open_admin(oauth) as admin:
+        admin.create_topics([NewTopic(topic, 1, 1)])
+    with writing([broker.addresses["PLAINTEXT"]]) as writer:
+        for number in range(records):
+            writer.send(topic, f"k{number}", os.urandom(10_000))
+    given = broker.tokens.given
+    request = AuditRequest("dev", oauth, (), (topic,), bounds=ReadLimits(rate=80_000))
+    report = audit(spark, request, lambda _: None)
+    assert report.scanned_records == records
+    assert broker.tokens.given >= given + 4
 
 
 def deploy(shell: Shell, backend: Path, topic: str) -> None:

@@ -30,6 +30,11 @@ def sasl(broker: SecuredBroker, mechanism: str, password: str) -> Connection:
     return replace(plain(broker, "SASL"), sasl_mechanism=mechanism, username=USER, password=password)
 
 
+def oauth(broker: SecuredBroker, token_url: str, password: str = PASSWORD) -> Connection:
+    servers = (broker.addresses["OAUTH"],)
+    return replace(sasl(broker, "OAUTHBEARER", password), bootstrap_servers=servers, token_url=token_url)
+
+
 def of_another_ca(broker: SecuredBroker) -> Connection:
     certificate, key = pem(trustme.CA().issue_cert("client.example.com"))
     return replace(tls(broker, "MUTUAL"), client_cert=certificate, client_key=key)
@@ -71,6 +76,18 @@ FAILURES: dict[str, tuple[Callable[[SecuredBroker], Connection], str]] = {
     "wrong SCRAM password": (
         lambda broker: sasl(broker, "SCRAM-SHA-256", "wrong"),
         "wrong user name or password (SCRAM-SHA-256, user 'alice')",
+    ),
+    "wrong secret": (
+        lambda broker: oauth(broker, broker.tokens.token_url, "wrong"),
+        "/token answers HTTP 401 Unauthorized; correct kafka:saslUsername, kafka:saslPassword or kafka:saslOauthScopes",
+    ),
+    "no token": (
+        lambda broker: oauth(broker, "http://127.0.0.1:1/token"),
+        "the token endpoint http://127.0.0.1:1/token does not answer",
+    ),
+    "refused token": (
+        lambda broker: oauth(broker, broker.tokens.other_url),
+        '/other is refused: {"status":"invalid_token"}; look at its audience, issuer and scope',
     ),
     "advertised address": (
         lambda broker: plain(broker, "FARAWAY"),

@@ -175,7 +175,7 @@ def campaign(folder: Path, kills: int, seed: int) -> Mapping[str, list[KilledDep
         for change in CHANGES:
             stack = killable_stack(folder, f"k{number}{change}")
             process = chosen.choice(sorted(PROCESSES))
-            result = kill_one_deploy(stack, change, process, chosen.uniform(1.0, 9.0))
+            result = kill_one_deploy(stack, change, process, chosen.uniform(0.8, 4.5))
             results[change].append(result)
             print(result, file=sys.stderr, flush=True)
     return results

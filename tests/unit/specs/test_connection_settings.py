@@ -46,6 +46,19 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "list": ({"kafka:bootstrapServers": 9092}, "expected a list such as [localhost:9092]"),
     "flag": ({"kafka:skipTlsVerify": "on"}, "kafka:skipTlsVerify: expected true or false"),
     "mechanism": ({"kafka:saslMechanism": "gssapi"}, "expected one of plain, scram-sha256, scram-sha512"),
+    "no token endpoint": (
+        {"kafka:saslMechanism": "oauthbearer", "kafka:saslUsername": "a", "kafka:saslPassword": "b"},
+        "kafka:saslMechanism: needs kafka:saslTokenUrl",
+    ),
+    "needless token endpoint": (
+        {"kafka:saslTokenUrl": "https://sso.example.com/token"},
+        "kafka:saslTokenUrl: has no effect without kafka:saslMechanism: oauthbearer",
+    ),
+    "token endpoint": (
+        {"kafka:saslMechanism": "oauthbearer", "kafka:saslTokenUrl": "sso.example.com"},
+        "expected a URL such as https://sso.example.com/token",
+    ),
+    "scopes": ({"kafka:saslOauthScopes": 3}, "kafka:saslOauthScopes: expected a list of scopes such as [kafka]"),
     "password": ({"kafka:saslUsername": "a", "kafka:saslPassword": 83}, "kafka:saslPassword: expected text"),
     "unknown": ({"kafka:saslUser": "a"}, "kafka:saslUser: topicwarden does not use this setting; did you mean"),
     "CA": ({"kafka:caCert": "-----BEGIN CERTIFICATE-----\nx"}, "kafka:caCert: expected certificates in PEM"),

@@ -14,7 +14,7 @@ from kafka.errors import KafkaError
 from topicwarden.kafka.broker_probe import probe
 from topicwarden.kafka.client_internals import advertised_addresses
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.sasl_probe import refused_by_listener
+from topicwarden.kafka.sasl_probe import refused_by_listener, sasl_settings
 from topicwarden.kafka.tls_context import tls_context
 from topicwarden.model.problem import Refusal
 
@@ -96,13 +96,7 @@ def _client_settings(connection: Connection, servers: Sequence[str]) -> dict[str
     }
     if connection.tls:
         settings["ssl_context"] = tls_context(connection)
-    if connection.sasl_mechanism:
-        settings |= {
-            "sasl_mechanism": connection.sasl_mechanism,
-            "sasl_plain_username": connection.username,
-            "sasl_plain_password": connection.password,
-        }
-    return settings
+    return settings | sasl_settings(connection)
 
 
 def _raised_by_client(error: BaseException) -> bool:

@@ -19,7 +19,7 @@ from topicwarden import child_processes
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.specs.broker_settings import MOVED_TO
-from topicwarden.specs.connection_settings import NAMES, read_connection_settings
+from topicwarden.specs.connection_settings import NAMES, OAUTHBEARER, read_connection_settings
 
 ADDRESS_FILE = "bootstrap-servers"
 """File in the sandbox's folder with the addresses of its brokers."""
@@ -27,6 +27,7 @@ ADDRESS_FILE = "bootstrap-servers"
 SETTINGS = ("topicwarden:cluster", MOVED_TO, *NAMES)
 """Settings that are read from ``Pulumi.<stack>.yaml``."""
 
+_SECURITY = "org.apache.kafka.common.security"
 _UNVERIFIED = "io.topicwarden.reader.source.TrustingSslEngineFactory"
 """The class of the Spark reader that accepts any certificate; Kafka has no setting for it."""
 
@@ -56,6 +57,8 @@ class Connection:
     sasl_mechanism: str | None = None
     username: str | None = None
     password: str | None = None
+    token_url: str | None = None
+    scopes: tuple[str, ...] = ()
     sandbox: bool = False
     moved_to: str | None = None
 
@@ -85,14 +88,26 @@ class Connection:
                 "ssl.keystore.certificate.chain": self.client_cert,
                 "ssl.keystore.key": self.client_key,
             }
-        if self.sasl_mechanism:
-            module = "plain.PlainLoginModule" if self.sasl_mechanism == "PLAIN" else "scram.ScramLoginModule"
-            settings["sasl.mechanism"] = self.sasl_mechanism
-            settings["sasl.jaas.config"] = (
-                f"org.apache.kafka.common.security.{module} required "
-                f"username={_jaas(self.username)} password={_jaas(self.password)};"
-            )
-        return settings
+        return settings | self._sasl_for_java()
+
+    def _sasl_for_java(self) -> dict[str, str]:
+        if self.sasl_mechanism is None:
+            return {}
+        if self.sasl_mechanism == OAUTHBEARER:
+            scope = f" scope={_jaas(' '.join(self.scopes))}" if self.scopes else ""
+            user = f"clientId={_jaas(self.username)} clientSecret={_jaas(self.password)}{scope}"
+            login = f"{_SECURITY}.oauthbearer.OAuthBearerLogin"
+            settings = {
+                "sasl.login.callback.handler.class": f"{login}CallbackHandler",
+                "sasl.oauthbearer.token.endpoint.url": self.token_url or "",
+            }
+            module = f"{login}Module"
+        else:
+            user, settings = f"username={_jaas(self.username)} password={_jaas(self.password)}", {}
+            name = "plain.Plain" if self.sasl_mechanism == "PLAIN" else "scram.Scram"
+            module = f"{_SECURITY}.{name}LoginModule"
+        jaas = f"{module} required {user};"
+        return settings | {"sasl.mechanism": self.sasl_mechanism, "sasl.jaas.config": jaas}
 
     def for_librdkafka(self) -> dict[str, str]:
         """Return the settings for librdkafka's clients."""
@@ -103,7 +118,16 @@ class Connection:
             settings["enable.ssl.certificate.verification"] = "false"
         if self.client_cert and self.client_key:
             settings |= {"ssl.certificate.pem": self.client_cert, "ssl.key.pem": self.client_key}
-        if self.sasl_mechanism:
+        if self.sasl_mechanism == OAUTHBEARER:
+            settings |= {
+                "sasl.mechanism": self.sasl_mechanism,
+                "sasl.oauthbearer.method": "oidc",
+                "sasl.oauthbearer.token.endpoint.url": self.token_url or "",
+                "sasl.oauthbearer.client.id": self.username or "",
+                "sasl.oauthbearer.client.secret": self.password or "",
+                **({"sasl.oauthbearer.scope": " ".join(self.scopes)} if self.scopes else {}),
+            }
+        elif self.sasl_mechanism:
             settings |= {
                 "sasl.mechanism": self.sasl_mechanism,
                 "sasl.username": self.username or "",
@@ -148,6 +172,8 @@ def connection_from(project: Project, origin: str, settings: Mapping[str, Any]) 
         sasl_mechanism=read.mechanism,
         username=read.username,
         password=read.password,
+        token_url=read.token_url,
+        scopes=read.scopes,
         moved_to=moved_to,
     )
 

@@ -5,13 +5,17 @@ A broker closes the connection right after its answer, so clients often report a
 
 from __future__ import annotations
 
+import socket
 import struct
+from typing import Any
 
 from kafka.net.sasl import get_sasl_mechanism
 
 from topicwarden.kafka.broker_probe import Unreachable, connected
 from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.oauth_tokens import NoToken, tokens_of
 from topicwarden.kafka.probe_requests import request_sasl_authenticate, request_sasl_handshake
+from topicwarden.specs.connection_settings import OAUTHBEARER
 
 _UNSUPPORTED_MECHANISM, _ILLEGAL_STATE = 33, 34
 
@@ -29,19 +33,37 @@ def refused_by_listener(connection: Connection, address: str) -> str | None:
                 return "its listener has no SASL; remove kafka:saslMechanism, kafka:saslUsername, kafka:saslPassword"
             if error == _UNSUPPORTED_MECHANISM:
                 return f"its listener does not offer {connection.sasl_mechanism}, but {offered}"
-            mechanism = get_sasl_mechanism(connection.sasl_mechanism)(
-                sasl_mechanism=connection.sasl_mechanism,
-                sasl_plain_username=connection.username,
-                sasl_plain_password=connection.password,
-            )
-            while not mechanism.is_done():
-                error, message, token = request_sasl_authenticate(channel, mechanism.auth_bytes())
-                if error:
-                    return (
-                        f"wrong user name or password ({connection.sasl_mechanism}, user {connection.username!r}): "
-                        f"{message}; correct kafka:saslUsername or kafka:saslPassword"
-                    )
-                mechanism.receive(token)
+            return _authentication_error(connection, channel)
+    except NoToken as error:
+        return str(error)
     except (Unreachable, OSError, ValueError, struct.error):
         pass
     return None
+
+
+def _authentication_error(connection: Connection, channel: socket.socket) -> str | None:
+    mechanism = get_sasl_mechanism(connection.sasl_mechanism)(**sasl_settings(connection))
+    while not mechanism.is_done():
+        error, message, token = request_sasl_authenticate(channel, mechanism.auth_bytes())
+        if error and connection.token_url:
+            return f"the token of {connection.token_url} is refused: {message}; look at its audience, issuer and scope"
+        if error:
+            return (
+                f"wrong user name or password ({connection.sasl_mechanism}, user {connection.username!r}): {message}; "
+                "correct kafka:saslUsername or kafka:saslPassword"
+            )
+        mechanism.receive(token)
+    return None
+
+
+def sasl_settings(connection: Connection) -> dict[str, Any]:
+    """Return the SASL settings of kafka-python; empty without SASL."""
+    if connection.sasl_mechanism is None:
+        return {}
+    if connection.sasl_mechanism == OAUTHBEARER:
+        return {"sasl_mechanism": OAUTHBEARER, "sasl_oauth_token_provider": tokens_of(connection)}
+    return {
+        "sasl_mechanism": connection.sasl_mechanism,
+        "sasl_plain_username": connection.username,
+        "sasl_plain_password": connection.password,
+    }

@@ -22,19 +22,26 @@ _TLS, _SKIP_VERIFY = "kafka:tlsEnabled", "kafka:skipTlsVerify"
 _CA, _CERTIFICATE, _KEY = "kafka:caCert", "kafka:clientCert", "kafka:clientKey"
 _PASSPHRASE: Final = "kafka:clientKeyPassphrase"
 _MECHANISM, _USER, _PASSWORD = "kafka:saslMechanism", "kafka:saslUsername", "kafka:saslPassword"
+_TOKEN_URL, _SCOPES = "kafka:saslTokenUrl", "kafka:saslOauthScopes"
 _PEM: Final = (_CA, _CERTIFICATE, _KEY)
 _FILES: Final = {name: f"{name}File" for name in _PEM}
 
 NAMES: Final = (
     *(SERVERS, _TLS, _SKIP_VERIFY, *_PEM, *_FILES.values(), _PASSPHRASE),
-    *(_MECHANISM, _USER, _PASSWORD),
+    *(_MECHANISM, _USER, _PASSWORD, _TOKEN_URL, _SCOPES),
 )
 """The settings that topicwarden uses."""
 
 _OF_THE_PROVIDER: Final = ("kafka:timeout", "kafka:kafkaVersion")
 """Settings of the provider without any effect on topicwarden."""
 
-_MECHANISMS: Final = {"plain": "PLAIN", "scram-sha256": "SCRAM-SHA-256", "scram-sha512": "SCRAM-SHA-512"}
+OAUTHBEARER: Final = "OAUTHBEARER"
+_MECHANISMS: Final = {
+    "plain": "PLAIN",
+    "scram-sha256": "SCRAM-SHA-256",
+    "scram-sha512": "SCRAM-SHA-512",
+    "oauthbearer": OAUTHBEARER,
+}
 _PEM_START: Final = "-----BEGIN "
 _ADDRESS: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):([0-9]{1,5})")
 
@@ -50,7 +57,8 @@ class SettingProblem(NamedTuple):
 class ConnectionSettings:
     """The address of a cluster, and how to authenticate. ``repr`` shows no secret.
 
-    ``mechanism`` is in Kafka's words (``SCRAM-SHA-256``), None without SASL. ``ca_cert``, ``client_cert`` and
+    ``mechanism`` is in Kafka's words (``SCRAM-SHA-256``), None without SASL. With ``OAUTHBEARER``, user and password
+    are the id and secret of a client of the token endpoint ``token_url``. ``ca_cert``, ``client_cert`` and
     ``client_key`` are PEM text, and the key is not encrypted.
     """
 
@@ -60,6 +68,8 @@ class ConnectionSettings:
     mechanism: str | None = None
     username: str | None = None
     password: str | None = field(default=None, repr=False)
+    token_url: str | None = None
+    scopes: tuple[str, ...] = ()
     ca_cert: str | None = field(default=None, repr=False)
     client_cert: str | None = field(default=None, repr=False)
     client_key: str | None = field(default=None, repr=False)
@@ -95,6 +105,8 @@ class _Reader:
             mechanism=mechanism,
             username=username,
             password=password,
+            token_url=self._token_url(mechanism),
+            scopes=self._texts(_SCOPES, "a list of scopes such as [kafka]"),
             **self._certificates(tls),
         )
 
@@ -122,23 +134,37 @@ class _Reader:
         return default
 
     def _servers(self) -> tuple[str, ...]:
-        """Return the addresses: a list, the same list as JSON (Pulumi's form for programs), or one address."""
-        value = self.settings.get(SERVERS)
-        if value is None or self._encrypted(SERVERS):
+        addresses = self._texts(SERVERS, "a list such as [localhost:9092]")
+        for address in addresses:
+            match = _ADDRESS.fullmatch(address)
+            if not match or not 0 < int(match[2]) < 65536:
+                self._problem(SERVERS, f"expected addresses such as kafka-1.example.com:9092, seen {quoted(address)}")
+        return addresses
+
+    def _texts(self, name: str, expected: str) -> tuple[str, ...]:
+        """Return a list of texts: a list, the same list as JSON (Pulumi's form for programs), or one text."""
+        value = self.settings.get(name)
+        if value is None or self._encrypted(name):
             return ()
         try:
             listed = json.loads(value) if isinstance(value, str) and value.startswith("[") else value
         except json.JSONDecodeError:
             listed = None
-        addresses = [listed] if isinstance(listed, str) else listed
-        if not isinstance(addresses, list) or not all(isinstance(address, str) for address in addresses):
-            self._problem(SERVERS, f"expected a list such as [localhost:9092], seen {describe_value(value)}")
-            return ()
-        for address in addresses:
-            match = _ADDRESS.fullmatch(address)
-            if not match or not 0 < int(match[2]) < 65536:
-                self._problem(SERVERS, f"expected addresses such as kafka-1.example.com:9092, seen {quoted(address)}")
-        return tuple(addresses)
+        texts = [listed] if isinstance(listed, str) else listed
+        if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+            return tuple(texts)
+        self._problem(name, f"expected {expected}, seen {describe_value(value)}")
+        return ()
+
+    def _token_url(self, mechanism: str | None) -> str | None:
+        url = self._text(_TOKEN_URL)
+        if url is not None and not url.startswith(("https://", "http://")):
+            self._problem(_TOKEN_URL, f"expected a URL such as https://sso.example.com/token, seen {quoted(url)}")
+        if mechanism == OAUTHBEARER and _TOKEN_URL not in self.settings:
+            self._problem(_MECHANISM, f"needs {_TOKEN_URL}; write it")
+        if mechanism != OAUTHBEARER and _TOKEN_URL in self.settings:
+            self._problem(_TOKEN_URL, f"has no effect without {_MECHANISM}: oauthbearer; remove it")
+        return url
 
     def _credentials(self) -> tuple[str | None, str | None, str | None]:
         named = any(name in self.settings for name in (_USER, _PASSWORD))

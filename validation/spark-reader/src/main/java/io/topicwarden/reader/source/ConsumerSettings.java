@@ -1,8 +1,11 @@
 package io.topicwarden.reader.source;
 
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.config.SaslConfigs;
+import org.apache.kafka.common.config.internals.BrokerSecurityConfigs;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /** The settings of the Kafka consumer, from the options of the source. */
@@ -25,11 +28,26 @@ final class ConsumerSettings {
             settings.put(name.substring(PREFIX.length()), withActualPackage(value));
           }
         });
+    allowTokenEndpoint((String) settings.get(SaslConfigs.SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL));
     settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
     settings.put("value.deserializer", ByteArrayDeserializer.class.getName());
     settings.put("enable.auto.commit", "false");
     settings.put("auto.offset.reset", "earliest"); // continue after records that retention deleted
     return settings;
+  }
+
+  /**
+   * Allows the token endpoint of {@code OAUTHBEARER} in this JVM: Kafka's clients refuse every URL
+   * that this system property does not list (CVE-2025-27817).
+   */
+  private static synchronized void allowTokenEndpoint(String url) {
+    String property = BrokerSecurityConfigs.ALLOWED_SASL_OAUTHBEARER_URLS_CONFIG;
+    List<String> allowed = new ArrayList<>(List.of(System.getProperty(property, "").split(",")));
+    if (url != null && !allowed.contains(url)) {
+      allowed.add(url);
+      allowed.remove("");
+      System.setProperty(property, String.join(",", allowed));
+    }
   }
 
   /**
