@@ -14,12 +14,13 @@ from kafka.errors import KafkaError
 from topicwarden.kafka.broker_probe import probe
 from topicwarden.kafka.client_internals import advertised_addresses
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.sasl_probe import refused_by_listener, sasl_settings
+from topicwarden.kafka.sasl_probe import refused_by_listener
+from topicwarden.kafka.sasl_settings import sasl_settings
 from topicwarden.kafka.tls_context import tls_context
 from topicwarden.model.problem import Refusal
 
 _TIMEOUT_MS = 20_000
-_BOOTSTRAP_MS = 5_000  # of an address that has answered already
+_BOOTSTRAP_MS = 10_000
 
 # Without a handler, Python prints the warnings of kafka-python to standard error, where Pulumi shows them as errors.
 logging.getLogger("kafka").addHandler(logging.NullHandler())

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import socket
 import struct
-from typing import Any
 
 from kafka.net.sasl import get_sasl_mechanism
 
 from topicwarden.kafka.broker_probe import Unreachable, connected
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.oauth_tokens import NoToken, tokens_of
+from topicwarden.kafka.oauth_tokens import NoToken
 from topicwarden.kafka.probe_requests import request_sasl_authenticate, request_sasl_handshake
-from topicwarden.specs.connection_settings import OAUTHBEARER
+from topicwarden.kafka.sasl_settings import sasl_settings
 
 _UNSUPPORTED_MECHANISM, _ILLEGAL_STATE = 33, 34
 
@@ -54,16 +53,3 @@ def _authentication_error(connection: Connection, channel: socket.socket) -> str
             )
         mechanism.receive(token)
     return None
-
-
-def sasl_settings(connection: Connection) -> dict[str, Any]:
-    """Return the SASL settings of kafka-python; empty without SASL."""
-    if connection.sasl_mechanism is None:
-        return {}
-    if connection.sasl_mechanism == OAUTHBEARER:
-        return {"sasl_mechanism": OAUTHBEARER, "sasl_oauth_token_provider": tokens_of(connection)}
-    return {
-        "sasl_mechanism": connection.sasl_mechanism,
-        "sasl_plain_username": connection.username,
-        "sasl_plain_password": connection.password,
-    }
