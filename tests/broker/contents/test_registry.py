@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
+import trustme
 import yaml
 
 from tests.broker.contents import registry
 from tests.conftest import REPOSITORY
 from tests.support.apicurio import JAVA, fetch, find_java
 from tests.support.findings import finding
+from tests.support.registry_gate import registry_gate
+from tests.support.secured import pem
 from topicwarden.cli.audit import AuditFunction, auditing
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
+
+BASIC = {"username": "nobody", "password": "unused"}
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +37,10 @@ def filled(servers: list[str], url: str) -> None:
     registry.fill(servers, url)
 
 
-def look_with(project: Project, name: str, address: str) -> AuditReport:
+def look_with(project: Project, name: str, address: str, settings: Mapping[str, str] = BASIC) -> AuditReport:
     """Audit the registry topics on a stack that uses this registry."""
     dev = yaml.safe_load((project.stacks / "Pulumi.dev.yaml").read_text(encoding="utf-8"))
-    dev["config"]["topicwarden:schemaRegistry"] = {"url": address, "username": "nobody", "password": "unused"}
+    dev["config"]["topicwarden:schemaRegistry"] = {"url": address, **settings}
     (project.stacks / f"Pulumi.{name}.yaml").write_text(yaml.safe_dump(dev), encoding="utf-8")
     with auditing(project, name) as look:
         return look(("registry.*",))
@@ -81,3 +86,20 @@ def test_a_registry_that_does_not_answer_leaves_records_undecided(
     assert found.verdict is Verdict.UNDECIDABLE
     assert "cannot be reached" in found.because[0]
     assert "unused" not in report.model_dump_json()
+
+
+@pytest.mark.parametrize("token", ["of the registry", None])
+def test_a_registry_with_a_ca_of_its_own_asks_for_a_token_or_a_certificate(
+    project: Project, judged: AuditReport, url: str, token: str | None
+) -> None:
+    ca = trustme.CA()
+    certificate, key = pem(ca.issue_cert("client.example.com"))
+    client = {"token": token} if token else {"clientCert": certificate, "clientKey": key}
+    with registry_gate(url, ca, token=token) as address:
+        report = look_with(project, "gated", address, {"caCert": ca.cert_pem.bytes().decode(), **client})
+        refused = look_with(project, "refused", address, {"caCert": ca.cert_pem.bytes().decode()})
+    for topic in registry.TOPICS:
+        expected = finding(judged, topic, "value-schema")
+        assert finding(report, topic, "value-schema").evidence == expected.evidence
+    assert finding(refused, "registry.json", "value-schema").verdict is Verdict.UNDECIDABLE
+    assert not any(secret in report.model_dump_json() for secret in client.values())

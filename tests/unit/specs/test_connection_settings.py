@@ -71,13 +71,16 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no passphrase": (
         {**CLIENT, "kafka:clientKey": encrypted(KEY)},
-        "kafka:clientKey: the key is encrypted; set kafka:clientKeyPassphrase",
+        "kafka:clientKey: the key is encrypted; set clientKeyPassphrase",
     ),
     "wrong passphrase": (
         {**CLIENT, "kafka:clientKey": encrypted(KEY), "kafka:clientKeyPassphrase": "other"},
-        "or kafka:clientKeyPassphrase is wrong",
+        "or clientKeyPassphrase is wrong",
     ),
-    "needless passphrase": ({**CLIENT, "kafka:clientKeyPassphrase": "other"}, "the key is not encrypted; remove it"),
+    "needless passphrase": (
+        {**CLIENT, "kafka:clientKeyPassphrase": "other"},
+        "the key is not encrypted; remove clientKeyPassphrase",
+    ),
     "expired": (
         dict(
             zip(CLIENT, pem(CA.issue_cert("client.example.com", not_before=PAST, not_after=PAST)), strict=True),
@@ -107,8 +110,8 @@ def test_a_certificate_may_be_a_path_below_the_project(tmp_path: Path) -> None:
     }
     found, problems = read(settings, tmp_path)
     assert not problems
-    assert found.ca_cert == CA.cert_pem.bytes().decode()
-    assert found.client_key == private_key(KEY, None)
+    assert found.certificates.ca_cert == CA.cert_pem.bytes().decode()
+    assert found.certificates.client_key == private_key(KEY, None)
     assert "PRIVATE" not in repr(found)
 
 
@@ -135,3 +138,29 @@ def test_check_names_the_place_and_judges_nothing_that_is_encrypted(tmp_path: Pa
     (problem,) = read_brokers(Project(tmp_path), "prod")[1]
     assert str(problem.location) == "stacks/Pulumi.prod.yaml:3:3"
     assert 'seen "kafka"' in problem.message
+
+
+@pytest.mark.parametrize(
+    ("registry", "line"),
+    [
+        (7, "topicwarden:schemaRegistry: expected a URL such as http://localhost:8081, or a mapping of url"),
+        ("localhost:8081", "topicwarden:schemaRegistry.url: expected a URL such as http://localhost:8081"),
+        ({"url": "http://r", "user": "a"}, "topicwarden:schemaRegistry.user: unknown key; did you mean username?"),
+        ({"url": "http://r", "username": "a"}, "topicwarden:schemaRegistry.username: needs password; write it"),
+        (
+            {"url": "http://r", "clientKey": KEY},
+            "topicwarden:schemaRegistry.clientKey: needs clientCert or clientCertFile",
+        ),
+        (
+            {"url": "http://r", "username": "a", "password": {"secure": "x"}, "token": "t"},
+            "topicwarden:schemaRegistry.token: username is set, too; remove one of them",
+        ),
+    ],
+)
+def test_check_judges_the_settings_of_a_registry(tmp_path: Path, registry: Any, line: str) -> None:
+    (tmp_path / "stacks").mkdir()
+    config = {"topicwarden:schemaRegistry": registry}
+    text = yaml.safe_dump({"config": config}, sort_keys=False, default_flow_style=None)
+    (tmp_path / "stacks" / "Pulumi.prod.yaml").write_text(text)
+    (problem,) = read_brokers(Project(tmp_path), "prod")[1]
+    assert line in problem.message

@@ -18,10 +18,10 @@ from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.partition_reads import PartitionRead
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.schema_registry import SchemaRegistry
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
 from topicwarden.model.contents import Contents
 from topicwarden.model.verdict import Verdict
+from topicwarden.specs.registry_settings import RegistrySettings
 from topicwarden.specs.resolve import Declaration
 
 
@@ -35,7 +35,7 @@ class DeclaredContents:
 
     declarations: Mapping[str, Declaration] = field(default_factory=dict)
     root: Path = Path()
-    registry: SchemaRegistry | None = None
+    registry: RegistrySettings | None = None
     partition_functions: frozenset[str] = frozenset()
 
     def contracts(self, topics: Iterable[LiveTopic], now: int) -> Contracts:

@@ -8,9 +8,9 @@ from pathlib import Path
 from topicwarden.audit.collect.observation import Observation, observe
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.schema_registry import SchemaRegistry
 from topicwarden.model.topic_selection import selected
 from topicwarden.model.verdict import ReadScope
+from topicwarden.specs.registry_settings import RegistrySettings
 from topicwarden.specs.resolve import Declaration
 
 
@@ -31,7 +31,7 @@ class AuditRequest:
     since: ReadScope = ReadScope.ALL
     bounds: ReadLimits = field(default_factory=ReadLimits)
     root: Path = Path()
-    registry: SchemaRegistry | None = None
+    registry: RegistrySettings | None = None
     partition_functions: frozenset[str] = frozenset()
 
     def selects(self, topic: str) -> bool:

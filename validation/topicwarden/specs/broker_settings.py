@@ -20,6 +20,7 @@ from topicwarden.model.project import Project
 from topicwarden.model.units import SIZE
 from topicwarden.specs import configs
 from topicwarden.specs.connection_settings import read_connection_settings
+from topicwarden.specs.registry_settings import read_registry_settings
 from topicwarden.specs.spec_files import printable_path
 from topicwarden.specs.yaml_nodes import ParsedDocument, read_documents
 
@@ -32,7 +33,7 @@ CLUSTER: Final = "topicwarden:cluster"
 MOVED_TO: Final = "topicwarden:movedTo"
 """The id of the Kafka cluster that the stack moved to: see ``plan/cluster_identity.py``."""
 SCHEMA_REGISTRY: Final = "topicwarden:schemaRegistry"
-"""The URL of the Schema Registry for the audit: see ``kafka/schema_registry.py``."""
+"""The Schema Registry for the audit: see ``specs/registry_settings.py``."""
 HISTORY: Final = "topicwarden:history"
 """The location of the audits' history: see ``cli/audit.py``."""
 
@@ -86,6 +87,7 @@ def read_brokers(project: Project, stack: str) -> tuple[BrokerSettings, list[Pro
             except ValueError as error:
                 problems.append(Problem(document.at(("config", name)), f"{name}: {error}", "stack-setting"))
     problems += _connection_problems(document, settings, project)
+    problems += _registry_problems(document, settings, project)
     return BrokerSettings(**values), problems
 
 
@@ -94,6 +96,16 @@ def _connection_problems(document: ParsedDocument, settings: Mapping[str, Any], 
     if settings.get(CLUSTER) != "sandbox":
         for name, message in read_connection_settings(settings, project.root, offline=True)[1]:
             yield Problem(document.at(("config", name)), f"{name}: {message}", "stack-setting")
+
+
+def _registry_problems(document: ParsedDocument, settings: Mapping[str, Any], project: Project) -> Iterator[Problem]:
+    value = settings.get(SCHEMA_REGISTRY)
+    if value is None or (isinstance(value, dict) and "secure" in value):
+        return
+    for name, message in read_registry_settings(value, project.root, offline=True)[1]:
+        path = ("config", SCHEMA_REGISTRY, *([name] if name else []))
+        full_name = ".".join(path[1:])
+        yield Problem(document.at(path), f"{full_name}: {message}", "stack-setting")
 
 
 def _kafka(value: Any) -> str:

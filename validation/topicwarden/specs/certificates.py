@@ -37,11 +37,10 @@ def private_key(text: str, passphrase: str | None) -> str:
     try:
         key = load_pem_private_key(text.encode(), passphrase.encode() if passphrase else None)
     except TypeError:
-        needed = "is encrypted; set kafka:clientKeyPassphrase" if not passphrase else "is not encrypted; remove it"
-        subject = "the key" if not passphrase else "kafka:clientKeyPassphrase is set, but the key"
-        raise ValueError(f"{subject} {needed}") from None
+        remedy = "not encrypted; remove clientKeyPassphrase" if passphrase else "encrypted; set clientKeyPassphrase"
+        raise ValueError(f"the key is {remedy}") from None
     except ValueError:
-        hint = "or kafka:clientKeyPassphrase is wrong" if passphrase else "such as -----BEGIN PRIVATE KEY-----"
+        hint = "or clientKeyPassphrase is wrong" if passphrase else "such as -----BEGIN PRIVATE KEY-----"
         raise ValueError(f"expected a private key in PEM, {hint}") from None
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 

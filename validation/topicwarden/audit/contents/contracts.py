@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from topicwarden.audit.collect.horizon import CLOCK_MS
-from topicwarden.kafka.schema_registry import SchemaRegistry
+from topicwarden.kafka.schema_registry import for_java
 from topicwarden.kafka.snapshot import LiveTopic
 from topicwarden.model.contents import Contents
 from topicwarden.specs.record_schemas.protobuf import ProtoError, compile_proto
+from topicwarden.specs.registry_settings import RegistrySettings
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import schema_path
 
@@ -26,14 +27,14 @@ class Contracts:
     """The contracts by topic, and the schema registry that they refer to."""
 
     topics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    registry: SchemaRegistry | None = None
+    registry: RegistrySettings | None = None
     by_key: frozenset[str] = frozenset()
     """The topics whose records are counted by key: compacted topics, and topics with rules for keys."""
 
     def options(self) -> dict[str, str]:
         """Return the contracts as options of the Spark reader."""
         options = {"contracts": json.dumps(self.topics)} if self.topics else {}
-        return options | ({"registry": json.dumps(self.registry.for_java())} if self.registry else {})
+        return options | ({"registry": json.dumps(for_java(self.registry))} if self.registry else {})
 
 
 NO_CONTRACTS = Contracts()
@@ -43,7 +44,7 @@ def build_contracts(
     topics: Iterable[LiveTopic],
     declarations: Mapping[str, Declaration],
     root: Path,
-    registry: SchemaRegistry | None,
+    registry: RegistrySettings | None,
     now: int,
 ) -> Contracts:
     """Return the contracts of ``topics``.

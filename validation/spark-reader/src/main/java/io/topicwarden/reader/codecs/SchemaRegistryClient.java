@@ -17,6 +17,9 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
+import org.apache.kafka.common.config.SslConfigs;
+import org.apache.kafka.common.config.types.Password;
+import org.apache.kafka.common.security.ssl.DefaultSslEngineFactory;
 
 /**
  * A client of Confluent's Schema Registry REST API. Fetches each schema once, also if that fails.
@@ -33,7 +36,7 @@ final class SchemaRegistryClient {
    */
   record Schema(String type, String text, Map<String, String> references, Set<String> subjects) {}
 
-  private final HttpClient client = HttpClient.newBuilder().connectTimeout(TIMEOUT).build();
+  private final HttpClient client;
   private final String url;
   private final String authorization;
   private final Map<Integer, Object> schemas = new HashMap<>(); // schemas, or the faults instead
@@ -42,18 +45,47 @@ final class SchemaRegistryClient {
   /**
    * Creates a client.
    *
-   * @param settings {@code url} and, for basic authentication, {@code username} and {@code
-   *     password}
+   * @param settings {@code url}; {@code username} and {@code password}, or {@code token}; and
+   *     Kafka's settings for TLS, such as {@code ssl.truststore.certificates}
    */
   SchemaRegistryClient(JsonNode settings) {
     url = settings.path("url").asText().replaceAll("/+$", "");
+    authorization = authorization(settings);
+    HttpClient.Builder builder = HttpClient.newBuilder().connectTimeout(TIMEOUT);
+    Map<String, Object> tls = new HashMap<>();
+    settings
+        .fields()
+        .forEachRemaining(
+            setting -> {
+              if (setting.getKey().startsWith("ssl.")) {
+                tls.put(setting.getKey(), tlsValue(setting.getKey(), setting.getValue().asText()));
+              }
+            });
+    if (!tls.isEmpty()) {
+      tls.put(SslConfigs.SSL_PROTOCOL_CONFIG, SslConfigs.DEFAULT_SSL_PROTOCOL);
+      try (DefaultSslEngineFactory factory = new DefaultSslEngineFactory()) {
+        factory.configure(tls);
+        builder.sslContext(factory.sslContext());
+      }
+    }
+    client = builder.build();
+  }
+
+  private static Object tlsValue(String name, String value) {
+    return name.endsWith(".type") ? value : new Password(value);
+  }
+
+  private static String authorization(JsonNode settings) {
+    if (settings.hasNonNull("token")) {
+      return "Bearer " + settings.path("token").asText();
+    }
+    if (!settings.hasNonNull("username")) {
+      return null;
+    }
     String credentials =
         settings.path("username").asText() + ":" + settings.path("password").asText();
-    authorization =
-        settings.hasNonNull("username")
-            ? "Basic "
-                + Base64.getEncoder().encodeToString(credentials.getBytes(StandardCharsets.UTF_8))
-            : null;
+    return "Basic "
+        + Base64.getEncoder().encodeToString(credentials.getBytes(StandardCharsets.UTF_8));
   }
 
   /** Returns the schema with an id. A schema that cannot be fetched is a fault of the record. */

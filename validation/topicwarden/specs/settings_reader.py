@@ -1,0 +1,73 @@
+"""Reads settings of ``stacks/Pulumi.<stack>.yaml`` one by one, and collects what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from topicwarden.model.message_text import describe_value
+
+
+class SettingProblem(NamedTuple):
+    """A wrong setting: its name, and the rest of a message about it."""
+
+    name: str
+    message: str
+
+
+@dataclass
+class SettingsReader:
+    """Settings by name, and the problems that were found so far.
+
+    Relative paths are below ``root``. With ``offline``, encrypted values and missing files are no problem: files may
+    exist only where the stack is deployed.
+    """
+
+    settings: Mapping[str, Any]
+    root: Path
+    offline: bool
+    problems: list[SettingProblem] = field(default_factory=list)
+
+    def problem(self, name: str, message: str) -> None:
+        """Note that something is wrong with the setting ``name``."""
+        self.problems.append(SettingProblem(name, message))
+
+    def encrypted(self, name: str) -> bool:
+        """Return whether a setting is there, but cannot be read."""
+        return self.offline and isinstance(self.settings.get(name), dict)
+
+    def text(self, name: str) -> str | None:
+        """Return a setting; None if it is absent, encrypted or not text. YAML turns the number 0123 into 83."""
+        value = self.settings.get(name)
+        if value is None or isinstance(value, str) or self.encrypted(name):
+            return value if isinstance(value, str) else None
+        self.problem(name, "expected text, seen another type; put it in quotes")
+        return None
+
+    def flag(self, name: str, *, default: bool) -> bool:
+        """Return true or false, which Pulumi may have written as text; ``default`` if it is anything else."""
+        value = self.settings.get(name, default)
+        written = {"true": True, "false": False}.get(value) if isinstance(value, str) else value
+        if isinstance(written, bool):
+            return written
+        if not self.encrypted(name):
+            self.problem(name, f"expected true or false, seen {describe_value(value)}")
+        return default
+
+    def texts(self, name: str, expected: str) -> tuple[str, ...]:
+        """Return a list of texts: a list, the same list as JSON (Pulumi's form for programs), or one text."""
+        value = self.settings.get(name)
+        if value is None or self.encrypted(name):
+            return ()
+        try:
+            listed = json.loads(value) if isinstance(value, str) and value.startswith("[") else value
+        except json.JSONDecodeError:
+            listed = None
+        texts = [listed] if isinstance(listed, str) else listed
+        if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+            return tuple(texts)
+        self.problem(name, f"expected {expected}, seen {describe_value(value)}")
+        return ()
