@@ -122,6 +122,19 @@ def test_a_file_that_exists_elsewhere_is_no_problem_offline(tmp_path: Path) -> N
     assert problem.message.startswith('there is no file "/etc/kafka/ca.pem"')
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"kafka:saslMechanism": "plain", "kafka:saslUsername": "a"},
+        {"kafka:clientCert": CERTIFICATE},
+        {"kafka:clientCert": CERTIFICATE, "kafka:clientKey": encrypted(KEY)},
+    ],
+)
+def test_a_secret_that_is_added_later_is_no_problem_offline(settings: dict[str, str], tmp_path: Path) -> None:
+    assert not read_connection_settings({**SERVERS, **settings}, tmp_path, offline=True)[1]
+    assert read_connection_settings({**SERVERS, **settings}, tmp_path)[1]
+
+
 def test_check_names_the_place_and_judges_nothing_that_is_encrypted(tmp_path: Path) -> None:
     secret = {"secure": "v1:x:y"}
     settings = {

@@ -13,6 +13,8 @@ Parsed = TypeVar("Parsed")
 
 _CA, _CERTIFICATE, _KEY, _PASSPHRASE = "caCert", "clientCert", "clientKey", "clientKeyPassphrase"
 _PEM_START: Final = "-----BEGIN "
+_ENCRYPTED: Final = "ENCRYPTED"
+"""A part of every encrypted key: of its first line, or of its ``Proc-Type``."""
 
 NAMES: Final = (_CA, f"{_CA}File", _CERTIFICATE, f"{_CERTIFICATE}File", _KEY, f"{_KEY}File", _PASSPHRASE)
 """The settings, without a prefix such as ``kafka:``."""
@@ -43,7 +45,7 @@ class _CertificateReader:
     def read(self) -> Certificates:
         declared = {name: self._source(name) in self.reader.settings for name in (_CA, _CERTIFICATE, _KEY)}
         for name, other in ((_CERTIFICATE, _KEY), (_KEY, _CERTIFICATE)):
-            if declared[name] and not declared[other]:
+            if declared[name] and not declared[other] and not (self.reader.offline and other == _KEY):
                 needed = f"{self.prefix}{other}"
                 self.reader.problem(self._source(name), f"needs {needed} or {needed}File; write it")
         texts = {name: text for name in declared if (text := self._pem(name)) is not None}
@@ -54,7 +56,7 @@ class _CertificateReader:
         self._parsed(_CA, certificates.certificates, texts.get(_CA))
         chain = self._parsed(_CERTIFICATE, certificates.certificates, texts.get(_CERTIFICATE))
         key, passphrase = None, self.reader.text(self.prefix + _PASSPHRASE)
-        if not self.reader.encrypted(self.prefix + _PASSPHRASE):
+        if not (self.reader.offline and passphrase is None and _ENCRYPTED in texts.get(_KEY, "")):
             key = self._parsed(_KEY, lambda text: certificates.private_key(text, passphrase), texts.get(_KEY))
         if chain and key and not certificates.belongs(chain[0], key):
             message = f"is not the private key of the certificate in {self.prefix}{_CERTIFICATE}"

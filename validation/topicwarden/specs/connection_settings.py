@@ -106,7 +106,7 @@ def _credentials(reader: SettingsReader) -> tuple[str | None, str | None, str | 
     if mechanism not in _MECHANISMS:
         reader.problem(_MECHANISM, f"expected one of {', '.join(_MECHANISMS)}, seen {quoted(mechanism)}")
     for name in (_USER, _PASSWORD):
-        if name not in reader.settings:
+        if name not in reader.settings and not (reader.offline and name == _PASSWORD):
             reader.problem(_MECHANISM, f"needs {name}; write it")
     return _MECHANISMS.get(mechanism), reader.text(_USER), reader.text(_PASSWORD)
 

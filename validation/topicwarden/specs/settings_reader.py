@@ -22,8 +22,8 @@ class SettingProblem(NamedTuple):
 class SettingsReader:
     """Settings by name, and the problems that were found so far.
 
-    Relative paths are below ``root``. With ``offline``, encrypted values and missing files are no problem: files may
-    exist only where the stack is deployed.
+    Relative paths are below ``root``. With ``offline``, encrypted values, missing secrets and missing files are no
+    problem: Pulumi ESC may add secrets, and files may exist only where the stack is deployed.
     """
 
     settings: Mapping[str, Any]
