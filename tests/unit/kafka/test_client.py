@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from kafka.errors import KafkaConnectionError
 
-from topicwarden.kafka import admin_client
+from topicwarden.kafka import admin_client, broker_probe
 from topicwarden.kafka.broker_probe import Probed
 from topicwarden.kafka.connection import Connection
 from topicwarden.model.problem import Refusal
@@ -33,3 +33,11 @@ def test_an_error_of_kafkas_is() -> None:
     refused = pytest.raises(Refusal, match=r"the Kafka cluster at 127\.0\.0\.1:1 stopped answering")
     with refused, admin_client.open_admin(Connection(("127.0.0.1:1",), tls=False)):
         raise KafkaConnectionError("gone")
+
+
+def test_an_address_that_hangs_has_a_reason_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broker_probe, "_LIMIT_S", 0.1)
+    monkeypatch.setattr(broker_probe, "_probe", lambda *_: None)
+    probed = broker_probe.probe(Connection(("a:1", "b:1"), tls=False), ["a:1", "b:1"])
+    assert not probed.answering
+    assert set(probed.failures) == {"a:1", "b:1"}

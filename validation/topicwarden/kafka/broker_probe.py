@@ -25,6 +25,8 @@ from topicwarden.specs.certificates import names
 _OTHERS_S: Final = 0.5
 """How long further addresses may take once one has answered: a healthy broker answers in milliseconds."""
 
+_LIMIT_S: Final = 3 * TIMEOUT_S
+_TOO_LATE: Final = f"no answer within {_LIMIT_S:.0f} s; look for a firewall in between, or correct the address"
 _MOST: Final = 32
 _WRONG_CA: Final = (18, 19, 20, 21)
 _WRONG_NAME: Final = (62, 64)
@@ -48,13 +50,13 @@ def probe(connection: Connection, addresses: Collection[str]) -> Probed:
     """Return which ``addresses`` (``host:port``) answer with the TLS settings of ``connection``.
 
     Addresses that have not answered half a second after the first are left out of both results, as are those after the
-    first 32. Without any answer, it takes at most 10 seconds.
+    first 32. Without any answer, every address has a reason, after at most 15 seconds.
     """
     probed, outcomes = list(addresses)[:_MOST], Queue[tuple[str, str | None]]()
     for address in probed:
         # A daemon, because an address that does not answer must not delay the end of the command.
         Thread(target=_probe, args=(connection, address, outcomes), name=f"probe {address}", daemon=True).start()
-    reasons, deadline = dict[str, str | None](), time.monotonic() + 3 * TIMEOUT_S
+    reasons, deadline = dict[str, str | None](), time.monotonic() + _LIMIT_S
     while len(reasons) < len(probed):
         try:
             address, reason = outcomes.get(timeout=max(0.0, deadline - time.monotonic()))
@@ -63,10 +65,10 @@ def probe(connection: Connection, addresses: Collection[str]) -> Probed:
         reasons[address] = reason
         if reason is None:
             deadline = min(deadline, time.monotonic() + _OTHERS_S)
-    return Probed(
-        tuple(address for address in probed if address in reasons and reasons[address] is None),
-        {address: reason for address, reason in reasons.items() if reason is not None},
-    )
+    answering = tuple(address for address in probed if address in reasons and reasons[address] is None)
+    if not answering:
+        reasons = {**dict.fromkeys(probed, _TOO_LATE), **reasons}
+    return Probed(answering, {address: reason for address, reason in reasons.items() if reason is not None})
 
 
 def _probe(connection: Connection, address: str, outcomes: Queue[tuple[str, str | None]]) -> None:
