@@ -23,6 +23,7 @@ from topicwarden.kafka.partition_functions import PARTITIONERS
 from topicwarden.model.contents import Contents, KeyContents
 from topicwarden.model.planned_change import PartitionEffect, Severity
 from topicwarden.model.topic import Allowance
+from topicwarden.plan.consequence_text import UNSEEN_GROUPS
 from topicwarden.plan.consequences.more_partitions import unmoved_share
 from topicwarden.plan.deployed_stack import DuplicateResource
 
@@ -208,12 +209,12 @@ def test_keys_that_a_custom_partitioner_places_are_estimated() -> None:
 def test_keys_that_could_not_be_read_are_estimated() -> None:
     unread = only("more-partitions", more(newest=None))
     assert unread.message.startswith("from 2 to 3 partitions 66.7% of the keys")
-    assert unread.measured == "arithmetic for evenly spread hashes: no key could be read"
+    assert unread.measured == ("arithmetic for evenly spread hashes: the records could not be read (Read on the topic)")
     assert unread.evidence == {"share": 0.6667, "keys": None, "moved": None}
     keyless = NewestRecords(records=7, keyless=7, keys={}, complete=True)
     required = only("more-partitions", more(newest=keyless, contents=Contents(key=KeyContents(required=True))))
     assert required.weight is Severity.DANGER
-    assert required.measured == "arithmetic for evenly spread hashes: no key could be read"
+    assert required.measured == "arithmetic for evenly spread hashes: no record has a key"
     assert required.evidence == {"share": 0.6667, "keys": 0, "moved": 0}
 
 
@@ -230,6 +231,10 @@ def test_without_keys_nothing_moves(newest: NewestRecords, reason: str, measured
     assert found.message == f"from 2 to 3 partitions; no key moves, because {reason}"
     assert (found.weight, found.measured) == (Severity.NOTE, measured)
     assert found.evidence == {"records_read": newest.records, "keys": 0}
+
+
+def test_groups_that_may_not_be_seen_may_be_affected_too() -> None:
+    assert only("more-partitions", more(groups_complete=False)).because[0] == UNSEEN_GROUPS
 
 
 def test_added_partitions_break_joins_and_streams_applications() -> None:

@@ -11,7 +11,7 @@ from math import lcm
 
 from topicwarden.kafka.partition_functions import PARTITIONERS
 from topicwarden.model.planned_change import Consequence, Severity
-from topicwarden.plan.consequence_text import count, shorten
+from topicwarden.plan.consequence_text import UNSEEN_GROUPS, count, shorten
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
 
@@ -65,8 +65,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         measured=(
             f"{moved:,} of {count(len(keys), 'distinct key')}; {_measured(newest.records, newest.complete)}"
             if keys and newest and moved is not None
-            else "arithmetic for evenly spread hashes: "
-            + ("the declared partitioner cannot be run here" if custom_partitioner else "no key could be read")
+            else f"arithmetic for evenly spread hashes: {_estimated_because(evidence, bool(custom_partitioner))}"
         ),
         remedy="if order by key or compaction matters, move to a new topic and read both topics for a while",
         evidence={"share": round(share, 4), "keys": len(keys) if newest else None, "moved": moved if newest else None},
@@ -80,9 +79,17 @@ def unmoved_share(before: int, after: int) -> float:
     return sum(number % before == number % after for number in range(period)) / period
 
 
+def _estimated_because(evidence: PlanEvidence, custom_partitioner: bool) -> str:
+    if custom_partitioner:
+        return "the declared partitioner cannot be run here"
+    return "no record has a key" if evidence.newest_records else "the records could not be read (Read on the topic)"
+
+
 def _broken_guarantees(change: TopicChange, evidence: PlanEvidence) -> Iterable[str]:
     assert change.live
     groups = evidence.groups
+    if not evidence.groups_complete:
+        yield UNSEEN_GROUPS
     readers = f" for {shorten([group.name for group in groups])}" if groups else ""
     yield f"records of one key are no longer read in the order in which they were written{readers}"
     if change.live.topic.compacted:
