@@ -10,6 +10,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 import trustme
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from tests.support.sandboxes import running
 from tests.support.token_server import TokenServer, token_server
@@ -58,6 +64,12 @@ def pem(issued: trustme.LeafCert) -> tuple[str, str]:
     """Return the chain and the key."""
     chain = "".join(blob.bytes().decode() for blob in issued.cert_chain_pems)
     return chain, issued.private_key_pem.bytes().decode()
+
+
+def encrypted_key(key: str, passphrase: str, form: PrivateFormat = PrivateFormat.PKCS8) -> str:
+    """Return ``key`` in PEM, encrypted."""
+    loaded = load_pem_private_key(key.encode(), None)
+    return loaded.private_bytes(Encoding.PEM, form, BestAvailableEncryption(passphrase.encode())).decode()
 
 
 @contextmanager

@@ -8,17 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    Encoding,
-    PrivateFormat,
-    load_pem_private_key,
-)
+from cryptography.hazmat.primitives.serialization import PrivateFormat
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
 from tests.support.projects import Shell, empty_stack, own_cache, project_of
-from tests.support.secured import PASSWORD, USER, SecuredBroker
+from tests.support.secured import PASSWORD, USER, SecuredBroker, encrypted_key
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan.read_limits import ReadLimits
@@ -45,9 +40,7 @@ def mutual(broker: SecuredBroker, folder: Path) -> Settings:
     secrets.mkdir()
     (secrets / "ca.pem").write_text(broker.ca_pem)
     (secrets / "client.pem").write_text(certificate)
-    encryption = BestAvailableEncryption(PASSPHRASE.encode())
-    encrypted = load_pem_private_key(key.encode(), None).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption)
-    (secrets / "client.key").write_bytes(encrypted)
+    (secrets / "client.key").write_text(encrypted_key(key, PASSPHRASE))
     return {
         "kafka:bootstrapServers": [broker.addresses["MUTUAL"]],
         "kafka:caCertFile": "secrets/ca.pem",
@@ -60,14 +53,12 @@ def mutual(broker: SecuredBroker, folder: Path) -> Settings:
 def mutual_in_the_settings(broker: SecuredBroker, folder: Path) -> Settings:
     """Certificate and key are in the settings; the key is in the older form that OpenSSL wrote (PKCS #1 or SEC 1)."""
     certificate, key = broker.client_pem()
-    old = load_pem_private_key(key.encode(), None).private_bytes(
-        Encoding.PEM, PrivateFormat.TraditionalOpenSSL, BestAvailableEncryption(PASSPHRASE.encode())
-    )
+    old = encrypted_key(key, PASSPHRASE, PrivateFormat.TraditionalOpenSSL)
     return {
         "kafka:bootstrapServers": [broker.addresses["MUTUAL"]],
         "kafka:caCert": broker.ca_pem,
         "kafka:clientCert": certificate,
-        "kafka:clientKey": old.decode(),
+        "kafka:clientKey": old,
         "kafka:clientKeyPassphrase": PASSPHRASE,
     }
 

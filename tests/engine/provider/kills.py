@@ -88,9 +88,9 @@ class KillableStack:
 
 
 @contextmanager
-def killable_cluster(folder: Path) -> Iterator[Path]:
-    """Run one broker, and yield the folder for projects that use it."""
-    with own_cache(folder), running(sandbox_of(project_of(folder / "sandbox", {})), brokers=1, heap="512m"):
+def killable_cluster(folder: Path, overrides: Mapping[str, str] | None = None) -> Iterator[Path]:
+    """Run one broker with ``overrides`` of its properties, and yield the folder for projects that use it."""
+    with own_cache(folder), running(sandbox_of(project_of(folder / "sandbox", {})), 1, overrides, heap="512m"):
         yield folder
 
 

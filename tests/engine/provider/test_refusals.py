@@ -1,4 +1,4 @@
-"""Test deploys of which a real cluster refuses a part: the rest is deployed, and the next run continues."""
+"""Test deploys that a real cluster partly refuses: everything else is deployed, and the next run continues."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePatternType, ResourcePattern, ResourceType
 
-from tests.engine.provider.kills import KillableStack, killable_stack
+from tests.engine.provider.kills import KillableStack, killable_cluster, killable_stack
 from tests.support.authorizer import AUTHORIZER, permit
-from tests.support.projects import own_cache, project_of
-from tests.support.sandboxes import running
-from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.quota_admin import QuotaEntity, alter_quotas
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 SEEN = (ACLOperation.DESCRIBE, ACLOperation.DESCRIBE_CONFIGS)
@@ -25,21 +22,15 @@ NUMBER = 30
 
 @pytest.fixture(scope="module")
 def folder(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with own_cache(tmp_path_factory.mktemp("refusals"), warm=True) as folder:
+    with killable_cluster(tmp_path_factory.mktemp("refusals"), AUTHORIZER) as folder:
         yield folder
 
 
-@pytest.fixture(scope="module")
-def sandbox(folder: Path) -> Iterator[Sandbox]:
-    with running(sandbox_of(project_of(folder / "sandbox", {})), brokers=1, overrides=AUTHORIZER) as sandbox:
-        yield sandbox
-
-
-def test_the_allowed_half_is_created_and_each_refusal_is_reported_once(folder: Path, sandbox: Sandbox) -> None:
+def test_the_allowed_half_is_created_and_each_refusal_is_reported_once(folder: Path) -> None:
     stack = killable_stack(folder, "half")
     names = {kind: [f"half.{kind}{number:02}.v1" for number in range(NUMBER)] for kind in ("good", "bad")}
     declare(stack, [*names["good"], *names["bad"]])
-    with connected(sandbox.bootstrap_servers) as admin:
+    with connected(servers_of(stack)) as admin:
         permit(admin, ResourceType.CLUSTER, "kafka-cluster", [*SEEN, ACLOperation.ALTER, ACLOperation.ALTER_CONFIGS])
         permit_prefix(admin, "half.bad", SEEN)
     refused = stack.up()
@@ -50,28 +41,32 @@ def test_the_allowed_half_is_created_and_each_refusal_is_reported_once(folder: P
     for name in names["bad"]:
         (line,) = (line for line in diagnostics.splitlines() if f"{name}: Kafka denies this user the change" in line)
         assert "topics/all.yaml:" in line
-    with connected(sandbox.bootstrap_servers) as admin:
+    with connected(servers_of(stack)) as admin:
         permit_prefix(admin, "half.bad", [ACLOperation.CREATE])
     assert stack.up().returncode == 0
     assert set(stack.live()) == stack.in_state() == {*names["good"], *names["bad"]}
 
 
-def test_a_quota_for_changes_delays_a_deploy_and_does_not_fail_it(folder: Path, sandbox: Sandbox) -> None:
-    """``controller_mutation_rate`` (KIP-599), of which a user may save up eleven seconds."""
+def test_a_quota_for_changes_delays_a_deploy_and_does_not_fail_it(folder: Path) -> None:
+    """The quota is ``controller_mutation_rate`` (KIP-599), and allows a burst of eleven seconds at first."""
     stack = killable_stack(folder, "quota")
     names = [f"quota.t{number:02}.v1" for number in range(NUMBER)]
     declare(stack, names, partitions=2)
     everybody = QuotaEntity("user", None)
-    with connected(sandbox.bootstrap_servers) as admin:
+    with connected(servers_of(stack)) as admin:
         assert not alter_quotas(admin, {everybody: {"controller_mutation_rate": 2.0}})
     try:
         done = stack.up()
     finally:
-        with connected(sandbox.bootstrap_servers) as admin:
+        with connected(servers_of(stack)) as admin:
             alter_quotas(admin, {everybody: {"controller_mutation_rate": None}})
     assert done.returncode == 0, done.stdout
     assert "Kafka's quota for changes of topics is used up" in done.stdout
     assert set(stack.live()) == {*names}
+
+
+def servers_of(stack: KillableStack) -> list[str]:
+    return list(connect_to(stack.project, "dev").bootstrap_servers)
 
 
 def declare(stack: KillableStack, names: Iterable[str], partitions: int = 1) -> None:

@@ -89,6 +89,11 @@ def test_no_cluster_answers(own_cache: dict[str, str], tmp_path: Path) -> None:
         ("- config", "stacks/Pulumi.dev.yaml cannot be read as stack settings: "),
         ("{}", "stacks/Pulumi.dev.yaml names no cluster: set kafka:bootstrapServers"),
         ("config: {'kafka:bootstrapServers': [a:1], 'kafka:tlsEnabled': maybe}", "kafka:tlsEnabled: expected true or"),
+        (
+            "config: {'kafka:bootstrapServers': [a:1], 'kafka:saslMechanism': gssapi, 'kafka:saslUsername': u, "
+            "'kafka:saslPassword': p}",
+            "kafka:saslMechanism: expected one of",
+        ),
         ("config: {'kafka:bootstrapServers': 9092}", "kafka:bootstrapServers"),
         ("config: {'kafka:bootstrapServers': '[a:1'}", "kafka:bootstrapServers"),
     ],

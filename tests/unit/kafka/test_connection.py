@@ -54,6 +54,11 @@ def test_servers_may_be_json_as_pulumi_config_writes_them(tmp_path: Path) -> Non
         ("config: [", "cannot be read as stack settings"),
         ("config: 3", "cannot be read as stack settings"),
         ("config: {'topicwarden:cluster': sandbox}", "start it with `topicwarden sandbox up`"),
+        (
+            "config: {'kafka:bootstrapServers': [a:1], 'kafka:saslMechanism': magic, 'kafka:saslUsername': u, "
+            "'kafka:saslPassword': p}",
+            "expected one of plain",
+        ),
         ("config: {'kafka:bootstrapServers': [a]}", 'expected addresses such as kafka-1.example.com:9092, seen "a"'),
         ("config: {'kafka:bootstrapServers': [a:1], 'kafka:tlsEnabled': 'yes'}", "expected true or false"),
         ("config: {'kafka:bootstrapServers': [a:1], 'kafka:tlsEnable': true}", "did you mean kafka:tlsEnabled?"),

@@ -9,14 +9,8 @@ from typing import Any
 import pytest
 import trustme
 import yaml
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    Encoding,
-    PrivateFormat,
-    load_pem_private_key,
-)
 
-from tests.support.secured import pem
+from tests.support.secured import encrypted_key, pem
 from topicwarden.model.project import Project
 from topicwarden.specs.broker_settings import read_brokers
 from topicwarden.specs.certificates import private_key
@@ -26,11 +20,6 @@ SERVERS = {"kafka:bootstrapServers": ["kafka.example.com:9093"]}
 CA = trustme.CA()
 CERTIFICATE, KEY = pem(CA.issue_cert("client.example.com"))
 PAST = datetime.now(UTC) - timedelta(days=2)
-
-
-def encrypted(key: str) -> str:
-    held = load_pem_private_key(key.encode(), None)
-    return held.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")).decode()
 
 
 def read(settings: dict[str, Any], root: Path = Path()) -> tuple[ConnectionSettings, list[str]]:
@@ -70,11 +59,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "kafka:clientKey: is not the private key of the certificate in kafka:clientCert",
     ),
     "no passphrase": (
-        {**CLIENT, "kafka:clientKey": encrypted(KEY)},
+        {**CLIENT, "kafka:clientKey": encrypted_key(KEY, "secret")},
         "kafka:clientKey: the key is encrypted; set clientKeyPassphrase",
     ),
     "wrong passphrase": (
-        {**CLIENT, "kafka:clientKey": encrypted(KEY), "kafka:clientKeyPassphrase": "other"},
+        {**CLIENT, "kafka:clientKey": encrypted_key(KEY, "secret"), "kafka:clientKeyPassphrase": "other"},
         "or clientKeyPassphrase is wrong",
     ),
     "needless passphrase": (
@@ -101,7 +90,7 @@ def test_each_wrong_setting_is_named(wrong: str) -> None:
 
 def test_a_certificate_may_be_a_path_below_the_project(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text(CA.cert_pem.bytes().decode())
-    (tmp_path / "client.key").write_text(encrypted(KEY))
+    (tmp_path / "client.key").write_text(encrypted_key(KEY, "secret"))
     settings = {
         "kafka:caCert": "ca.pem",
         "kafka:clientCert": CERTIFICATE,
@@ -127,7 +116,7 @@ def test_a_file_that_exists_elsewhere_is_no_problem_offline(tmp_path: Path) -> N
     [
         {"kafka:saslMechanism": "plain", "kafka:saslUsername": "a"},
         {"kafka:clientCert": CERTIFICATE},
-        {"kafka:clientCert": CERTIFICATE, "kafka:clientKey": encrypted(KEY)},
+        {"kafka:clientCert": CERTIFICATE, "kafka:clientKey": encrypted_key(KEY, "secret")},
     ],
 )
 def test_a_secret_that_is_added_later_is_no_problem_offline(settings: dict[str, str], tmp_path: Path) -> None:

@@ -47,16 +47,16 @@ def open_admin(connection: Connection) -> Iterator[KafkaAdminClient]:
 
 def _open(connection: Connection) -> KafkaAdminClient:
     """Return a client that has the cluster's metadata and can reach one of its brokers, or raise Refusal."""
+    probed = probe(connection, connection.bootstrap_servers)
+    if not probed.answering:
+        raise Refusal(f"no Kafka cluster answers at {_listed(probed.failures)}")
+    if connection.sasl_mechanism and (cause := refused_by_listener(connection, probed.answering[0])):
+        raise Refusal(_refused(connection, cause))
     try:
-        probed = probe(connection, connection.bootstrap_servers)
-        if not probed.answering:
-            raise Refusal(f"no Kafka cluster answers at {_listed(probed.failures)}")
-        if connection.sasl_mechanism and (cause := refused_by_listener(connection, probed.answering[0])):
-            raise Refusal(_refused(connection, cause))
         # The client would spend its time on an address that does not answer, as it chooses one at random.
         admin = KafkaAdminClient(**_client_settings(connection, probed.answering))
     except (KafkaError, OSError, ValueError) as error:
-        cause = refused_by_listener(connection, connection.bootstrap_servers[0])
+        cause = refused_by_listener(connection, probed.answering[0])
         raise Refusal(_refused(connection, cause or _reason(error))) from error
     advertised = advertised_addresses(admin)
     if advertised and not {*advertised} & {*probed.answering}:

@@ -82,31 +82,34 @@ def _probe(connection: Connection, address: str, outcomes: Queue[tuple[str, str 
 
 def connected(connection: Connection, address: str) -> socket.socket:
     """Return a socket on which ``address`` has answered ApiVersions. Raises Unreachable."""
-    host, port = split_address(address)
-    plain = _connect(host, port)
-    channel = plain
+    host, port = _split(address)
+    channel = _connect(host, port)
     try:
-        channel = _with_tls(connection, plain, host, port) if connection.tls else plain
+        if connection.tls:
+            channel = _with_tls(connection, channel, host, port)
         request_api_versions(channel)
-    except TimeoutError:
-        channel.close()
-        raise Unreachable(
-            f"accepts connections, but does not answer within {TIMEOUT_S:.0f} s: the broker hangs, or another service "
-            "listens there"
-        ) from None
-    except ssl.SSLError as error:
-        channel.close()
-        raise Unreachable(_refused_certificate(connection, error)) from error
-    except (OSError, ValueError) as error:
-        channel.close()
-        raise Unreachable(_without_answer(connection, host, port, error)) from error
     except Unreachable:
         channel.close()
         raise
+    except (OSError, ValueError) as error:
+        channel.close()
+        raise Unreachable(_cause(connection, host, port, error)) from error
     return channel
 
 
-def split_address(address: str) -> tuple[str, int]:
+def _cause(connection: Connection, host: str, port: int, error: Exception) -> str:
+    """Return why an address that accepts connections does not answer."""
+    if isinstance(error, TimeoutError):
+        return (
+            f"accepts connections, but does not answer within {TIMEOUT_S:.0f} s: the broker hangs, or another service "
+            "listens there"
+        )
+    if isinstance(error, ssl.SSLError):
+        return _refused_certificate(connection, error)
+    return _without_answer(connection, host, port, error)
+
+
+def _split(address: str) -> tuple[str, int]:
     """Return the host, without the brackets of IPv6, and the port of ``address``."""
     host, _, port = address.rpartition(":")
     return host.strip("[]"), int(port)

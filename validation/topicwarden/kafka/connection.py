@@ -19,6 +19,7 @@ from topicwarden import child_processes
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.specs.broker_settings import MOVED_TO
+from topicwarden.specs.certificate_settings import Certificates
 from topicwarden.specs.connection_settings import NAMES, OAUTHBEARER, read_connection_settings
 
 ADDRESS_FILE = "bootstrap-servers"
@@ -78,17 +79,10 @@ class Connection:
     def for_java(self) -> dict[str, str]:
         """Return the settings for Kafka's Java clients. Spark's source takes them with the prefix ``kafka.``."""
         settings = {"bootstrap.servers": ",".join(self.bootstrap_servers), "security.protocol": self.security_protocol}
-        if self.ca_cert:
-            settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": self.ca_cert}
         if self.tls and not self.verify_tls:
             settings |= {"ssl.endpoint.identification.algorithm": "", "ssl.engine.factory.class": _UNVERIFIED}
-        if self.client_cert and self.client_key:
-            settings |= {
-                "ssl.keystore.type": "PEM",
-                "ssl.keystore.certificate.chain": self.client_cert,
-                "ssl.keystore.key": self.client_key,
-            }
-        return settings | self._sasl_for_java()
+        certificates = Certificates(self.ca_cert, self.client_cert, self.client_key)
+        return settings | certificates_for_java(certificates) | self._sasl_for_java()
 
     def _sasl_for_java(self) -> dict[str, str]:
         if self.sasl_mechanism is None:
@@ -176,6 +170,20 @@ def connection_from(project: Project, origin: str, settings: Mapping[str, Any]) 
         scopes=read.scopes,
         moved_to=moved_to,
     )
+
+
+def certificates_for_java(certificates: Certificates) -> dict[str, str]:
+    """Return the settings of Kafka's Java clients for ``certificates`` (KIP-651)."""
+    settings: dict[str, str] = {}
+    if certificates.ca_cert:
+        settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": certificates.ca_cert}
+    if certificates.client_cert and certificates.client_key:
+        settings |= {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.certificate.chain": certificates.client_cert,
+            "ssl.keystore.key": certificates.client_key,
+        }
+    return settings
 
 
 def _jaas(text: str | None) -> str:

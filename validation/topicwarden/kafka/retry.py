@@ -81,7 +81,9 @@ def retry_each(
         if state.seconds_since_start and state.seconds_since_start - reported >= _PROGRESS_EVERY_S:
             reported = state.seconds_since_start
             error = errors[pending[0]]
-            throttled = error.name == ThrottlingQuotaExceededError.message or "throttle" in str(error)
+            # A client that a quota mutes reports "Node paused: {'throttle'}".
+            muted = "Node paused" in str(error) and "throttle" in str(error)
+            throttled = muted or error.name == ThrottlingQuotaExceededError.message
             reason = "Kafka's quota for changes of topics is used up" if throttled else str(error)
             progress(f"{total - len(pending)} of {total} topics done, {len(pending)} tried again: {reason}")
 

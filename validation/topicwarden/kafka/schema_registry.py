@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topicwarden.kafka.connection import settings_file, stack_settings
+from topicwarden.kafka.connection import certificates_for_java, settings_file, stack_settings
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.specs.broker_settings import SCHEMA_REGISTRY
@@ -23,20 +23,6 @@ def registry_of(project: Project, stack: str) -> RegistrySettings | None:
 
 def for_java(registry: RegistrySettings) -> dict[str, str]:
     """Return the settings of ``SchemaRegistryClient.java``; those for TLS have Kafka's names."""
-    trusted, certificate, key = (
-        registry.certificates.ca_cert,
-        registry.certificates.client_cert,
-        registry.certificates.client_key,
-    )
-    settings = {
-        "url": registry.url,
-        "username": registry.username,
-        "password": registry.password,
-        "token": registry.token,
-        "ssl.truststore.type": "PEM" if trusted else None,
-        "ssl.truststore.certificates": trusted,
-        "ssl.keystore.type": "PEM" if key else None,
-        "ssl.keystore.certificate.chain": certificate,
-        "ssl.keystore.key": key,
-    }
-    return {name: value for name, value in settings.items() if value is not None}
+    access = {"username": registry.username, "password": registry.password, "token": registry.token}
+    declared = {name: value for name, value in access.items() if value is not None}
+    return {"url": registry.url, **declared, **certificates_for_java(registry.certificates)}

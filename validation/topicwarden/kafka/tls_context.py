@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ssl
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from topicwarden.kafka.connection import Connection
 
 
+@cache
 def tls_context(connection: Connection) -> ssl.SSLContext:
     """Return the context for a connection with TLS.
 

@@ -6,7 +6,7 @@ The audit compiles schemas with the same code (``specs/record_schemas``), so a s
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -28,7 +28,7 @@ _Message: TypeAlias = tuple[KeyPath, str]
 """The place of a problem in the topic's document, and its text."""
 
 
-def contents_problems(declarations: Iterable[Declaration], root: Path) -> Iterator[Problem]:
+def contents_problems(declarations: Sequence[Declaration], root: Path) -> Iterator[Problem]:
     """Yield the problems in ``contents`` of each declaration, at the values. ``root`` is the project's folder."""
     known: dict[int, tuple[_Message, ...]] = {}
     for declaration in declarations:
@@ -85,11 +85,10 @@ def _encoding_messages(declared: EncodedContents) -> Iterator[tuple[str, str]]:
 def _schema_messages(declaration: Declaration, root: Path) -> Iterator[_Message]:
     """Yield the problems of schema files, whose paths are relative to the YAML files that name them."""
     for part in ("key", "value"):
-        declared = declaration.topic.contents.encoding(part)
-        if not declared.schema_file or declared.format not in COMPILERS:
+        declared, path = declaration.topic.contents.encoding(part), schema_path(declaration, part)
+        if path is None or declared.format not in COMPILERS:
             continue
-        path = schema_path(declaration, part)
-        if path and (error := _schema_error(root / path, root, declared.format, declared.message)):
+        if error := _schema_error(root / path, root, declared.format, declared.message):
             yield ("contents", part, "schema"), f"{path} {error}"
 
 
