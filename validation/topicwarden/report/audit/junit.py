@@ -27,15 +27,15 @@ def render(report: AuditReport, background: ReportBackground) -> str:
     A test case fails if its worst verdict is in ``background.fail_on``; with a milder verdict it is skipped.
     """
     view = digest(report)
+    limits = [one_line(limit) for limit in view.limits]
     tree = JUnitXml(f"topicwarden audit {one_line(report.stack)}")
     for topic in view.topics:
         suite = TestSuite(one_line(topic.name))
         suite.timestamp = utc(report.started).removesuffix("Z")
-        for limit in view.limits:
-            suite.add_property("limit", one_line(limit))
-        for case in _cases(topic, background.fail_on.verdicts):
-            suite.add_testcase(case)
-        tree.add_testsuite(suite)
+        for limit in limits:
+            suite.add_property("limit", limit)
+        suite.add_testcases(list(_cases(topic, background.fail_on.verdicts)))
+        tree.append(suite)  # type: ignore[no-untyped-call]  # add_testsuite compares it with all earlier ones
     return xml_text(tree)
 
 

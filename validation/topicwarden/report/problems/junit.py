@@ -21,8 +21,7 @@ def render(page: ProblemDigest) -> str:
     """Return the JUnit report. A file without errors passes; its warnings are in ``system-out``."""
     problems = {file: list(group) for file, group in groupby(page.problems, lambda problem: problem.location.file)}
     suite = TestSuite("topicwarden check")
-    for file in sorted({*page.files, *problems}):
-        suite.add_testcase(_case(file, problems.get(file, [])))
+    suite.add_testcases([_case(file, problems.get(file, [])) for file in sorted({*page.files, *problems})])
     report = JUnitXml("topicwarden")
     report.add_testsuite(suite)
     return xml_text(report)
