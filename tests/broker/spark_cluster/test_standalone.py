@@ -1,0 +1,135 @@
+"""Test audits on a standalone Spark cluster, whose executors see neither the driver's files nor its environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka.admin import NewTopic
+
+from tests.conftest import REPOSITORY
+from tests.support.clients import until
+from tests.support.projects import BIN, Shell, own_cache, project_of
+from tests.support.sandboxes import running
+from tests.support.spark_cluster import WORKERS, SparkCluster, spark_cluster
+from topicwarden.kafka.config_admin import connected
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.toolchain import Toolchain
+
+JOB = REPOSITORY / "validation" / "audit.py"
+RECORDS, FAULTY = 20_000, 7
+FILES = {
+    "s.state.yaml": """\
+partitions: 4
+replication_factor: 1
+config: {cleanup.policy: compact}
+contents:
+  key: {required: true, format: string, partitioner: murmur2}
+""",
+    "s.events.yaml": """\
+partitions: 2
+replication_factor: 1
+config: {retention.ms: 7d}
+contents:
+  value: {format: json, schema: schemas/event.json}
+""",
+}
+SCHEMA = {"type": "object", "required": ["number"], "properties": {"number": {"type": "integer"}}}
+OF_THE_MOMENT = ("started", "finished", "scan_seconds")
+
+
+@pytest.fixture(scope="module")
+def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    folder = tmp_path_factory.mktemp("spark-cluster")
+    sandbox = Sandbox(folder / "brokers", tools.java, tools.kafka_jars)
+    with own_cache(folder), running(sandbox, brokers=1):
+        servers = sandbox.bootstrap_servers
+        settings = f"config:\n  kafka:bootstrapServers: {json.dumps(servers)}\n  kafka:tlsEnabled: false\n"
+        created = project_of(folder / "project", FILES, settings)
+        (created.topics / "schemas").mkdir()
+        (created.topics / "schemas" / "event.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
+        with connected(servers) as admin:
+            admin.create_topics(
+                [
+                    NewTopic("s.state", 4, 1, topic_configs={"cleanup.policy": "compact"}),
+                    NewTopic("s.events", 2, 1, topic_configs={"retention.ms": "604800000"}),
+                ]
+            )
+        with writing(servers) as writer:
+            for number in range(RECORDS):
+                writer.send("s.state", f"key-{number % (RECORDS // 3)}", f"value {number}")
+                value = {"number": "seven" if number < FAULTY else number}
+                writer.send("s.events", f"key-{number}", json.dumps(value))
+        yield created
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[SparkCluster]:
+    with spark_cluster() as running_cluster:
+        yield running_cluster
+
+
+def audit(project: Project, *options: str) -> subprocess.CompletedProcess[str]:
+    return Shell(project.root).topicwarden("audit", "--stack", "dev", "--format", "json", *options)
+
+
+def report(code: int, output: str, errors: str) -> dict[str, Any]:
+    """Return the report of an audit without the times. It must have found the values of the wrong type."""
+    assert code == 1, errors
+    values: dict[str, Any] = json.loads(output)
+    assert [f["topic"] for f in values["findings"] if f["verdict"] == "fail"] == ["s.events"]
+    return {name: value for name, value in values.items() if name not in OF_THE_MOMENT}
+
+
+def test_a_cluster_reports_the_same_as_one_machine_even_if_an_executor_is_killed(
+    project: Project, cluster: SparkCluster
+) -> None:
+    command = [BIN / "topicwarden", "audit", "--stack", "dev", "--format", "json", "--history", "none"]
+    with subprocess.Popen(
+        [*map(str, command), "--master", cluster.url, "--rate", "300KiB"],
+        cwd=project.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as auditing:
+        until(lambda: len(cluster.executors()) == WORKERS, "all executors run")
+        os.kill(cluster.executors()[0], signal.SIGKILL)
+        output, errors = auditing.communicate(timeout=240)
+    on_cluster = report(auditing.returncode, output, errors)
+    local = audit(project, "--master", "local[2]", "--history", "none")
+    assert on_cluster == report(local.returncode, local.stdout, local.stderr)
+    assert on_cluster["scanned_records"] == 2 * RECORDS
+
+
+def test_a_history_that_only_the_driver_can_write_is_refused(
+    project: Project, cluster: SparkCluster, tmp_path: Path
+) -> None:
+    done = audit(project, "--master", cluster.url, "--history", str(tmp_path / "history"))
+    assert done.returncode == 2
+    assert "Spark's executors cannot write there" in done.stderr
+    assert "--history none" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_spark_submit_uses_a_history_on_a_shared_disk(project: Project, cluster: SparkCluster) -> None:
+    # The driver and the executors are different users, who share folders that all may write.
+    command = (
+        f"umask 0; exec {BIN / 'spark-submit'} --master {cluster.url} "
+        f"--conf spark.hadoop.fs.permissions.umask-mode=000 {JOB} "
+        f"--stack dev --format json --since last --history {cluster.folder / 'history'}"
+    )
+    shell = Shell(project.root, {"SPARK_CONF_DIR": str(project.spark_conf), "PYSPARK_PYTHON": sys.executable})
+    first, second = (
+        report(done.returncode, done.stdout, done.stderr) for done in [shell.run("sh", "-c", command) for _ in range(2)]
+    )
+    assert (first["scanned_records"], second["scanned_records"]) == (2 * RECORDS, 0)
+    assert (len(first["trend"]), len(second["trend"])) == (0, 1)
