@@ -52,7 +52,7 @@ class Cluster:
         if not topics:
             return snapshot
         replicas = {name: live.replicas for name, live in topics.items()}
-        extents = retry_transient(lambda: self._extents(replicas, list(snapshot.racks)))
+        extents, _ = retry_transient(lambda: self._extents(replicas, list(snapshot.racks)))
         read = {name: replace(live, extents=extents.get(name, {})) for name, live in topics.items()}
         return replace(snapshot, topics={**snapshot.topics, **read})
 
@@ -68,7 +68,7 @@ class Cluster:
         ]
         settings = self._settings([topic["name"] for topic in described])
         replicas = {topic["name"]: _replicas(topic) for topic in described}
-        extents = self._extents(replicas, list(racks)) if read_extents else {}
+        extents, sizes = self._extents(replicas, list(racks)) if read_extents else ({}, {})
         return Snapshot(
             cluster_id=cluster["cluster_id"],
             taken_at=int(time.time() * 1000),
@@ -85,6 +85,7 @@ class Cluster:
                 for topic in sorted(described, key=lambda topic: str(topic["name"]))
             },
             hidden=self._hidden({*expected} - replicas.keys()),
+            other_log_bytes=_other_log_bytes(sizes, replicas),
         )
 
     def _hidden(self, names: Collection[str]) -> frozenset[str]:
@@ -219,7 +220,8 @@ class Cluster:
 
     def _extents(
         self, replicas: Mapping[str, tuple[PartitionReplicas, ...]], brokers: list[int]
-    ) -> dict[str, dict[int, PartitionExtent]]:
+    ) -> tuple[dict[str, dict[int, PartitionExtent]], dict[tuple[str, int, int], int]]:
+        """Return the extents of all partitions with a leader, by topic, and ``_log_bytes``, which are read last."""
         leaders = {
             TopicPartition(name, state.partition): state.leader
             for name, states in replicas.items()
@@ -243,7 +245,7 @@ class Cluster:
                 latest_offset=newest.offset if newest is not None and has_timestamp else None,
                 log_bytes=sizes.get((name, partition, leader)),
             )
-        return extents
+        return extents, sizes
 
     def _latest(self, partitions: Collection[TopicPartition]) -> dict[tuple[str, int], Any]:
         try:
@@ -267,6 +269,15 @@ def open_cluster(connection: Connection) -> Iterator[Cluster]:
     """Yield an open cluster connection; every Kafka error becomes a ``Refusal``."""
     with open_admin(connection) as admin:
         yield Cluster(admin, connection)
+
+
+def _other_log_bytes(sizes: Mapping[tuple[str, int, int], int], topics: Collection[str]) -> int:
+    """Return the size of the logs that belong to none of ``topics``; of each partition, that of its largest replica."""
+    largest: dict[tuple[str, int], int] = {}
+    for (name, partition, _), size in sizes.items():
+        if name not in topics:
+            largest[name, partition] = max(size, largest.get((name, partition), 0))
+    return sum(largest.values())
 
 
 def _replicas(topic: Mapping[str, Any]) -> tuple[PartitionReplicas, ...]:

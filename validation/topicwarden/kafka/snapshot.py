@@ -80,6 +80,11 @@ class Snapshot:
     topics: Mapping[str, LiveTopic]
     hidden: frozenset[str] = frozenset()
     """Requested topics for which the brokers do not report whether they exist."""
+    other_log_bytes: int = 0
+    """The size of the logs of all topics that are not in ``topics``, such as those that this user may not describe.
+
+    0 if the brokers report no sizes to this user (Describe on the Cluster resource).
+    """
 
     @property
     def day(self) -> date:

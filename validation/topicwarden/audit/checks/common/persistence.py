@@ -184,17 +184,19 @@ def removed_by_cleaner(subject: AuditedTopic, partition: int) -> tuple[Remembere
 def cleaner_grace_ms(subject: AuditedTopic) -> int | None:
     """Return how long a healthy cleaner may leave a log uncleaned, in milliseconds.
 
-    This is twice ``log.cleaner.backoff.ms``, plus the time in which one thread cleans every compacted log. None if the
+    This is twice ``log.cleaner.backoff.ms``, plus the time in which one thread cleans every compacted log of the
+    cluster, also of other teams. A log whose settings or topic this user may not see counts as compacted. None if the
     brokers' settings or log sizes are not known.
     """
     sizes = [
         log.log_bytes
         for live in subject.snapshot.topics.values()
-        if live.topic.compacted
+        if live.topic.compacted or not live.sources
         for log in live.extents.values()
     ]
     known_sizes = [size for size in sizes if size is not None]
     backoff = subject.snapshot.broker_number("log.cleaner.backoff.ms", _DEFAULT_BACKOFF_MS)
     if not known_sizes or backoff is None:
         return None
-    return 2 * backoff + CLOCK_MS + sum(known_sizes) * 1_000 // _CLEANED_BYTES_PER_SECOND
+    cleaned = sum(known_sizes) + subject.snapshot.other_log_bytes
+    return 2 * backoff + CLOCK_MS + cleaned * 1_000 // _CLEANED_BYTES_PER_SECOND
