@@ -22,6 +22,7 @@ from topicwarden.specs.yaml_nodes import read_documents
 REPOSITORY = HERE.parents[2]
 COMMITTED = REPOSITORY / "docs"
 TOPICS = sorted((REPOSITORY / "topics").rglob("*.yaml"))
+STACKS = sorted((REPOSITORY / "stacks").glob("*.yaml"))
 POLICIES = [path for path in sorted((REPOSITORY / "policies").glob("*.yaml")) if path.stem != "PulumiPolicy"]
 
 
@@ -33,13 +34,14 @@ def test_the_committed_schema_is_that_of_the_models(name: str) -> None:
     Draft202012Validator.check_schema(json.loads(printed))
 
 
-@pytest.mark.parametrize("path", [*TOPICS, *POLICIES], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*TOPICS, *POLICIES, *STACKS], ids=lambda path: path.name)
 def test_the_example_project_names_its_schema_and_meets_it(path: Path) -> None:
     first = path.read_text(encoding="utf-8").splitlines()[0]
     match = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)
     assert match
     named = (path.parent / match[1]).resolve()
-    assert named == COMMITTED / f"{'policy' if path in POLICIES else 'topic'}.schema.json"
+    kind = "stack" if path in STACKS else "policy" if path in POLICIES else "topic"
+    assert named == COMMITTED / f"{kind}.schema.json"
     documents, _ = read_documents(path.read_bytes(), path.name)
     validator = Draft202012Validator(json.loads(named.read_text(encoding="utf-8")))
     assert [error.message for document in documents for error in validator.iter_errors(document.value)] == []
@@ -63,6 +65,7 @@ def test_vs_code_maps_the_same_schemas() -> None:
     assert {(REPOSITORY / name).resolve() for name in settings["yaml.schemas"]} == {
         COMMITTED / "topic.schema.json",
         COMMITTED / "policy.schema.json",
+        COMMITTED / "stack.schema.json",
     }
 
 
@@ -70,7 +73,7 @@ def test_an_unknown_schema_says_which_there_are() -> None:
     done = topicwarden("schema", "spec", cwd=REPOSITORY)
     assert (done.code, done.err) == (
         2,
-        "topicwarden: there is no schema 'spec': expected one of topic, policy, report, check, plan\n",
+        "topicwarden: there is no schema 'spec': expected one of topic, policy, stack, report, check, plan\n",
     )
 
 

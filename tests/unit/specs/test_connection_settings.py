@@ -12,9 +12,9 @@ import yaml
 
 from tests.support.secured import encrypted_key, pem
 from topicwarden.model.project import Project
-from topicwarden.specs.broker_settings import read_brokers
 from topicwarden.specs.certificates import private_key
 from topicwarden.specs.connection_settings import ConnectionSettings, read_connection_settings
+from topicwarden.specs.stack_file import read_stack_file
 
 SERVERS = {"kafka:bootstrapServers": ["kafka.example.com:9093"]}
 CA = trustme.CA()
@@ -137,7 +137,7 @@ def test_check_names_the_place_and_judges_nothing_that_is_encrypted(tmp_path: Pa
     }
     (tmp_path / "stacks").mkdir()
     (tmp_path / "stacks" / "Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": settings}, sort_keys=False))
-    (problem,) = read_brokers(Project(tmp_path), "prod")[1]
+    (problem,) = read_stack_file(Project(tmp_path), "prod").problems
     assert str(problem.location) == "stacks/Pulumi.prod.yaml:3:3"
     assert 'seen "kafka"' in problem.message
 
@@ -164,5 +164,5 @@ def test_check_judges_the_settings_of_a_registry(tmp_path: Path, registry: Any, 
     config = {"topicwarden:schemaRegistry": registry}
     text = yaml.safe_dump({"config": config}, sort_keys=False, default_flow_style=None)
     (tmp_path / "stacks" / "Pulumi.prod.yaml").write_text(text)
-    (problem,) = read_brokers(Project(tmp_path), "prod")[1]
+    (problem,) = read_stack_file(Project(tmp_path), "prod").problems
     assert line in problem.message

@@ -12,6 +12,7 @@ from topicwarden.model.topic_selection import selected
 from topicwarden.model.verdict import ReadScope
 from topicwarden.specs.registry_settings import RegistrySettings
 from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,8 @@ class AuditRequest:
 
     ``patterns`` are globs of topic names; empty selects all topics. ``history`` is the URL of the audit history, None
     to keep no history. ``root`` is the project folder. ``partition_functions`` are the Python functions
-    (``module:function``) that may be imported.
+    (``module:function``) that may be imported. ``scope`` has the topics that the stack owns: the audit ignores all
+    others.
     """
 
     stack: str
@@ -33,10 +35,11 @@ class AuditRequest:
     root: Path = Path()
     registry: RegistrySettings | None = None
     partition_functions: frozenset[str] = frozenset()
+    scope: StackScope = EVERY_TOPIC
 
     def selects(self, topic: str) -> bool:
-        """Return whether the topic matches one of the patterns."""
-        return selected(topic, self.patterns)
+        """Return whether the topic is in scope and matches one of the patterns."""
+        return self.scope.owns(topic) and selected(topic, self.patterns)
 
     def observe(self) -> Observation:
         """Read the cluster before the audit. Raises Refusal if it is unreachable."""

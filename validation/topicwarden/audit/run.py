@@ -76,6 +76,7 @@ def audit(
         read=request.since,
         coverage=evidence.coverage,
         remembered_records=max(0, records - evidence.records_read),
+        scope=list(request.scope.patterns),
     )
     with ThreadPoolExecutor(1) as executor:  # both tasks wait for Spark and files
         saving = executor.submit(history.save, [state for state in states if state is not None], started)

@@ -33,7 +33,8 @@ from topicwarden.report.audit import text
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import FORMATS
 from topicwarden.report.audit.report_files import require_writable, write
-from topicwarden.specs.broker_settings import HISTORY, read_brokers
+from topicwarden.specs.stack_file import read_stack_file
+from topicwarden.specs.stack_settings import HISTORY
 
 AuditFunction: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
 """A function that audits the topics whose names match any of the given globs; all topics without globs."""
@@ -107,7 +108,7 @@ def auditing(
     connection = connect_to(project, stack)
     history = _history(project, stack, settings.history)
     registry = registry_of(project, stack)
-    functions = read_brokers(project, stack)[0].partition_functions
+    stack_file = read_stack_file(project, stack)
     declarations = declared(project, stack, "audited")
     with open_cluster(connection):
         pass
@@ -129,7 +130,8 @@ def auditing(
             bounds=settings.bounds,
             root=project.root,
             registry=registry,
-            partition_functions=functions,
+            partition_functions=stack_file.brokers.partition_functions,
+            scope=stack_file.scope,
         )
 
     with ExitStack() as resources:

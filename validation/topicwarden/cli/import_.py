@@ -13,7 +13,7 @@ from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.importing.import_session import ImportSession, echo, open_session
 from topicwarden.importing.live_topics import changed_topics, declarable_topics
 from topicwarden.kafka.cluster import Cluster, open_cluster
-from topicwarden.kafka.connection import connect_to
+from topicwarden.kafka.connection import connect_to, settings_file
 from topicwarden.kafka.snapshot import Snapshot
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Problem, Refusal
@@ -22,6 +22,7 @@ from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.report.problems.digest import plural
 from topicwarden.specs.convert import FORMATS, SourceFile, read_all
+from topicwarden.specs.stack_settings import SCOPE
 
 _ON_CLUSTER = "on the cluster"
 
@@ -67,7 +68,8 @@ def _from_files(session: ImportSession, sources: Sequence[Path], form: str | Non
         return 1
     session.write(draft.files, dry_run)
     differences = session.differences(chosen, "in the file")
-    _report_skipped(len(chosen) - sum(file.topic is not None for file in draft.files), 0, {})
+    others = [name for name in session.outside(topics) if name not in chosen]
+    _report_skipped(len(chosen) - sum(file.topic is not None for file in draft.files), 0, {}, len(others))
     session.show(differences)
     errors = session.check_files(draft.files, dry_run)
     if not dry_run:
@@ -106,7 +108,14 @@ def _from_cluster(session: ImportSession, dry_run: bool, files_only: bool) -> in
         }
         session.show([problem for differences in differences_by_topic.values() for problem in differences])
         errors = session.check_files(draft.files, dry_run)
-        if engine and unadopted.keys() - differences_by_topic:
+        if engine and (outside := session.outside([*chosen, *session.declared])):
+            echo(
+                f"nothing was adopted, because these topics are outside of the scope of stack {session.stack}: "
+                f"{', '.join(outside)}; add to {SCOPE} in {settings_file(session.stack)} what the stack takes over, "
+                "then run the command again"
+            )
+            errors = True
+        elif engine and unadopted.keys() - differences_by_topic:
             _adopt(engine, cluster, before)
         elif engine:
             echo(f"nothing to adopt into stack {engine.stack}")
@@ -127,8 +136,8 @@ def _adopt(engine: PulumiEngine, cluster: Cluster, before: Snapshot) -> None:
         echo(f"{plural(adoption.pending, 'other change')} pending, not touched: see `pulumi preview`")
 
 
-def _report_skipped(declared: int, internal: int, refused: Mapping[str, str]) -> None:
-    counts = [(declared, "already declared"), (internal, "internal")]
+def _report_skipped(declared: int, internal: int, refused: Mapping[str, str], others: int = 0) -> None:
+    counts = [(declared, "already declared"), (internal, "internal"), (others, "outside of the stack's scope")]
     if any(number for number, _ in counts):
         echo("skipped: " + ", ".join(f"{number:,} {reason}" for number, reason in counts if number))
     for name, reason in sorted(refused.items()):

@@ -272,9 +272,11 @@ def demo(
 
 @app.command(epilog="Example: topicwarden schema topic > topic.schema.json")
 def schema(
-    name: Annotated[str, typer.Argument(metavar="[WHAT]", help="topic, policy, report, check or plan.")] = "topic",
+    name: Annotated[
+        str, typer.Argument(metavar="[WHAT]", help="topic, policy, stack, report, check or plan.")
+    ] = "topic",
 ) -> None:
-    """Print the JSON Schema of topic files, policy files, report.json, or the JSON output of check or plan."""
+    """Print the JSON Schema of topic, policy or stack files, of report.json, or of the JSON output of check or plan."""
     from topicwarden.cli.schema import schema
 
     raise typer.Exit(schema(name))

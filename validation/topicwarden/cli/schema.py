@@ -39,6 +39,12 @@ def _policy() -> dict[str, Any]:
     return schema
 
 
+def _stack() -> dict[str, Any]:
+    from topicwarden.specs.stack_schema import stack_schema  # noqa: PLC0415
+
+    return stack_schema()
+
+
 def _report() -> dict[str, Any]:
     from topicwarden.report.audit import json as report  # noqa: PLC0415
 
@@ -60,6 +66,7 @@ def _check() -> dict[str, Any]:
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "topic": _topic,
     "policy": _policy,
+    "stack": _stack,
     "report": _report,
     "check": _check,
     "plan": _plan,

@@ -11,9 +11,9 @@ from topicwarden.model.project import find_project
 from topicwarden.report import terminal_output
 from topicwarden.report.declared_topics import list_json, list_text, topic_json, topic_text, values
 from topicwarden.report.problems.digest import plural
-from topicwarden.specs.broker_settings import read_brokers
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import Declaration, resolve
+from topicwarden.specs.stack_file import read_stack_file
 from topicwarden.specs.stack_selection import selected_stacks
 
 FORMATS = ("text", "json")
@@ -31,7 +31,7 @@ def show(topic: str | None, stack: str | None, form: str = "text") -> int:
     if len(stacks) > 1:
         raise Refusal(f"a topic can differ by stack; select one with --stack: {', '.join(stacks)}")
     resolved = resolve(load(project.topics, project.root, project.stack_names()), stacks[0])
-    brokers, _ = read_brokers(project, stacks[0])
+    brokers = read_stack_file(project, stacks[0]).brokers
     errors = sum(problem.level is Level.ERROR for problem in resolved.problems)
     warning = f"; {plural(errors, 'error')} may hide topics: see `topicwarden check`" if errors else ""
     if topic is not None:

@@ -34,6 +34,10 @@ from topicwarden.plan.topic_change import added_by_hand
 from topicwarden.policies.check_specs import check
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.settings_reader import InvalidSetting
+from topicwarden.specs.stack_file import read_stack_file
+from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope, stack_scope
+from topicwarden.specs.stack_settings import SCOPE
 
 
 def deploy() -> None:
@@ -49,6 +53,7 @@ def deploy() -> None:
         reading = _read_state(project)
         checked = check(project, [stack])
         _stop_at(_blocking(checked.errors, invoked_by(CommandKind.IMPORT, project, stack)))
+        scope = _scope(project, stack)
         planning = pulumi.runtime.is_dry_run() and invoked_by(CommandKind.PLAN, project, stack)
         patterns = selected_patterns(project, stack) if planning else ()
         declarations = [each for each in checked.declarations[stack] if selected(each.topic.name, patterns)]
@@ -66,7 +71,7 @@ def deploy() -> None:
             }
             live = cluster.snapshot(names, expected=names, extents=False)
             remark = check_cluster(stack, connection, deployed, live)
-            prediction = predict(cluster, live, declarations, deployed)
+            prediction = predict(cluster, live, declarations, deployed, scope)
     except Refusal as refusal:
         raise pulumi.RunError(str(refusal)) from None
     plans = prediction.plans
@@ -154,6 +159,21 @@ def _stop_at(errors: Sequence[Problem]) -> None:
 def _setting(name: str) -> str | None:
     namespace, _, key = name.partition(":")
     return pulumi.Config(namespace).get(key)
+
+
+def _scope(project: Project, stack: str) -> StackScope:
+    """Return the scope of the stack. Refuses one that only Pulumi knows, such as that of an ESC environment."""
+    written, value = read_stack_file(project, stack).scope, _setting(SCOPE)
+    try:
+        in_effect = EVERY_TOPIC if value is None else stack_scope(value)
+    except InvalidSetting:
+        in_effect = None
+    if in_effect == written:
+        return written
+    raise Refusal(
+        f"{SCOPE} in Pulumi's configuration is not the one in {settings_file(stack)}, which `check` and `audit` read: "
+        "write it only there"
+    )
 
 
 def _read_state(project: Project) -> Future[DeployedStack]:

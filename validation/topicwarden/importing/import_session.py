@@ -8,7 +8,6 @@ import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
-from fnmatch import fnmatchcase
 from types import MappingProxyType
 
 from topicwarden.importing.write_files import write_files
@@ -16,6 +15,7 @@ from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Level, Problem, Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.topic import Topic
+from topicwarden.model.topic_selection import EXCLUDED, selected
 from topicwarden.policies.check_specs import check
 from topicwarden.report import terminal_output
 from topicwarden.report.problems import text
@@ -23,6 +23,8 @@ from topicwarden.report.problems.digest import ProblemDigest, plural
 from topicwarden.specs.load import LoadedSpecs, load
 from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.spec_files import SpecFile
+from topicwarden.specs.stack_file import read_stack_file
+from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.specs.stack_selection import selected_stacks
 from topicwarden.specs.write import ImportDraft, NewFile, draft
 from topicwarden.specs.write.shared_defaults import flat_settings
@@ -34,7 +36,8 @@ _SCHEMA = "docs/topic.schema.json"
 class ImportSession:
     """One import: the project, the stack, the glob patterns that select topics, and the declared topics.
 
-    ``errors`` are the errors of ``topics/``, which prevent an import.
+    ``errors`` are the errors of ``topics/`` and of the stack's settings, which prevent an import. ``scope`` has the
+    topics that the stack owns.
     """
 
     project: Project
@@ -43,20 +46,27 @@ class ImportSession:
     loaded: LoadedSpecs
     declared: Mapping[str, Declaration]
     errors: tuple[Problem, ...]
+    scope: StackScope = EVERY_TOPIC
 
     def select(self, names: Iterable[str]) -> list[str]:
-        """Return the names that match a pattern (all without patterns), except those that match a ``!pattern``.
+        """Return the names that the patterns match, of topics that the stack owns or that a pattern names in full.
 
         Raise Refusal if no name matches.
         """
-        included = [pattern for pattern in self.patterns if not pattern.startswith("!")] or ["*"]
-        excluded = [pattern[1:] for pattern in self.patterns if pattern.startswith("!")]
-        known = list(names)
-        found = [name for name in known if _matches_any(name, included) and not _matches_any(name, excluded)]
+        known = [name for name in names if self.scope.owns(name) or name in self.patterns]
+        found = [name for name in known if selected(name, self.patterns)]
         if not found and known:
-            suggestion = did_you_mean(included[0].strip("*"), known) if included != ["*"] else ""
-            raise Refusal(f"none of {plural(len(known), 'topic')} matches {' '.join(self.patterns)}{suggestion}")
+            included = [pattern for pattern in self.patterns if not pattern.startswith(EXCLUDED)]
+            suggestion = did_you_mean(included[0].strip("*"), known) if included else ""
+            in_scope = f" in the scope of the stack, {self.scope}," if self.scope.patterns else ""
+            raise Refusal(
+                f"none of {plural(len(known), 'topic')}{in_scope} matches {' '.join(self.patterns)}{suggestion}"
+            )
         return found
+
+    def outside(self, names: Iterable[str]) -> list[str]:
+        """Return those of ``names`` that the stack does not own, sorted."""
+        return sorted(name for name in names if not self.scope.owns(name))
 
     def draft_files(
         self, topics: Iterable[Topic], stack: str | None, comments: Mapping[str, Sequence[str]] = MappingProxyType({})
@@ -138,8 +148,10 @@ def open_session(project: Project, stack: str | None, patterns: Sequence[str]) -
     loaded = load(project.topics, project.root, project.stack_names())
     resolved = resolve(loaded, stacks[0])
     declared = {declaration.topic.name: declaration for declaration in resolved.declarations}
-    errors = tuple(problem for problem in resolved.problems if problem.level is Level.ERROR)
-    return ImportSession(project, stacks[0], tuple(patterns), loaded, declared, errors)
+    stack_file = read_stack_file(project, stacks[0])
+    problems = (*resolved.problems, *stack_file.problems)
+    errors = tuple(problem for problem in problems if problem.level is Level.ERROR)
+    return ImportSession(project, stacks[0], tuple(patterns), loaded, declared, errors, stack_file.scope)
 
 
 def echo(line: str) -> None:
@@ -153,10 +165,6 @@ def echo(line: str) -> None:
 def _as_spec_file(file: NewFile) -> SpecFile:
     *folder, name = file.path.split("/")
     return SpecFile(f"topics/{file.path}", tuple(folder), name.removesuffix(".yaml"), file.text.encode())
-
-
-def _matches_any(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _display(value: object) -> str:

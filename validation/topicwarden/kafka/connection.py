@@ -18,9 +18,9 @@ import yaml
 from topicwarden import child_processes
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.specs.broker_settings import MOVED_TO
 from topicwarden.specs.certificate_settings import Certificates
 from topicwarden.specs.connection_settings import NAMES, OAUTHBEARER, read_connection_settings
+from topicwarden.specs.stack_settings import MOVED_TO
 
 ADDRESS_FILE = "bootstrap-servers"
 """File in the sandbox's folder with the addresses of its brokers."""

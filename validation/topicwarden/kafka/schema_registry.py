@@ -5,8 +5,8 @@ from __future__ import annotations
 from topicwarden.kafka.connection import certificates_for_java, settings_file, stack_settings
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.specs.broker_settings import SCHEMA_REGISTRY
 from topicwarden.specs.registry_settings import RegistrySettings, read_registry_settings
+from topicwarden.specs.stack_settings import SCHEMA_REGISTRY
 
 
 def registry_of(project: Project, stack: str) -> RegistrySettings | None:

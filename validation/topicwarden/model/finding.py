@@ -223,6 +223,11 @@ class AuditReport(_Model):
     remembered_records: int = Field(
         default=0, description="Records that the previous audit read and that this audit did not read again."
     )
+    scope: list[str] = Field(
+        default=[],
+        description="The patterns of the topics that the stack owns (`topicwarden:scope`); empty if it owns all. Other "
+        "topics were not audited.",
+    )
     notes: list[str] = Field(default=[], description="Limits of this audit, such as an unavailable history.")
     trend: list[PastAudit] = Field(default=[], description="Earlier audits of the same topics, the oldest first.")
 

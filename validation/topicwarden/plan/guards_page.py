@@ -80,6 +80,13 @@ CHANGES = {
     "a second resource of the topic is in Pulumi's state": SettingEffect(
         SettingRisk.ANY, (DataLoss.RECORDS,), "duplicate", (), "the engine would delete the topic itself; refused"
     ),
+    "the YAML is removed, and the topic is outside of the stack's scope": SettingEffect(
+        SettingRisk.ANY,
+        (DataLoss.RECORDS,),
+        "outside-scope",
+        (),
+        "the topic belongs to another team; `pulumi state delete` gives it up without a change",
+    ),
     "somebody changed the topic by hand": SettingEffect(
         SettingRisk.ANY,
         (DataLoss.RECORDS, DataLoss.DURABILITY),

@@ -16,6 +16,7 @@ from topicwarden.plan.placement.replica_placement import place_replicas, with_re
 from topicwarden.plan.plan_evidence import PlanEvidence, gather, union
 from topicwarden.plan.topic_change import TopicChange, changes
 from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,15 @@ def predict(
     snapshot: Snapshot,
     declarations: Sequence[Declaration],
     deployed: DeployedStack,
+    scope: StackScope = EVERY_TOPIC,
 ) -> Prediction:
     """Return the topics that change.
 
     ``snapshot`` has at least the declared and the deployed topics, and needs no extents: those of the topics that
-    change are read here. ``deployed`` is Pulumi's state.
+    change are read here. ``deployed`` is Pulumi's state. ``scope`` are the topics that the stack owns.
     """
     snapshot = _without_reassignments(cluster, snapshot, declarations)
-    topic_changes = changes(declarations, deployed, snapshot)
+    topic_changes = changes(declarations, deployed, snapshot, scope)
     declared = [change.declaration for change in topic_changes if change.declaration]
     # Sizes of all logs decide between brokers, but only if something moves.
     moving = place_replicas(declared, snapshot).moves

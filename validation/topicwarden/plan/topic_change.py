@@ -15,6 +15,7 @@ from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, Duplic
 from topicwarden.plan.effective_defaults import effective_defaults
 from topicwarden.plan.setting_effects import riskiest, safest
 from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class TopicChange:
     if there is no such topic, or if the brokers do not report the effective settings. If a setting moves between the
     topic and brokers with different defaults, ``before`` and ``after`` have the most different of these values.
     ``permitted`` are the destructive changes that are allowed today. ``duplicates`` are further resources of the topic
-    in Pulumi's state. ``edited`` is true if the YAML has changed since the last deploy.
+    in Pulumi's state. ``edited`` is true if the YAML has changed since the last deploy. ``owned`` is false if the topic
+    is outside of the stack's scope.
     """
 
     name: str
@@ -39,6 +41,7 @@ class TopicChange:
     permitted: frozenset[Allowance] = frozenset()
     duplicates: tuple[DuplicateResource, ...] = ()
     edited: bool = True
+    owned: bool = True
 
     def permits(self, allowance: Allowance) -> bool:
         """Return whether ``allowance`` is valid today."""
@@ -59,13 +62,13 @@ def place_of(location: Location) -> FindingLocation:
 
 
 def changes(
-    declarations: Iterable[Declaration], deployed: DeployedStack, snapshot: Snapshot
+    declarations: Iterable[Declaration], deployed: DeployedStack, snapshot: Snapshot, scope: StackScope = EVERY_TOPIC
 ) -> tuple[TopicChange, ...]:
     """Return the topics that differ, sorted by name; topics that are neither declared nor deployed are left out."""
     declared = {declaration.topic.name: declaration for declaration in declarations}
     names = sorted({*declared, *deployed.topics, *deployed.duplicates})
     topic_changes = (_change(name, declared.get(name), deployed, snapshot) for name in names)
-    return tuple(change for change in topic_changes if change is not None)
+    return tuple(replace(change, owned=scope.owns(change.name)) for change in topic_changes if change is not None)
 
 
 def _change(name: str, declaration: Declaration | None, stack: DeployedStack, snapshot: Snapshot) -> TopicChange | None:

@@ -17,6 +17,7 @@ from topicwarden.policies.expired_allowances import expired_allowances
 from topicwarden.policies.judge_topics import RuleResult, TopicJudge
 from topicwarden.policies.policy import Policy
 from topicwarden.policies.policy_file import load_policy
+from topicwarden.policies.scope_problems import outside_scope, overlapping_scopes
 from topicwarden.policies.unmatched_patterns import unmatched_patterns
 from topicwarden.policies.waivers import PlacedWaiver
 from topicwarden.specs.load import load
@@ -65,14 +66,17 @@ def check(
     for stack in stacks:
         resolved = resolve(loaded, stack)
         declarations[stack] = resolved.declarations
-        functions = policy.for_stack(stack).brokers.partition_functions
+        stack_file = policy.stack_file(stack)
+        outside = outside_scope(resolved.declarations, stack_file)
         contents = contents_problems(resolved.declarations, project.root)
-        partitioners = partitioner_problems(resolved.declarations, functions)
+        partitioners = partitioner_problems(resolved.declarations, stack_file.brokers.partition_functions)
         expired = expired_allowances(resolved.declarations, today or current_date())
-        for problem in (*resolved.problems, *contents, *partitioners, *expired):
+        for problem in (*resolved.problems, *outside, *contents, *partitioners, *expired):
             collector.add(problem, stack)
         collector.judge(resolved.declarations, stack)
-    problems = [*policy.problems, *collector.problems(stacks)]
+    names = {declaration.topic.name for declared in declarations.values() for declaration in declared}
+    overlaps = overlapping_scopes(policy.stack_files, stacks, names)
+    problems = [*policy.problems, *overlaps, *collector.problems(stacks)]
     has_file_errors = any(problem.level is Level.ERROR for problem in (*loaded.problems, *policy.problems))
     if not paths and not has_file_errors and set(stacks) >= set(project.stack_names()):
         problems += collector.unused(declarations)

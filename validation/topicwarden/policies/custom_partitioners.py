@@ -13,8 +13,8 @@ from typing import Final
 from topicwarden.model.contents import Contents
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Problem
-from topicwarden.specs.broker_settings import PARTITION_FUNCTIONS
 from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.stack_settings import PARTITION_FUNCTIONS
 from topicwarden.specs.yaml_nodes import KeyPath
 
 RULE: Final = "partition-function"

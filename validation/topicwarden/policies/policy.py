@@ -15,6 +15,7 @@ from topicwarden.policies.topic_view import TopicFields, required_fields
 from topicwarden.policies.unmatched_patterns import PlacedPattern
 from topicwarden.policies.waivers import PlacedWaiver
 from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.stack_file import StackFile
 
 Matches: TypeAlias = Callable[[Topic], Any]
 
@@ -62,7 +63,7 @@ class StackPolicy:
 class Policy:
     """The rules, expressions and waivers of all policy files, and the rules that are always on.
 
-    ``rules`` are the blocks of settings by rule id, in the order in which they are matched. ``brokers`` are the broker
+    ``rules`` are the blocks of settings by rule id, in the order in which they are matched. ``stack_files`` are the
     settings by stack. ``patterns`` are all topic patterns in the policy files. ``problems`` are the problems in the
     policy files and in the stacks' settings.
     """
@@ -70,7 +71,7 @@ class Policy:
     rules: Mapping[str, tuple[PlacedSettings, ...]]
     expressions: tuple[CompiledExpression, ...] = ()
     waivers: tuple[PlacedWaiver, ...] = ()
-    brokers: Mapping[str, BrokerSettings] = field(default_factory=dict)
+    stack_files: Mapping[str, StackFile] = field(default_factory=dict)
     patterns: tuple[PlacedPattern, ...] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -83,8 +84,12 @@ class Policy:
             if compiled.expression.applies_on(stack) and (level := compiled.expression.level.level) is not None
         )
         waivers = tuple(placed for placed in self.waivers if placed.waiver.applies_on(stack))
-        brokers = self.brokers.get(stack, BrokerSettings())
+        brokers = self.stack_file(stack).brokers
         return StackPolicy({name: blocks for name, blocks in rules.items() if blocks}, expressions, waivers, brokers)
+
+    def stack_file(self, stack: str) -> StackFile:
+        """Return the settings of ``stack``; the defaults for a stack without a file."""
+        return self.stack_files.get(stack, StackFile())
 
 
 def _blocks(settings: tuple[PlacedSettings, ...], stack: str) -> tuple[RuleBlock, ...]:

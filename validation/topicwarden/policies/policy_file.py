@@ -21,9 +21,9 @@ from topicwarden.policies.rules import RULES, STACK_RULES
 from topicwarden.policies.scope import Scope
 from topicwarden.policies.unmatched_patterns import PlacedPattern
 from topicwarden.policies.waivers import PlacedWaiver, Waiver, expiry_problem
-from topicwarden.specs.broker_settings import read_brokers
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.spec_files import SpecFile, read_files
+from topicwarden.specs.stack_file import read_stack_file
 from topicwarden.specs.validation_errors import validation_problems
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument, read_documents
 
@@ -103,15 +103,15 @@ class _PolicyLoader:
 
     def policy(self, project: Project) -> Policy:
         """Return the policy of all loaded files, and add the problems that only show when all files are loaded."""
-        brokers_by_stack = {stack: read_brokers(project, stack) for stack in self._stacks}
-        for _, problems in brokers_by_stack.values():
-            self.problems += problems
+        stack_files = {stack: read_stack_file(project, stack) for stack in self._stacks}
+        for stack_file in stack_files.values():
+            self.problems += stack_file.problems
         self._drop_waivers_of_unknown_rules()
         return Policy(
             {name: tuple(self._settings(name)) for name in _ALL_RULES},
             tuple(self._expressions.values()),
             tuple(placed for placed in self._waivers if not self._is_expired(placed)),
-            {stack: brokers for stack, (brokers, _) in brokers_by_stack.items()},
+            stack_files,
             tuple(self._patterns),
             tuple(self.problems),
         )

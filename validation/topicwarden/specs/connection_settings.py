@@ -29,7 +29,7 @@ NAMES: Final = (
 )
 """The settings that topicwarden uses."""
 
-_OF_THE_PROVIDER: Final = ("kafka:timeout", "kafka:kafkaVersion")
+OF_THE_PROVIDER: Final = ("kafka:timeout", "kafka:kafkaVersion")
 """Settings of the provider without any effect on topicwarden."""
 
 OAUTHBEARER: Final = "OAUTHBEARER"
@@ -124,6 +124,6 @@ def _token_url(reader: SettingsReader, mechanism: str | None) -> str | None:
 
 def _unknown(settings: Mapping[str, Any]) -> Iterator[SettingProblem]:
     for name in settings:
-        if name.startswith("kafka:") and name not in (*NAMES, *_OF_THE_PROVIDER):
+        if name.startswith("kafka:") and name not in (*NAMES, *OF_THE_PROVIDER):
             hint = did_you_mean(name, NAMES) or "; remove it"
             yield SettingProblem(name, f"topicwarden does not use this setting{hint}")

@@ -7,7 +7,7 @@ from typing import Any
 from topicwarden.specs.configs import ConfigDefinition, definitions, kafka_lines
 from topicwarden.specs.document_model import TopicDocument
 
-_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def spec_schema() -> dict[str, Any]:
@@ -27,7 +27,7 @@ def editor_schema(schema: dict[str, Any], title: str) -> dict[str, Any]:
     """
     defs: dict[str, Any] = schema.get("$defs", {})
     _simplify(schema, defs)
-    return {"$schema": _DRAFT} | schema | {"title": title}
+    return {"$schema": DRAFT} | schema | {"title": title}
 
 
 def _simplify(node: Any, defs: dict[str, Any]) -> None:

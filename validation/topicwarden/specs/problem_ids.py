@@ -27,7 +27,10 @@ PROBLEM_IDS: Final = MappingProxyType(
         "topicwarden:partitionFunctions, or its expression does more than compute. The audit does not run it.",
         "rule-twice": "A rule or an expression is set twice. Only one of the two could apply.",
         "rule-unknown": "A waiver names an unknown rule.",
-        "stack-setting": "A stack's settings file has an invalid setting of its brokers.",
+        "scope-outside": "A declared topic is outside of the scope of a stack (topicwarden:scope), so it belongs to "
+        "another team.",
+        "scope-overlap": "Two stacks own the same topic of one cluster: the topic is in the scope of both.",
+        "stack-setting": "A setting in a stack's settings file is unknown or invalid.",
         "stack-unknown": "A stack has no settings file, stacks/Pulumi.<stack>.yaml.",
         "topic-case": "Two topic names differ only in upper and lower case. Kafka accepts both. People, brokers on "
         "case-insensitive disks and some metric stores confuse them.",

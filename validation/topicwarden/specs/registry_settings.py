@@ -9,7 +9,6 @@ single values::
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -17,10 +16,11 @@ from typing import Any, Final
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.specs import certificate_settings
 from topicwarden.specs.certificate_settings import Certificates, read_certificates
-from topicwarden.specs.settings_reader import SettingProblem, SettingsReader
+from topicwarden.specs.settings_reader import SettingProblem, SettingsReader, decoded
 
 _URL, _USER, _PASSWORD, _TOKEN = "url", "username", "password", "token"
-_KEYS: Final = (_URL, _USER, _PASSWORD, _TOKEN, *certificate_settings.NAMES)
+KEYS: Final = (_URL, _USER, _PASSWORD, _TOKEN, *certificate_settings.NAMES)
+"""The keys of the mapping."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ def read_registry_settings(
     """
     reader = SettingsReader(_mapping(value), root, offline)
     for name in reader.settings:
-        if name not in _KEYS:
-            reader.problem(name, f"unknown key{did_you_mean(name, _KEYS) or '; known are ' + ', '.join(_KEYS)}")
+        if name not in KEYS:
+            reader.problem(name, f"unknown key{did_you_mean(name, KEYS) or '; known are ' + ', '.join(KEYS)}")
     if not reader.settings:
-        expected = f"a URL such as http://localhost:8081, or a mapping of {', '.join(_KEYS[:4])} and certificates"
+        expected = f"a URL such as http://localhost:8081, or a mapping of {', '.join(KEYS[:4])} and certificates"
         reader.problem("", f"expected {expected}, seen {describe_value(value)}")
     url = reader.text(_URL) or ""
     if reader.settings and not reader.encrypted(_URL) and not url.startswith(("http://", "https://")):
@@ -62,11 +62,8 @@ def read_registry_settings(
 
 
 def _mapping(value: Any) -> dict[str, Any]:
-    """Return the setting as a mapping; empty if it is something else. Pulumi gives programs a mapping as JSON."""
-    try:
-        parsed = json.loads(value) if isinstance(value, str) and value.startswith("{") else value
-    except json.JSONDecodeError:
-        return {}
+    """Return the setting as a mapping; empty if it is something else."""
+    parsed = decoded(value)
     if isinstance(parsed, str):
         return {_URL: parsed}
     return {str(name): each for name, each in parsed.items() if each is not None} if isinstance(parsed, dict) else {}

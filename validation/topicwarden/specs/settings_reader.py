@@ -9,6 +9,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from topicwarden.model.message_text import describe_value
+from topicwarden.specs.yaml_nodes import KeyPath
+
+
+class InvalidSetting(ValueError):
+    """The value of a setting is invalid. ``problems`` are paths in the value, empty for all of it, and messages."""
+
+    def __init__(self, *problems: tuple[KeyPath, str]) -> None:
+        super().__init__("; ".join(message for _, message in problems))
+        self.problems = problems
 
 
 class SettingProblem(NamedTuple):
@@ -16,6 +25,16 @@ class SettingProblem(NamedTuple):
 
     name: str
     message: str
+
+
+def decoded(value: Any) -> Any:
+    """Return a setting's value; a mapping or list is also accepted as JSON, the form in which programs get it."""
+    if not isinstance(value, str) or not value.startswith(("{", "[")):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 @dataclass
@@ -62,10 +81,7 @@ class SettingsReader:
         value = self.settings.get(name)
         if value is None or self.encrypted(name):
             return ()
-        try:
-            listed = json.loads(value) if isinstance(value, str) and value.startswith("[") else value
-        except json.JSONDecodeError:
-            listed = None
+        listed = decoded(value)
         texts = [listed] if isinstance(listed, str) else listed
         if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
             return tuple(texts)

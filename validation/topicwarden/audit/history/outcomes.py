@@ -32,11 +32,13 @@ _OUTCOME = "started long, topics map<string,long>"
 
 
 def trend(spark: SparkSession, history: AuditHistory, report: AuditReport, patterns: Iterable[str]) -> list[PastAudit]:
-    """Return the earlier audits with the same cluster, stack and ``patterns``, the oldest first; and save this one."""
+    """Return the earlier audits of the same cluster, stack, scope and ``patterns``, the oldest first; save this one."""
     store = history.store
     if store is None or report.cluster_id is None:
         return []
-    selection = "\0".join([report.cluster_id, report.stack, *sorted(patterns)])
+    # Audits of another scope counted other topics.
+    scope = [f"scope {pattern}" for pattern in sorted(report.scope)]
+    selection = "\0".join([report.cluster_id, report.stack, *scope, *sorted(patterns)])
     folder = f"outcomes/{sha256(selection.encode()).hexdigest()[:16]}"
     try:
         earlier = _read(store, folder)

@@ -13,6 +13,7 @@ from topicwarden.plan.consequences import (
     max_message,
     min_insync,
     more_partitions,
+    outside_scope,
     replication,
     retention_cut,
     tiered_storage_off,
@@ -25,6 +26,7 @@ from topicwarden.plan.consequences import (
 CONSEQUENCES: dict[str, ConsequenceRule] = {
     "destroyed": destroyed,
     "duplicate": duplicate,
+    "outside-scope": outside_scope,
     "foreign": foreign,
     "retention-cut": retention_cut,
     "earlier-roll": earlier_roll,

@@ -29,6 +29,8 @@ _UNDECLARED = "no YAML declares it any more, so the topic would be deleted; "
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if change.live is None or change.action not in {Action.DELETE, Action.RECREATE} or change.duplicates:
         return None
+    if not change.owned:
+        return None
     return RequiredEvidence(groups=True)
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BROKER_COUNT, BrokerSettings
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.stack_settings import BROKER_COUNT
 
 
 class Settings(RuleSettings):

@@ -160,6 +160,8 @@ def message_line(finding: Finding) -> str:
 
 
 def _limits(report: AuditReport) -> Iterator[str]:
+    if report.scope:
+        yield f"Only topics in the scope of the stack were audited: {', '.join(report.scope)}."
     if report.read is ReadScope.LAST:
         yield (
             f"Only records written since the last audit were read: {_plural(report.scanned_records, 'record')}. "

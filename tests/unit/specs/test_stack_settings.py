@@ -1,0 +1,143 @@
+"""Test the settings of a stack file: what `check` and the JSON Schema accept, and which topics a scope owns."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from topicwarden.model.project import Project
+from topicwarden.model.topic_selection import selected
+from topicwarden.specs import connection_settings
+from topicwarden.specs.stack_file import read_stack_file
+from topicwarden.specs.stack_schema import stack_schema
+from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope, shared_name, stack_scope
+from topicwarden.specs.stack_settings import SETTINGS
+from topicwarden.specs.topic_names import name_problem
+
+SECRET = {"secure": "v1:abc:def"}
+RIGHT: dict[str, list[Any]] = {
+    "topicwarden:cluster": ["sandbox"],
+    "topicwarden:scope": [{"topics": "orders.*"}, {"topics": ["orders.*", "!orders.tmp.*", "x[!a-c]?"]}],
+    "topicwarden:kafkaVersion": ["4.1", "3.9.1"],
+    "topicwarden:brokers": [3, "3"],
+    "topicwarden:brokerMessageMaxBytes": [0, 1000, "2MiB", "1000"],
+    "topicwarden:partitionFunctions": ["a.b:c", ["a:b"]],
+    "topicwarden:schemaRegistry": [
+        "https://registry",
+        {"url": "http://registry", "username": "me", "password": SECRET},
+        SECRET,
+    ],
+    "topicwarden:history": ["none", "s3a://audits/topicwarden", SECRET],
+    "topicwarden:movedTo": ["4L6g3nShT-eMCtK--X86sw", SECRET],
+    "kafka:bootstrapServers": ["kafka:9092", ["kafka-1:9092", "kafka-2:9092"], SECRET],
+    "kafka:tlsEnabled": [True, "false"],
+    "kafka:saslPassword": ["x", SECRET],
+    "other:name": [5, {"any": ["thing"]}],
+}
+WRONG: dict[str, list[Any]] = {
+    "topicwarden:cluster": ["prod", 5, SECRET],
+    "topicwarden:scope": [
+        "orders.*",
+        ["orders.*"],
+        {},
+        {"topics": []},
+        {"topics": [5]},
+        {"topics": ["a/b"]},
+        {"topics": "!"},
+        {"topics": "a", "owner": "me"},
+        SECRET,
+    ],
+    "topicwarden:kafkaVersion": [4.1, "2.8", "v4.1"],
+    "topicwarden:brokers": [0, "three", True, None],
+    "topicwarden:brokerMessageMaxBytes": [-1, "7d", []],
+    "topicwarden:partitionFunctions": ["a.b", [5]],
+    "topicwarden:schemaRegistry": [
+        "registry",
+        5,
+        {"username": "me", "password": "x"},
+        {"url": "http://a", "user": "me"},
+    ],
+    "topicwarden:history": [5, "", ["a"]],
+    "topicwarden:movedTo": [12345, ""],
+    "topicwarden:scopes": [{"topics": "orders.*"}],
+    "kafka:bootstrapServers": [9092],
+    "kafka:tlsEnabled": ["yes", 1],
+    "kafka:saslPassword": [5],
+    "kafka:saslUser": ["me"],
+}
+
+
+def problems(root: Path, name: str, value: Any) -> list[str]:
+    (root / "stacks").mkdir(exist_ok=True)
+    settings = {"kafka:saslUsername": "me"} if name == "kafka:saslPassword" else {}
+    (root / "stacks" / "Pulumi.dev.yaml").write_text(json.dumps({"config": {**settings, name: value}}))
+    return [str(problem) for problem in read_stack_file(Project(root), "dev").problems]
+
+
+@pytest.mark.parametrize("name", dict.fromkeys((*SETTINGS, *RIGHT, *WRONG)))
+def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path: Path) -> None:
+    validator = Draft202012Validator(stack_schema())
+    assert name in (*RIGHT, *WRONG), "add values of this setting"
+    for value in RIGHT.get(name, ()):
+        assert problems(tmp_path, name, value) == []
+        assert [each.message for each in validator.iter_errors({"config": {name: value}})] == []
+    for value in WRONG.get(name, ()):
+        found = problems(tmp_path, name, value)
+        assert found and all(f"{name}" in each and "[stack-setting]" in each for each in found), value
+        assert not validator.is_valid({"config": {name: value}}), value
+
+
+def test_every_setting_of_the_connection_is_described() -> None:
+    described = stack_schema()["properties"]["config"]["properties"]
+    names = (*SETTINGS, *connection_settings.NAMES, *connection_settings.OF_THE_PROVIDER)
+    assert [name for name in names if len(described[name].get("description", "")) < 20] == []
+
+
+def test_exclusions_win_in_any_order() -> None:
+    for patterns in (["orders.*", "!orders.tmp.*"], ["!orders.tmp.*", "orders.*"]):
+        assert [selected(name, patterns) for name in ("orders.a", "orders.tmp.a", "a")] == [True, False, False]
+    assert [selected(name, ["!orders.*"]) for name in ("orders.a", "a")] == [False, True]
+    assert selected("a", [])
+
+
+@pytest.mark.parametrize("value", [{"topics": ["a.*", "!a.b"]}, '{"topics":["a.*","!a.b"]}'])
+def test_a_scope_is_a_mapping_or_the_json_that_pulumi_gives_to_programs(value: Any) -> None:
+    scope = stack_scope(value)
+    assert [scope.owns(name) for name in ("a.c", "a.b", "b", "__consumer_offsets")] == [True, False, False, False]
+    assert EVERY_TOPIC.owns("__consumer_offsets")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "overlap"),
+    [
+        (["orders.*"], ["orders.*"], True),
+        (["orders.*"], ["orders.eu.*"], True),
+        (["orders.a"], ["orders.?"], True),
+        (["orders.[ab]"], ["orders.?*"], True),
+        (["!x"], ["!y"], True),
+        (["orders.*"], ["billing.*"], False),
+        (["orders.*", "!orders.eu.*"], ["orders.eu.*"], False),
+        (["orders.*", "!orders.a*"], ["orders.*", "!orders.[!a]*", "!orders."], False),  # each pattern is in both
+        (["orders.a"], ["orders.*", "!orders.a"], False),
+        (["orders.*", "!*"], ["orders.*"], False),
+    ],
+)
+def test_an_overlap_is_proven_by_a_name(one: list[str], other: list[str], overlap: bool) -> None:
+    scopes = StackScope(tuple(one)), StackScope(tuple(other))
+    for first, second in (scopes, scopes[::-1]):
+        name = shared_name(first, second)
+        assert (name is not None) == overlap, name
+        assert name is None or (first.owns(name) and second.owns(name) and not name_problem(name))
+
+
+def test_a_name_that_two_scopes_share_is_always_in_both() -> None:
+    patterns = ["*", "a*", "*b", "a?", "[ab]*", "a", "!a*", "!*b", "!a", "?"]
+    scopes = [StackScope(pair) for pair in product(patterns, repeat=2)]
+    for first, second in product(scopes, repeat=2):
+        name = shared_name(first, second)
+        assert name is None or (first.owns(name) and second.owns(name))

@@ -1,0 +1,52 @@
+"""Problems with the scopes of stacks: declared topics outside of them, and scopes that overlap on one cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import combinations
+from typing import Final
+
+from topicwarden.model.problem import Problem
+from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.stack_file import StackFile
+from topicwarden.specs.stack_scope import shared_name
+
+OUTSIDE: Final = "scope-outside"
+_OVERLAP: Final = "scope-overlap"
+
+
+def outside_scope(declarations: Iterable[Declaration], stack_file: StackFile) -> Iterator[Problem]:
+    """Yield a problem for each declared topic that the stack does not own."""
+    if stack_file.scope_place is None:
+        return
+    for declaration in declarations:
+        name = declaration.topic.name
+        if not stack_file.scope.owns(name):
+            message = (
+                f"{name} is outside of the stack's scope, {stack_file.scope} ({stack_file.scope_place}), so it belongs "
+                "to somebody else; rename or remove it, or add it to the scope"
+            )
+            yield Problem(declaration.places.at(("topic",)), message, OUTSIDE)
+
+
+def overlapping_scopes(
+    stack_files: Mapping[str, StackFile], checked: Collection[str], declared: Iterable[str]
+) -> Iterator[Problem]:
+    """Yield a problem for each pair of stacks on one cluster that own the same topic, one of them ``checked``.
+
+    ``declared`` are the names of declared topics. An overlap is only reported with a name that both scopes own.
+    """
+    names = sorted(declared)
+    for (one, first), (other, second) in combinations(sorted(stack_files.items()), 2):
+        if not {one, other} & {*checked} or first.addresses.isdisjoint(second.addresses):
+            continue
+        if first.scope_place is None or second.scope_place is None:
+            continue
+        both = next((name for name in names if first.scope.owns(name) and second.scope.owns(name)), None)
+        shared = both or shared_name(first.scope, second.scope)
+        if shared is not None:
+            message = (
+                f"the scopes of the stacks {other} and {one} ({first.scope_place}) overlap on one cluster: both own "
+                f"{f'the topic {shared}' if both else f'topics such as {shared}'}; give each topic to one stack"
+            )
+            yield Problem(second.scope_place, message, _OVERLAP)

@@ -1,0 +1,102 @@
+"""Reads ``stacks/Pulumi.<stack>.yaml`` without decryption, and finds all problems of its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.model.problem import Location, Problem
+from topicwarden.model.project import Project
+from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.specs.connection_settings import read_connection_settings
+from topicwarden.specs.settings_reader import InvalidSetting
+from topicwarden.specs.spec_files import printable_path
+from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.specs.stack_settings import (
+    BROKER_COUNT,
+    CLUSTER,
+    KAFKA_VERSION,
+    MESSAGE_MAX_BYTES,
+    PARTITION_FUNCTIONS,
+    SANDBOX,
+    SCOPE,
+    SETTINGS,
+)
+from topicwarden.specs.yaml_nodes import ParsedDocument, read_documents
+
+_RULE: Final = "stack-setting"
+_NAMESPACE: Final = "topicwarden:"
+_BROKER_FIELDS: Final = {
+    KAFKA_VERSION: "kafka",
+    BROKER_COUNT: "count",
+    MESSAGE_MAX_BYTES: "message_max_bytes",
+    PARTITION_FUNCTIONS: "partition_functions",
+}
+
+
+@dataclass(frozen=True)
+class StackFile:
+    """The settings of a stack that need no decryption; those that are missing or invalid have their default.
+
+    ``scope_place`` is the location of the scope, None if the stack owns all topics. ``addresses`` identify the cluster:
+    the addresses of its brokers, or ``sandbox``; empty if they are not known.
+    """
+
+    brokers: BrokerSettings = field(default_factory=BrokerSettings)
+    scope: StackScope = EVERY_TOPIC
+    scope_place: Location | None = None
+    addresses: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()
+
+
+def read_stack_file(project: Project, stack: str) -> StackFile:
+    """Return the settings of ``stack``, and all problems of its ``topicwarden:`` and ``kafka:`` settings."""
+    path = project.stacks / f"Pulumi.{stack}.yaml"
+    file = printable_path(path.relative_to(project.root).as_posix())
+    try:
+        documents, problems = read_documents(path.read_bytes(), file)
+    except OSError as error:
+        problem = Problem(Location(file), f"cannot be read: {error.strerror}", "file-unreadable")
+        return StackFile(problems=(problem,))
+    document = documents[0] if documents else ParsedDocument(file)
+    problems += [problem for problem in document.problems if problem.rule == "duplicate-key"]
+    config = document.value.get("config") if isinstance(document.value, dict) else None
+    if config is not None and not isinstance(config, dict):
+        message = f"config: expected a mapping, seen {describe_value(config)}"
+        problems.append(Problem(document.at(("config",)), message, _RULE))
+    settings: Mapping[str, Any] = config if isinstance(config, dict) else {}
+    problems += _unknown(document, settings)
+    values: dict[str, Any] = {}
+    for name, setting in SETTINGS.items():
+        if name in settings:
+            try:
+                values[name] = setting.read(settings[name], project.root)
+            except InvalidSetting as error:
+                problems += [_problem(document, name, path, message) for path, message in error.problems]
+            except ValueError as error:
+                problems.append(_problem(document, name, (), str(error)))
+    on_sandbox = values.get(CLUSTER) == SANDBOX
+    connection, connection_problems = read_connection_settings(settings, project.root, offline=True)
+    if not on_sandbox:
+        problems += [_problem(document, name, (), message) for name, message in connection_problems]
+    return StackFile(
+        brokers=BrokerSettings(**{field: values[name] for name, field in _BROKER_FIELDS.items() if name in values}),
+        scope=values.get(SCOPE, EVERY_TOPIC),
+        scope_place=document.at(("config", SCOPE)) if SCOPE in values else None,
+        addresses=frozenset({SANDBOX} if on_sandbox else map(str.lower, connection.servers)),
+        problems=tuple(problems),
+    )
+
+
+def _unknown(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[Problem]:
+    for name in settings:
+        if name.startswith(_NAMESPACE) and name not in SETTINGS:
+            remedy = did_you_mean(name, SETTINGS) or f"; known are {', '.join(SETTINGS)}"
+            yield Problem(document.at_key(("config", name)), f"unknown setting {quoted(name)}{remedy}", _RULE)
+
+
+def _problem(document: ParsedDocument, name: str, path: tuple[str | int, ...], message: str) -> Problem:
+    full_name = name + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return Problem(document.at(("config", name, *path)), f"{full_name}: {message}", _RULE)
