@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
 from tests.engine.predictions.conftest import Deployment, deployment, of
@@ -50,6 +51,8 @@ def teams(servers: list[str], tmp_path_factory: pytest.TempPathFactory) -> Itera
     billing.write(BILLING)
     for team in (orders, billing):
         team.pulumi("up --yes --skip-preview --suppress-outputs")
+    with connected(servers) as admin:
+        admin.create_topics([NewTopic(TMP, num_partitions=1, replication_factor=2)])
     with writing(servers) as writer:
         for topic in ("orders.placed", "billing.invoices", TMP):
             for number in range(20):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from topicwarden.audit.history.audit_history import NONE
 from topicwarden.audit.request import AuditRequest
@@ -20,6 +18,7 @@ from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.cli.declared_topics import declared
 from topicwarden.cli.rules import check_docs
+from topicwarden.cli.waiting import waiting
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to, stack_settings
 from topicwarden.kafka.schema_registry import registry_of
@@ -86,7 +85,7 @@ def audit(
         terminal_output.write(FORMATS[form](report, background))
     if out is not None:
         for path in write(report, out, background):
-            print(path, file=sys.stderr)
+            terminal_output.note(str(path))
     return 1 if any(report.counts()[verdict] for verdict in fail_on.verdicts) else 0
 
 
@@ -101,7 +100,7 @@ def auditing(
     """Yield a function that audits topics. It can be called several times; all calls share one Spark session.
 
     ``first`` has the globs of the first audit, if they are known: the cluster is then read while Spark starts. Shows
-    progress on standard error if that is a terminal. Raises Refusal, before it starts Spark, if the declarations have
+    progress on standard error. Raises Refusal, before it starts Spark, if the declarations have
     errors, or if the cluster does not respond.
     """
     settings = options or AuditOptions()
@@ -112,12 +111,6 @@ def auditing(
     declarations = declared(project, stack, "audited")
     with open_cluster(connection):
         pass
-    label = TextColumn("{task.description}")
-    columns = (SpinnerColumn(), label, BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-
-    def progress_bar() -> Progress:
-        console = Console(stderr=True)
-        return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
     def request(patterns: tuple[str, ...]) -> AuditRequest:
         return AuditRequest(
@@ -137,17 +130,13 @@ def auditing(
     with ExitStack() as resources:
         executor = resources.enter_context(ThreadPoolExecutor(max_workers=1))
         observing = [] if first is None else [executor.submit(request(first).observe)]
-        with progress_bar() as progress:
-            progress.add_task("starting Spark", total=None)
+        with waiting("starting Spark"):
             spark = resources.enter_context(spark_session(project, master))
 
         def audit_topics(patterns: tuple[str, ...]) -> AuditReport:
             observed = observing.pop().result() if observing else None
-            with progress_bar() as progress:
-                task = progress.add_task("reading the topics", total=1.0)
-                return audit_cluster(
-                    spark, request(patterns), lambda share: progress.update(task, completed=share), observed
-                )
+            with waiting("reading the topics") as progress:
+                return audit_cluster(spark, request(patterns), progress, observed)
 
         yield audit_topics
 

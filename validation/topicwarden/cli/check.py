@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,11 +46,11 @@ def check(
     else:
         terminal_output.write(render(digest, form))
     if hidden := len(checked.problems) - len(digest.problems):
-        print(f"{plural(hidden, 'more problem')} elsewhere; `topicwarden check` shows all", file=sys.stderr)
+        terminal_output.note(f"{plural(hidden, 'more problem')} elsewhere; `topicwarden check` shows all")
     summary = (
         f"{plural(digest.topics, 'topic')}: {plural(digest.errors, 'error')}, {plural(digest.warnings, 'warning')}"
     )
-    print(summary + (f", {checked.waived:,} waived" if checked.waived else ""), file=sys.stderr)
+    terminal_output.note(summary + (f", {checked.waived:,} waived" if checked.waived else ""))
     return 1 if digest.errors else 0
 
 

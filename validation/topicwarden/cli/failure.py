@@ -23,6 +23,11 @@ _EXTRAS = {
 """The extra of this package that installs a module."""
 
 
+def details_of(error: Exception) -> str:
+    """Return what the log file of ``error`` contains: the details of a Refusal, or a traceback."""
+    return error.details if isinstance(error, Refusal) else "".join(traceback.format_exception(error))
+
+
 def line_for(error: Exception) -> str:
     """Return the message for ``error`` on one line.
 
@@ -36,7 +41,7 @@ def line_for(error: Exception) -> str:
         return f"{error.name} is not installed: `pip install 'topicwarden[{extra}]'`"
     summary = " ".join(str(error).split())[:500]
     description = f"{type(error).__name__}: {summary}" if summary else type(error).__name__
-    log = _write_log("".join(traceback.format_exception(error)))
+    log = _write_log(details_of(error))
     suffix = f"; the traceback is in {log}" if log else ""
     return f"unexpected error, please report this bug: {description}{suffix}"
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from topicwarden.cli.find_pulumi import engine_of
+from topicwarden.cli.waiting import waiting
 from topicwarden.deploy.adoption import adopt
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.stack_state import read_stack_state
@@ -123,7 +124,8 @@ def _from_cluster(session: ImportSession, dry_run: bool, files_only: bool) -> in
 
 
 def _adopt(engine: PulumiEngine, cluster: Cluster, before: Snapshot) -> None:
-    adoption = adopt(engine)
+    with waiting("adopting the topics into Pulumi's state"):
+        adoption = adopt(engine)
     changed = changed_topics(before, cluster.snapshot(adoption.topics), adoption.topics)
     if changed:
         raise Refusal(

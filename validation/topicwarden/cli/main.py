@@ -10,26 +10,29 @@ import typer
 
 from topicwarden import __version__
 from topicwarden.child_processes import ending_children
-from topicwarden.cli.failure import CODE, line_for
+from topicwarden.cli import completion
+from topicwarden.cli.failure import CODE, details_of, line_for
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import FailOn, ReadScope
 from topicwarden.report.display import printable
-from topicwarden.report.terminal_output import without_commands
+from topicwarden.report.terminal_output import VERBOSITY, without_commands
 
 app = typer.Typer(
     name="topicwarden",
     help="Manage Kafka topics declaratively: check the YAML, deploy with Pulumi, audit the records.",
     epilog="Exit codes: 0 success; 1 something is not as declared, or is refused; 2 the command could not run.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
 )
 sandbox_app = typer.Typer(help="Run a Kafka cluster on this machine, for tests and trials.", no_args_is_help=True)
 app.add_typer(sandbox_app, name="sandbox")
 
 
-Stack = Annotated[str, typer.Option("--stack", "-s", help="The stack: stacks/Pulumi.<stack>.yaml.")]
+Stack = Annotated[
+    str,
+    typer.Option("--stack", "-s", metavar="STACK", help="stacks/Pulumi.STACK.yaml", autocompletion=completion.stacks),
+]
 Broker = Annotated[int, typer.Argument(help="The id of the broker, from 1.", min=1)]
 
 
@@ -41,18 +44,24 @@ def check(
     paths: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[PATH]...",
+            metavar="PATH",
             help="Check only these files and folders, with the defaults that they inherit. A _defaults.yaml selects "
             "its folder. Checks that need all files are skipped: duplicate topics, colliding names, totals of a stack.",
             show_default=False,
         ),
     ] = None,
-    stack: Annotated[str | None, typer.Option("--stack", "-s", help="Only this stack (default: all).")] = None,
+    stack: Annotated[
+        str | None,
+        typer.Option(
+            "--stack", "-s", metavar="STACK", autocompletion=completion.stacks, help="Only this stack (default: all)."
+        ),
+    ] = None,
     form: Annotated[
         str | None,
         typer.Option(
             "--format",
             "-f",
+            metavar="FORMAT",
             help="text, github, sarif, junit or json (default: github under GitHub Actions, else text).",
             show_default=False,
         ),
@@ -78,11 +87,26 @@ def check(
 
 @app.command(epilog="Example: topicwarden show orders.placed.v1 --stack prod")
 def show(
-    topic: Annotated[str | None, typer.Argument(help="The topic (default: list all).", show_default=False)] = None,
-    stack: Annotated[
-        str | None, typer.Option("--stack", "-s", help="The stack; optional if the project has only one.")
+    topic: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TOPIC",
+            help="The topic (default: list all).",
+            show_default=False,
+            autocompletion=completion.topics,
+        ),
     ] = None,
-    form: Annotated[str, typer.Option("--format", "-f", help="text or json.")] = "text",
+    stack: Annotated[
+        str | None,
+        typer.Option(
+            "--stack",
+            "-s",
+            metavar="STACK",
+            autocompletion=completion.stacks,
+            help="The stack; optional if the project has only one.",
+        ),
+    ] = None,
+    form: Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="text or json.")] = "text",
 ) -> None:
     """Show a topic as a stack declares it, and where each value comes from."""
     from topicwarden.cli.show import show
@@ -90,23 +114,31 @@ def show(
     raise typer.Exit(show(topic, stack, form))
 
 
-@app.command("import", epilog="Example: topicwarden import --stack prod 'orders.*' '!*-changelog'")
+@app.command("import", epilog="Example: `topicwarden import --stack prod 'orders.*' '!*-changelog'`")
 def import_(
     patterns: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PATTERN]...",
+            metavar="PATTERN",
             help="Only topics that match one of these globs, and no !glob (default: all).",
             show_default=False,
         ),
     ] = None,
     stack: Annotated[
-        str | None, typer.Option("--stack", "-s", help="The stack; optional if the project has only one.")
+        str | None,
+        typer.Option(
+            "--stack",
+            "-s",
+            metavar="STACK",
+            autocompletion=completion.stacks,
+            help="The stack; optional if the project has only one.",
+        ),
     ] = None,
     sources: Annotated[
         list[Path] | None,
         typer.Option(
             "--from",
+            metavar="FILE",
             help="Read topics from this file instead of the cluster: Strimzi, Jikkou, topicctl, Terraform state, "
             "KAFKA_CREATE_TOPICS, or the output of kafka-topics --describe. Can be repeated.",
             show_default=False,
@@ -116,6 +148,7 @@ def import_(
         str | None,
         typer.Option(
             "--from-format",
+            metavar="FORMAT",
             help="strimzi, jikkou, topicctl, terraform, describe or create-topics (default: detected from the file).",
             show_default=False,
         ),
@@ -140,13 +173,20 @@ def plan(
         typer.Option(
             "--format",
             "-f",
+            metavar="FORMAT",
             help="text, json, markdown or github (default: github under GitHub Actions, else text).",
             show_default=False,
         ),
     ] = None,
     topics: Annotated[
         list[str] | None,
-        typer.Option("--topics", "-t", help="Preview only topics that match this glob. Can be repeated."),
+        typer.Option(
+            "--topics",
+            "-t",
+            metavar="GLOB",
+            autocompletion=completion.topics,
+            help="Preview only topics that match this glob, or not !GLOB. Can be repeated.",
+        ),
     ] = None,
     *,
     detailed_exitcode: Annotated[
@@ -174,46 +214,78 @@ def up(
 def audit(
     stack: Stack,
     topics: Annotated[
-        list[str] | None, typer.Option("--topics", "-t", help="Only topics that match this glob. Can be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--topics",
+            "-t",
+            metavar="GLOB",
+            autocompletion=completion.topics,
+            help="Only topics that match this glob, or not !GLOB. Can be repeated.",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The folder for report.html, .md, .json, .sarif and .xml (JUnit)."),
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="The folder for report.html, .md, .json, .sarif and .xml (JUnit)."
+        ),
     ] = None,
     master: Annotated[
-        str | None, typer.Option("--master", help="The Spark master (default: local, or the one of spark-submit).")
+        str | None,
+        typer.Option("--master", metavar="URL", help="The Spark master (default: local, or the one of spark-submit)."),
     ] = None,
     *,
     since: Annotated[
         ReadScope,
-        typer.Option("--since", help="all: read all records. last: read records written since the last audit."),
+        typer.Option(
+            "--since",
+            metavar="all|last",
+            help="all: read all records. last: read records written since the last audit.",
+        ),
     ] = ReadScope.ALL,
     history: Annotated[
         str | None,
         typer.Option(
             "--history",
+            metavar="WHERE",
             help="The history of audits: a path, a URI such as s3a://bucket/history, or none "
-            "(default: topicwarden:history of the stack, else .cache/history/<stack>).",
+            "(default: topicwarden:history of the stack, else .cache/history/STACK).",
             show_default=False,
         ),
     ] = None,
     max_records: Annotated[
         int | None,
-        typer.Option("--max-records", help="Read at most this number of offsets, the newest of each partition."),
+        typer.Option(
+            "--max-records", metavar="N", help="Read at most this number of offsets, the newest of each partition."
+        ),
     ] = None,
     sample: Annotated[
         float | None,
-        typer.Option("--sample", help="Read only this fraction of each partition, the newest records: 0.1."),
+        typer.Option(
+            "--sample", metavar="SHARE", help="Read only this fraction of each partition, the newest records: 0.1."
+        ),
     ] = None,
     rate: Annotated[
         str | None,
-        typer.Option("--rate", help="Read at most this many bytes per second, in all tasks together: 50MiB."),
+        typer.Option(
+            "--rate", metavar="BYTES", help="Read at most this many bytes per second, in all tasks together: 50MiB."
+        ),
     ] = None,
     fail_on: Annotated[
-        FailOn, typer.Option("--fail-on", help="The mildest verdict that leads to exit code 1, or never.")
+        FailOn,
+        typer.Option(
+            "--fail-on",
+            metavar="VERDICT",
+            help="The mildest verdict that leads to exit code 1: fail, suspect or undecidable; or never.",
+        ),
     ] = FailOn.FAIL,
     form: Annotated[
-        str, typer.Option("--format", "-f", help="The format on standard output: text, json, markdown, sarif or junit.")
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="The format on standard output: text, json, markdown, sarif or junit.",
+        ),
     ] = "text",
 ) -> None:
     """Read the records of live topics and compare them with the declarations. Only reads. Needs Java and a cluster."""
@@ -233,12 +305,20 @@ def audit(
 def rebalance(
     stack: Stack,
     topics: Annotated[
-        list[str] | None, typer.Option("--topics", "-t", help="Only topics that match this glob. Can be repeated.")
+        list[str] | None,
+        typer.Option(
+            "--topics",
+            "-t",
+            metavar="GLOB",
+            autocompletion=completion.topics,
+            help="Only topics that match this glob, or not !GLOB. Can be repeated.",
+        ),
     ] = None,
     throttle: Annotated[
         str,
         typer.Option(
             "--throttle",
+            metavar="BYTES",
             help="Bytes per second into and out of each broker, or unlimited. Must be above the write rate of the "
             "topics, or the moves never end.",
         ),
@@ -262,7 +342,9 @@ def rebalance(
 
 @app.command(epilog="Example: topicwarden demo")
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder for the report.")] = Path("reports"),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the report.")] = Path(
+        "reports"
+    ),
 ) -> None:
     """Run the whole workflow on the sandbox: check, deploy, write records, plant faults, audit. Takes 1-2 minutes."""
     from topicwarden.cli.demo import demo
@@ -272,9 +354,7 @@ def demo(
 
 @app.command(epilog="Example: topicwarden schema topic > topic.schema.json")
 def schema(
-    name: Annotated[
-        str, typer.Argument(metavar="[WHAT]", help="topic, policy, stack, report, check or plan.")
-    ] = "topic",
+    name: Annotated[str, typer.Argument(metavar="WHAT", help="topic, policy, stack, report, check or plan.")] = "topic",
 ) -> None:
     """Print the JSON Schema of topic, policy or stack files, of report.json, or of the JSON output of check or plan."""
     from topicwarden.cli.schema import schema
@@ -287,9 +367,11 @@ def rules(
     page_name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[WHAT]",
-            help="rules (of the YAML), checks (of the audit) or guards (of the plan); default: all.",
+            metavar="WHAT",
+            help="rules (of the YAML), checks (of the audit) or guards (of the plan), or the id of a rule or check; "
+            "default: all.",
             show_default=False,
+            autocompletion=completion.documented,
         ),
     ] = None,
 ) -> None:
@@ -312,7 +394,7 @@ def sandbox_up(
     raise typer.Exit(sandbox.up(brokers, port))
 
 
-@sandbox_app.command("down")
+@sandbox_app.command("down", epilog="Example: topicwarden sandbox down --remove")
 def sandbox_down(
     remove: Annotated[bool, typer.Option("--remove", help="Also delete its data and its Pulumi state.")] = False,
 ) -> None:
@@ -322,7 +404,7 @@ def sandbox_down(
     raise typer.Exit(sandbox.down(remove))
 
 
-@sandbox_app.command("status")
+@sandbox_app.command("status", epilog="Example: topicwarden sandbox status")
 def sandbox_status() -> None:
     """Show the state of each broker: running, stopped or killed. Exit code 1 unless all are running."""
     from topicwarden.cli import sandbox
@@ -330,7 +412,7 @@ def sandbox_status() -> None:
     raise typer.Exit(sandbox.status())
 
 
-@sandbox_app.command("stop")
+@sandbox_app.command("stop", epilog="Example: topicwarden sandbox stop 3")
 def sandbox_stop(broker: Broker) -> None:
     """Stop one broker gracefully, as for maintenance."""
     from topicwarden.cli import sandbox
@@ -338,7 +420,7 @@ def sandbox_stop(broker: Broker) -> None:
     raise typer.Exit(sandbox.change("stop", broker))
 
 
-@sandbox_app.command("kill")
+@sandbox_app.command("kill", epilog="Example: topicwarden sandbox kill 3")
 def sandbox_kill(broker: Broker) -> None:
     """Kill one broker, as in a machine failure."""
     from topicwarden.cli import sandbox
@@ -346,7 +428,7 @@ def sandbox_kill(broker: Broker) -> None:
     raise typer.Exit(sandbox.change("kill", broker))
 
 
-@sandbox_app.command("start")
+@sandbox_app.command("start", epilog="Example: topicwarden sandbox start 3")
 def sandbox_start(broker: Broker) -> None:
     """Start one broker again."""
     from topicwarden.cli import sandbox
@@ -354,7 +436,7 @@ def sandbox_start(broker: Broker) -> None:
     raise typer.Exit(sandbox.change("start", broker))
 
 
-@sandbox_app.command("install")
+@sandbox_app.command("install", epilog="Example: topicwarden sandbox install")
 def sandbox_install() -> None:
     """Download the tools for deploy, audit and the sandbox: Kafka, Spark's Kafka connector, Pulumi. Needed once."""
     from topicwarden.cli import sandbox
@@ -367,7 +449,11 @@ def sandbox_env(
     stack: Annotated[
         str | None,
         typer.Option(
-            "--stack", "-s", help="For this stack; a stack on the sandbox also gets the sandbox's passphrase."
+            "--stack",
+            "-s",
+            metavar="STACK",
+            autocompletion=completion.stacks,
+            help="For this stack; a stack on the sandbox also gets the sandbox's passphrase.",
         ),
     ] = None,
 ) -> None:
@@ -380,7 +466,12 @@ def sandbox_env(
 @app.callback(invoke_without_command=True)
 def top(
     version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only, no progress.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="After an error, also print its details, which else go to a log.")
+    ] = False,
 ) -> None:
+    VERBOSITY.quiet, VERBOSITY.verbose = quiet, verbose
     if version:
         print(__version__)
         raise typer.Exit
@@ -393,4 +484,6 @@ def run() -> None:
             app()
     except Exception as error:  # noqa: BLE001 -- the one place where every error becomes a line and an exit code
         print(without_commands(f"topicwarden: {printable(line_for(error))}"), file=sys.stderr)
+        if VERBOSITY.verbose:
+            print(without_commands(details_of(error)), file=sys.stderr)
         sys.exit(CODE)

@@ -11,6 +11,7 @@ from topicwarden.cli import replica_moves_text as shown
 from topicwarden.cli.declared_topics import declared
 from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.cli.interrupt import interruptible
+from topicwarden.cli.waiting import waiting
 from topicwarden.deploy.refresh import refresh, stale
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.kafka.connection import Connection, connect_to
@@ -67,7 +68,8 @@ def rebalance(stack: str, patterns: Sequence[str], options: RebalanceOptions) ->
         code = run.move(options)
         factors = run.factors()
     if engine is not None and not stop.is_set() and (urns := stale(engine, factors)):
-        refresh(engine, urns)
+        with waiting("refreshing Pulumi's state"):
+            refresh(engine, urns)
         print(f"refreshed {plural(len(urns), 'topic')} in Pulumi's state")
     return code
 

@@ -12,14 +12,15 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
+from topicwarden.cli.waiting import LINE_INTERVAL_S
 from topicwarden.plan.placement.durability import received, seconds
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.rebalance.reassignment import ReassignmentProgress as Step
 from topicwarden.rebalance.reassignment import Watch
 from topicwarden.report.display import NOTHING, duration, size
+from topicwarden.report.terminal_output import VERBOSITY, note
 
 _MAX_ROWS = 50
-_LINE_INTERVAL_S = 5.0
 
 
 def show(moves: Sequence[ReplicaMove], rate: int | None) -> None:
@@ -47,7 +48,7 @@ def show(moves: Sequence[ReplicaMove], rate: int | None) -> None:
 
 @contextmanager
 def watching(stop: Event) -> Iterator[Watch]:
-    """Yield callbacks that show progress on standard error: a bar on a terminal, else a line every few seconds.
+    """Yield callbacks that show progress on standard error: a bar on a terminal, else a line every ten seconds.
 
     ``stop`` is passed on: the reassignment stops waiting when it is set.
     """
@@ -59,7 +60,7 @@ def watching(stop: Event) -> Iterator[Watch]:
         TimeRemainingColumn(),
         console=console,
         transient=True,
-        disable=not console.is_terminal,
+        disable=VERBOSITY.quiet or not console.is_terminal,
     ) as bar:
         task = bar.add_task("moving", total=None)
         last_line_at = time.monotonic()
@@ -68,9 +69,9 @@ def watching(stop: Event) -> Iterator[Watch]:
             nonlocal last_line_at
             moved = f"moved {step.partitions:,} of {step.of_partitions:,} partitions"
             bar.update(task, description=moved, completed=step.log_bytes, total=step.of_bytes)
-            if not console.is_terminal and time.monotonic() - last_line_at >= _LINE_INTERVAL_S:
+            if not console.is_terminal and time.monotonic() - last_line_at >= LINE_INTERVAL_S:
                 last_line_at = time.monotonic()
-                print(f"{moved}, {size(step.log_bytes)} of {size(step.of_bytes)}", file=sys.stderr, flush=True)
+                note(f"{moved}, {size(step.log_bytes)} of {size(step.of_bytes)}")
 
         def say(line: str) -> None:
             if console.is_terminal:

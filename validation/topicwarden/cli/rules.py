@@ -7,16 +7,25 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from topicwarden.audit.checks import CHECKS
+from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.plan import guards_page as guards
-from topicwarden.policies.rules_page import page
+from topicwarden.policies.rules_page import page, rule_docs
 from topicwarden.report import terminal_output
 
 
 def rules(page_name: str | None = None) -> int:
-    """Print the page ``page_name`` as Markdown, or all pages. Raises Refusal if there is no such page."""
+    """Print the page ``page_name``, or the documentation of one rule or check, as Markdown; None for all pages.
+
+    Raises Refusal if there is no such page, rule or check.
+    """
+    documented = {**rule_docs(), **check_docs()}
+    if page_name in documented:
+        terminal_output.write(f"## {page_name}\n\n{documented[page_name]}\n")
+        return 0
     if page_name is not None and page_name not in PAGES:
-        raise Refusal(f"there is no page {page_name!r}: expected one of {', '.join(PAGES)}")
+        pages = f"expected one of {', '.join(PAGES)}, or the id of a rule or check"
+        raise Refusal(f"there is no page {page_name!r}: {pages}{did_you_mean(page_name, documented)}")
     terminal_output.write("\n".join(write() for name, write in PAGES.items() if page_name in (None, name)))
     return 0
 

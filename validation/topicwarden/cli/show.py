@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
 from topicwarden.model.message_text import did_you_mean
@@ -45,7 +44,7 @@ def show(topic: str | None, stack: str | None, form: str = "text") -> int:
         terminal_output.write(list_json(resolved.declarations, stacks[0], brokers))
     else:
         terminal_output.write_text(list_text(resolved.declarations, brokers))
-    print(f"{plural(len(resolved.declarations), 'topic')} on stack {stacks[0]}{warning}", file=sys.stderr)
+    terminal_output.note(f"{plural(len(resolved.declarations), 'topic')} on stack {stacks[0]}{warning}")
     return 0
 
 

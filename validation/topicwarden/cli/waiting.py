@@ -1,19 +1,63 @@
-"""The spinner that a command shows while it waits."""
+"""The progress that a command shows on standard error while it works."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
+
+from topicwarden.report.display import duration
+from topicwarden.report.terminal_output import VERBOSITY, note
+
+LINE_INTERVAL_S = 10.0
+"""The time between two lines of progress if standard error is not a terminal."""
+
+Report: TypeAlias = Callable[[float], None]
+"""A function that reports the share of the work that is done, from 0 to 1."""
 
 
 @contextmanager
-def waiting(status: str) -> Iterator[None]:
-    """Show a spinner with the text ``status`` on standard error during the block, if that is a terminal."""
+def waiting(status: str) -> Iterator[Report]:
+    """Show that the block works on ``status``: a bar on a terminal, else a line every ten seconds.
+
+    Yields a function that reports the share that is done. Without reports, only the elapsed time is shown.
+    """
     console = Console(stderr=True)
-    if console.is_terminal:
-        with console.status(status):
-            yield
+    if VERBOSITY.quiet:
+        yield lambda share: None
+    elif console.is_terminal:
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+        with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
+            task = progress.add_task(status, total=None)
+            yield lambda share: progress.update(task, total=1.0, completed=share)
     else:
-        yield
+        with _lines(status) as report:
+            yield report
+
+
+@contextmanager
+def _lines(status: str) -> Iterator[Report]:
+    latest: float | None = None
+    ended, started = threading.Event(), time.monotonic()
+
+    def write() -> None:
+        while not ended.wait(LINE_INTERVAL_S):
+            share = "" if latest is None else f"{latest:.0%} after "
+            note(f"{status}: {share}{duration(1000 * round(time.monotonic() - started))}")
+
+    def report(share: float) -> None:
+        nonlocal latest
+        latest = share
+
+    thread = threading.Thread(target=write, name="progress-lines", daemon=True)
+    thread.start()
+    try:
+        yield report
+    finally:
+        ended.set()
+        thread.join()

@@ -17,12 +17,18 @@ from topicwarden.policies.rule import AdviceSettings, Rule, RuleLevel, RuleSetti
 from topicwarden.policies.rules import RULES, STACK_RULES
 from topicwarden.policies.waivers import Waiver
 
+_ALL_RULES: dict[str, Rule | StackRule] = {**RULES, **STACK_RULES}
+
+
+def rule_docs() -> dict[str, str]:
+    """Return the documentation of each rule as Markdown, by rule id."""
+    return {name: "\n\n".join([*_section(name, rule)][1:]) for name, rule in _ALL_RULES.items()}
+
 
 def page() -> str:
     """Return the page of all rules, expressions and waivers, as Markdown."""
-    all_rules: dict[str, Rule | StackRule] = {**RULES, **STACK_RULES}
-    on = {name: rule for name, rule in all_rules.items() if rule.ALWAYS is not None}
-    off = {name: rule for name, rule in all_rules.items() if rule.ALWAYS is None}
+    on = {name: rule for name, rule in _ALL_RULES.items() if rule.ALWAYS is not None}
+    off = {name: rule for name, rule in _ALL_RULES.items() if rule.ALWAYS is None}
     parts = ["# Rules", _doc(room), "Every rule has these settings:", _table(RuleSettings), "## Always on"]
     for name, rule in on.items():
         parts += _section(name, rule)

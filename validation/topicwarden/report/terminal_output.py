@@ -6,9 +6,28 @@ import io
 import os
 import re
 import sys
+from dataclasses import dataclass
 
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)", re.MULTILINE)
 """The start of a GitHub workflow command: ``::`` at the start of a line, ``##[`` anywhere."""
+
+
+@dataclass
+class Verbosity:
+    """The output of a command besides its results: no notes if ``quiet``, the details of errors if ``verbose``."""
+
+    quiet: bool = False
+    verbose: bool = False
+
+
+VERBOSITY = Verbosity()
+"""The verbosity of this process, which the command line sets."""
+
+
+def note(line: str) -> None:
+    """Print a line for people on standard error: progress or a summary. Quiet commands omit it."""
+    if not VERBOSITY.quiet:
+        print(without_commands(line), file=sys.stderr, flush=True)
 
 
 def write(text: str) -> None:
