@@ -13,11 +13,11 @@ NAMES = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
 DOCUMENTS = [*(REPOSITORY / name for name in NAMES), *sorted((REPOSITORY / "docs").glob("*.md"))]
 FOREIGN = {
     "guards.md": {"--target", "--exclude", "--refresh", "--continue-on-error"},
-    "README.md": {"--suppress-outputs"},
+    "README.md": {"--suppress-outputs", "--install-completion"},
     "CONTRIBUTING.md": {"--hypothesis-profile"},
     "SECURITY.md": {"--require-hashes"},
 }
-"""Options of other programs that a document names without the command."""
+"""Options of other programs, and of typer itself, that a document names without the command."""
 GENERATED = (".cache/",)
 """Folders that a user creates by running commands."""
 ROOTS = (REPOSITORY, REPOSITORY / "validation" / "topicwarden")
