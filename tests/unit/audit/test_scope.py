@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.support.reports import empty
 from tests.support.subjects import subject
 from topicwarden.audit.checks.common.persistence import cleaner_grace_ms
+from topicwarden.audit.history.outcomes import selection_key
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.cluster import _other_log_bytes
@@ -34,6 +36,17 @@ def test_an_audit_selects_what_is_in_scope_and_matches_its_patterns() -> None:
     ]
     selective = replace(request, patterns=("*.a", "!orders.b.*"))
     assert [selective.selects(name) for name in ("orders.a", "orders.b.a", "billing.a")] == [True, False, False]
+
+
+def test_audits_of_another_scope_are_no_trend() -> None:
+    """They counted other topics."""
+
+    def key(scope: list[str], *patterns: str) -> str:
+        return selection_key(empty().model_copy(update={"scope": scope}), patterns)
+
+    scopes: list[list[str]] = [[], ["a.*"], ["a.*", "!a.b"]]
+    assert len({key(scope, *patterns) for scope in scopes for patterns in ((), ("a.*",))}) == 6
+    assert key(["!a.b", "a.*"]) == key(["a.*", "!a.b"])
 
 
 def test_the_cleaner_also_needs_time_for_logs_that_this_user_may_not_see() -> None:

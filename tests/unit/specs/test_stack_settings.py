@@ -22,13 +22,18 @@ from topicwarden.specs.topic_names import name_problem
 SECRET = {"secure": "v1:abc:def"}
 RIGHT: dict[str, list[Any]] = {
     "topicwarden:cluster": ["sandbox"],
-    "topicwarden:scope": [{"topics": "orders.*"}, {"topics": ["orders.*", "!orders.tmp.*", "x[!a-c]?"]}],
+    "topicwarden:scope": [
+        {"topics": "orders.*"},
+        '{"topics": ["orders.*"]}',
+        {"topics": ["orders.*", "!orders.tmp.*", "x[!a-c]?"]},
+    ],
     "topicwarden:kafkaVersion": ["4.1", "3.9.1"],
     "topicwarden:brokers": [3, "3"],
     "topicwarden:brokerMessageMaxBytes": [0, 1000, "2MiB", "1000"],
     "topicwarden:partitionFunctions": ["a.b:c", ["a:b"]],
     "topicwarden:schemaRegistry": [
         "https://registry",
+        '{"url": "http://registry"}',
         {"url": "http://registry", "username": "me", "password": SECRET},
         SECRET,
     ],

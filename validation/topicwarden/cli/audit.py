@@ -75,7 +75,8 @@ def audit(
     with auditing(project, stack, master, options, first=patterns) as audit_topics:
         report = audit_topics(patterns)
     if patterns and not report.topics:
-        raise Refusal(f"no topic, declared or on the cluster, matches --topics {' or '.join(patterns)}")
+        in_scope = f" in the scope of the stack, {', '.join(report.scope)}," if report.scope else ""
+        raise Refusal(f"no topic{in_scope or ', declared or on the cluster,'} matches --topics {' or '.join(patterns)}")
     if form == "text":
         console = Console()
         with console.capture() as captured:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from topicwarden import child_processes
 from topicwarden.kafka.connection import on_sandbox
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
+from topicwarden.report.terminal_output import note
 from topicwarden.sandbox import class_archive
 from topicwarden.sandbox.broker import BrokerCondition
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -33,19 +33,19 @@ def sandbox_of(project: Project) -> Sandbox:
 
 
 def up(brokers: int, port: int | None) -> int:
-    status = sandbox_of(find_project()).up(brokers=brokers, port=port, say=_say)
+    status = sandbox_of(find_project()).up(brokers=brokers, port=port, say=note)
     show(status)
     return 0
 
 
 def down(remove: bool) -> int:
     project = find_project()
-    sandbox_of(project).down(remove, _say)
+    sandbox_of(project).down(remove, note)
     if remove:
         # Otherwise Pulumi's state would contain topics that no longer exist.
         _delete_state(project.cache / "pulumi" / "state", _sandbox_stacks(project))
     else:
-        _say("the sandbox is down; its data is kept for the next `topicwarden sandbox up`")
+        note("the sandbox is down; its data is kept for the next `topicwarden sandbox up`")
     return 0
 
 
@@ -58,28 +58,28 @@ def status() -> int:
 def change(verb: str, broker: int) -> int:
     """Stop, kill or start one broker; ``verb`` is ``stop``, ``kill`` or ``start``."""
     sandbox = sandbox_of(find_project())
-    getattr(sandbox, verb)(broker, _say)
+    getattr(sandbox, verb)(broker, note)
     show(sandbox.status())
     return 0
 
 
 def install() -> int:
     project = find_project()
-    tools = install_tools(project, _say)
-    class_archive.create(tools.java, tools.kafka_jars, _say)
+    tools = install_tools(project, note)
+    class_archive.create(tools.java, tools.kafka_jars, note)
     try:
         from topicwarden.audit.scan.spark_session import (  # noqa: PLC0415 - the sandbox itself needs no Spark
             archive_spark_classes,
             configure,
         )
     except ModuleNotFoundError:
-        _say(
+        note(
             "Spark is not configured, because it is not installed; run `pip install 'topicwarden[audit]'`, then "
             "`topicwarden sandbox install` again"
         )
     else:
         configure(project)
-        archive_spark_classes(project, _say)
+        archive_spark_classes(project, note)
     # In a backend that the user has chosen, the user creates the stacks.
     if "PULUMI_BACKEND_URL" not in os.environ:
         for stack in _sandbox_stacks(project):
@@ -97,7 +97,7 @@ def env(stack: str | None) -> int:
     on_sandbox_stacks = _sandbox_stacks(project)
     mixed = set(on_sandbox_stacks) & set(stacks) and not set(stacks) <= set(on_sandbox_stacks)
     if mixed and not PASSPHRASES & os.environ.keys():
-        _say(
+        note(
             "PULUMI_CONFIG_PASSPHRASE is not set, because not every stack is on the sandbox; "
             f"`topicwarden sandbox env --stack {on_sandbox_stacks[0]}` sets it for {on_sandbox_stacks[0]}"
         )
@@ -149,7 +149,3 @@ def show(status: SandboxStatus) -> None:
             state += ", not in the cluster"
         table.add_row(str(broker.id), broker.rack, f"{HOST}:{broker.port}", str(broker.pid or "–"), state)
     Console().print(table)
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr)

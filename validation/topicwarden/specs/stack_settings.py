@@ -127,6 +127,11 @@ def _is_encrypted(value: Any) -> bool:
     return isinstance(value, dict) and "secure" in value
 
 
+def _or_json(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a mapping that may also be written as JSON text, as `pulumi config set` does."""
+    return {"anyOf": [schema, {"type": "string", "pattern": r"^\{"}]}
+
+
 _lines: Final = configs.kafka_lines()
 _patterns: Final = {"type": "string", "pattern": f"^{GLOB}$"}
 
@@ -139,18 +144,20 @@ SETTINGS: Final = {
     SCOPE: StackSetting(
         "The topics that the stack owns, if the cluster has topics of other teams. Everything else is not audited, not "
         "reported, and not touched. `check` refuses declared topics outside of it.",
-        {
-            "type": "object",
-            "properties": {
-                "topics": {
-                    "description": "Patterns of topic names: `orders.*` includes topics, `!orders.tmp.*` excludes "
-                    "them. Exclusions always win.",
-                    "anyOf": [_patterns, {"type": "array", "items": _patterns, "minItems": 1}],
-                }
-            },
-            "required": ["topics"],
-            "additionalProperties": False,
-        },
+        _or_json(
+            {
+                "type": "object",
+                "properties": {
+                    "topics": {
+                        "description": "Patterns of topic names: `orders.*` includes topics, `!orders.tmp.*` excludes "
+                        "them. Exclusions always win.",
+                        "anyOf": [_patterns, {"type": "array", "items": _patterns, "minItems": 1}],
+                    }
+                },
+                "required": ["topics"],
+                "additionalProperties": False,
+            }
+        ),
         _scope,
     ),
     KAFKA_VERSION: StackSetting(
@@ -182,7 +189,7 @@ SETTINGS: Final = {
         "The Schema Registry for the audit: a URL, or a mapping of `url` and credentials.",
         {
             "anyOf": [
-                {"type": "string", "pattern": "^https?://"},
+                {"type": "string", "pattern": r"^(https?://|\{)"},
                 {
                     "type": "object",
                     "properties": {key: {"anyOf": [_TEXT, ENCRYPTED]} for key in KEYS},

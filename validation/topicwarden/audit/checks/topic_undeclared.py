@@ -2,11 +2,13 @@
 
 **fail**: the topic is not declared. Topics that Kafka, Kafka Connect and Kafka Streams create for themselves need no
 declaration. If only the name indicates such a topic, the ``pass`` says so. **undecidable**: the name may belong to a
-topic of Kafka Connect, and the records that would show this are not readable (Read on the topic).
+topic of Kafka Connect, and the records that would show this are not readable (Read on the topic). Topics outside of the
+stack's scope (``topicwarden:scope``) are not judged.
 
 Example: a topic that somebody created by hand, or that a producer created because of a typing error.
 
-Remedy: declare the topic (`topicwarden import` writes the YAML), or delete it.
+Remedy: declare the topic (`topicwarden import` writes the YAML), or delete it. If it belongs to another team,
+exclude it with ``topicwarden:scope``.
 
 Source: ``DefaultAutoTopicCreationManager.createTopics``; see ``internal-policy`` for how internal topics are
 recognised.
@@ -43,5 +45,6 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     yield CheckResult(
         Verdict.FAIL,
         "is on the cluster, but not declared",
-        remedy="declare it (`topicwarden import` writes the YAML), or delete it if it is not needed",
+        remedy="declare it (`topicwarden import` writes the YAML), or delete it if it is not needed; if it belongs to "
+        "another team, exclude it with topicwarden:scope in the stack's settings",
     )

@@ -36,10 +36,7 @@ def trend(spark: SparkSession, history: AuditHistory, report: AuditReport, patte
     store = history.store
     if store is None or report.cluster_id is None:
         return []
-    # Audits of another scope counted other topics.
-    scope = [f"scope {pattern}" for pattern in sorted(report.scope)]
-    selection = "\0".join([report.cluster_id, report.stack, *scope, *sorted(patterns)])
-    folder = f"outcomes/{sha256(selection.encode()).hexdigest()[:16]}"
+    folder = f"outcomes/{selection_key(report, patterns)}"
     try:
         earlier = _read(store, folder)
         current = PastAudit(started=report.started, topics=worst_verdicts(report))
@@ -48,6 +45,13 @@ def trend(spark: SparkSession, history: AuditHistory, report: AuditReport, patte
         history.add_note("has no readable outcomes of earlier audits: there is no trend")
         return []
     return earlier
+
+
+def selection_key(report: AuditReport, patterns: Iterable[str]) -> str:
+    """Return a name for all audits that count the same topics: of one cluster, stack, scope and ``patterns``."""
+    scope = [f"scope {pattern}" for pattern in sorted(report.scope)]
+    selection = "\0".join([str(report.cluster_id), report.stack, *scope, *sorted(patterns)])
+    return sha256(selection.encode()).hexdigest()[:16]
 
 
 def worst_verdicts(report: AuditReport) -> dict[Verdict, int]:
