@@ -141,7 +141,7 @@ def _live(shell: Shell) -> dict[str, str]:
 def test_no_plan_and_no_deletion(dying: Shell, dead: str) -> None:
     before = _live(dying)
     assert set(before) == set(_NAMES)
-    done = dying.topicwarden("plan", "--stack", "dev", "--format", "json")
+    done = dying.topicwarden("--quiet", "plan", "--stack", "dev", "--format", "json")
     assert done.returncode == 2, done.stdout
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()

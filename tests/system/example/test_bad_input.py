@@ -38,10 +38,11 @@ def shell_of(folder: Path, topics: Mapping[str, str], settings: str | None = Non
 
 
 def refused(done: subprocess.CompletedProcess[str]) -> str:
-    """Return the only line that a refused command printed, apart from that it waited for another worker's sandbox."""
+    """Return the only line that a refused command printed, apart from what it waited for."""
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stdout == ""
-    (line,) = (line for line in done.stderr.splitlines() if not line.startswith("another sandbox is starting"))
+    waits = ("another sandbox is starting", "starting Spark: ", "reading the topics: ")
+    (line,) = (line for line in done.stderr.splitlines() if not line.startswith(waits))
     assert line.startswith("topicwarden: ")
     return line
 
