@@ -101,8 +101,8 @@ def auditing(
     """Yield a function that audits topics. It can be called several times; all calls share one Spark session.
 
     ``first`` has the globs of the first audit, if they are known: the cluster is then read while Spark starts. Shows
-    progress on standard error. Raises Refusal, before it starts Spark, if the declarations have
-    errors, or if the cluster does not respond.
+    progress on standard error. Raises Refusal, before it starts Spark, if the declarations have errors, or if the
+    cluster does not respond.
     """
     settings = options or AuditOptions()
     connection = connect_to(project, stack)

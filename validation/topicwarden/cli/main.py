@@ -468,7 +468,7 @@ def top(
     version: Annotated[bool, typer.Option("--version", help="Print the version.", is_eager=True)] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print results and errors only, no progress.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="After an error, also print its details, which else go to a log.")
+        bool, typer.Option("--verbose", "-v", help="After an error, also print its details, as in the log file.")
     ] = False,
 ) -> None:
     VERBOSITY.quiet, VERBOSITY.verbose = quiet, verbose
@@ -484,6 +484,6 @@ def run() -> None:
             app()
     except Exception as error:  # noqa: BLE001 -- the one place where every error becomes a line and an exit code
         print(without_commands(f"topicwarden: {printable(line_for(error))}"), file=sys.stderr)
-        if VERBOSITY.verbose:
-            print(without_commands(details_of(error)), file=sys.stderr)
+        if VERBOSITY.verbose and (details := details_of(error)):
+            print(without_commands(details), file=sys.stderr)
         sys.exit(CODE)

@@ -17,12 +17,12 @@ from topicwarden.report.terminal_output import VERBOSITY, note
 LINE_INTERVAL_S = 10.0
 """The time between two lines of progress if standard error is not a terminal."""
 
-Report: TypeAlias = Callable[[float], None]
+ShareReport: TypeAlias = Callable[[float], None]
 """A function that reports the share of the work that is done, from 0 to 1."""
 
 
 @contextmanager
-def waiting(status: str) -> Iterator[Report]:
+def waiting(status: str) -> Iterator[ShareReport]:
     """Show that the block works on ``status``: a bar on a terminal, else a line every ten seconds.
 
     Yields a function that reports the share that is done. Without reports, only the elapsed time is shown.
@@ -41,7 +41,7 @@ def waiting(status: str) -> Iterator[Report]:
 
 
 @contextmanager
-def _lines(status: str) -> Iterator[Report]:
+def _lines(status: str) -> Iterator[ShareReport]:
     latest: float | None = None
     ended, started = threading.Event(), time.monotonic()
 
