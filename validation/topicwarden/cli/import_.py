@@ -86,7 +86,8 @@ def _from_cluster(session: ImportSession, dry_run: bool, files_only: bool) -> in
     deployed = read_stack_state(engine) if engine else DeployedStack()
     connection = connect_to(session.project, session.stack)
     with open_cluster(connection) as cluster:
-        before = cluster.snapshot()
+        with waiting("reading the cluster"):
+            before = cluster.snapshot()
         if remark := check_cluster(session.stack, connection, deployed, before):
             echo(remark)
         live = declarable_topics(before)

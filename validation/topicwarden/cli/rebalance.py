@@ -101,7 +101,8 @@ class _Run:
 
     def move(self, options: RebalanceOptions) -> int:
         """Print the moves and, unless it is a dry run, carry them out; return the exit code."""
-        target = targets(self.session, self.names, self.chosen)
+        with waiting("reading the cluster"):
+            target = targets(self.session, self.names, self.chosen)
         placed, under_way = target.placement, target.under_way
         for reduction in target.reductions:
             if reduction.problem is None:
