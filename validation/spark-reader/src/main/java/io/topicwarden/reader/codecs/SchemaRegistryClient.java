@@ -1,6 +1,5 @@
 package io.topicwarden.reader.codecs;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.topicwarden.reader.Json;
 import java.io.IOException;
@@ -17,16 +16,33 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.apache.kafka.common.config.SslConfigs;
 import org.apache.kafka.common.config.types.Password;
 import org.apache.kafka.common.security.ssl.DefaultSslEngineFactory;
 
 /**
  * A client of Confluent's Schema Registry REST API. Fetches each schema once, also if that fails.
- * After a connection error, no further request is sent. Used by one thread.
+ * After a connection error, or if all answers together take too long or are too large, no further
+ * request is sent. Only an answer in the form of the API is a fault of a record; any other answer
+ * leaves the record undecidable. Used by one thread.
  */
 final class SchemaRegistryClient {
+  /** For one request, from the connection to the last byte. */
   private static final Duration TIMEOUT = Duration.ofSeconds(10);
+
+  /** For all requests of one task. */
+  private static final Duration MAX_WAIT = Duration.ofSeconds(120);
+
+  private static final int MAX_BYTES = 4 * 1024 * 1024;
+  private static final int MAX_TOTAL_BYTES = 64 * 1024 * 1024;
+  private static final int MAX_REFERENCES = 1_000;
+
+  /** The least {@code error_code} that the API itself gives for something that does not exist. */
+  private static final int NOT_FOUND_CODES = 404_00;
 
   /**
    * A registered schema.
@@ -41,6 +57,8 @@ final class SchemaRegistryClient {
   private final String authorization;
   private final Map<Integer, Object> schemas = new HashMap<>(); // schemas, or the faults instead
   private RecordFault connectionFault;
+  private long waitedNanos;
+  private long receivedBytes;
 
   /**
    * Creates a client.
@@ -92,6 +110,7 @@ final class SchemaRegistryClient {
   Schema schema(int id) throws RecordFault {
     Object cached = schemas.get(id);
     if (cached == null) {
+      requireConnection(); // not cached: records may name any number of ids
       try {
         cached = fetch(id);
       } catch (RecordFault fault) {
@@ -106,30 +125,60 @@ final class SchemaRegistryClient {
   }
 
   private Schema fetch(int id) throws RecordFault {
-    JsonNode schema = get("/schemas/ids/" + id, "schema id that the registry does not know");
+    JsonNode schema =
+        requireSchema(get("/schemas/ids/" + id, "schema id that the registry does not know"));
     Set<String> subjects = new HashSet<>();
     JsonNode versions = get("/schemas/ids/" + id + "/versions", "schema id without a subject");
-    versions.forEach(version -> subjects.add(version.path("subject").asText()));
+    require(versions.isArray());
+    for (JsonNode version : versions) {
+      subjects.add(text(version, "subject"));
+    }
     Map<String, String> references = new LinkedHashMap<>();
-    fetchReferences(schema, references);
-    return new Schema(
-        schema.path("schemaType").asText("AVRO"),
-        schema.path("schema").asText(),
-        references,
-        subjects);
+    fetchReferences(schema, references, new HashSet<>());
+    JsonNode type = schema.path("schemaType");
+    require(type.isMissingNode() || type.isTextual());
+    return new Schema(type.asText("AVRO"), text(schema, "schema"), references, subjects);
   }
 
-  private void fetchReferences(JsonNode schema, Map<String, String> texts) throws RecordFault {
-    for (JsonNode reference : schema.path("references")) {
-      String name = reference.path("name").asText();
-      if (!texts.containsKey(name)) {
-        String subject = pathSegment(reference.path("subject").asText());
-        String version = reference.path("version").asText();
-        JsonNode referenced =
-            get("/subjects/" + subject + "/versions/" + version, "a dangling reference");
-        fetchReferences(referenced, texts);
-        texts.put(name, referenced.path("schema").asText());
+  private void fetchReferences(JsonNode schema, Map<String, String> texts, Set<String> pending)
+      throws RecordFault {
+    JsonNode references = schema.path("references");
+    require(references.isMissingNode() || references.isNull() || references.isArray());
+    for (JsonNode reference : references) {
+      String name = text(reference, "name");
+      if (texts.containsKey(name)) {
+        continue;
       }
+      if (!pending.add(name)) {
+        throw RecordFault.undecidable("the references of the registry's schemas form a cycle");
+      }
+      if (texts.size() + pending.size() > MAX_REFERENCES) {
+        throw RecordFault.undecidable(
+            "the registry's schema has more than " + MAX_REFERENCES + " references");
+      }
+      String subject = pathSegment(text(reference, "subject"));
+      require(reference.path("version").isInt());
+      String path = "/subjects/" + subject + "/versions/" + reference.path("version").asInt();
+      JsonNode referenced = requireSchema(get(path, "a dangling reference"));
+      fetchReferences(referenced, texts, pending);
+      pending.remove(name);
+      texts.put(name, text(referenced, "schema"));
+    }
+  }
+
+  private static JsonNode requireSchema(JsonNode answer) throws RecordFault {
+    text(answer, "schema");
+    return answer;
+  }
+
+  private static String text(JsonNode answer, String name) throws RecordFault {
+    require(answer.path(name).isTextual());
+    return answer.path(name).asText();
+  }
+
+  private static void require(boolean expected) throws RecordFault {
+    if (!expected) {
+      throw RecordFault.undecidable("the Schema Registry's answer has an unknown form");
     }
   }
 
@@ -137,40 +186,90 @@ final class SchemaRegistryClient {
     return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
   }
 
-  /**
-   * Returns the JSON at a path.
-   *
-   * @param notFoundReason the reason of the fault if the registry answers 404
-   */
-  private JsonNode get(String path, String notFoundReason) throws RecordFault {
+  private void requireConnection() throws RecordFault {
     if (connectionFault != null) {
       throw connectionFault;
     }
+  }
+
+  /**
+   * Returns the JSON at a path.
+   *
+   * @param notFoundReason the reason of the fault if the registry answers that it has no such thing
+   */
+  private JsonNode get(String path, String notFoundReason) throws RecordFault {
+    requireConnection();
+    HttpResponse<byte[]> response = send(path);
+    JsonNode answer = null;
     try {
-      HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url + path)).timeout(TIMEOUT);
+      answer = Json.MAPPER.readTree(response.body());
+    } catch (IOException error) { // other requests may still succeed
+      // Reported below, with the status.
+    }
+    int status = response.statusCode();
+    // A proxy or a wrong path answers 404 as well, and says nothing about the schema.
+    if (status == 404 && answer != null && isNotFoundCode(answer.path("error_code").asInt())) {
+      throw RecordFault.invalid(notFoundReason, "");
+    }
+    if (status != 200) {
+      throw RecordFault.undecidable("the Schema Registry answered " + status);
+    }
+    if (answer == null) {
+      throw RecordFault.undecidable("the Schema Registry's answer is not JSON");
+    }
+    return answer;
+  }
+
+  private static boolean isNotFoundCode(int code) {
+    return code > NOT_FOUND_CODES && code < NOT_FOUND_CODES + 100;
+  }
+
+  private HttpResponse<byte[]> send(String path) throws RecordFault {
+    long start = System.nanoTime();
+    try {
+      HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url + path));
       request.header("Accept", "application/vnd.schemaregistry.v1+json, application/json");
       if (authorization != null) {
         request.header("Authorization", authorization);
       }
-      HttpResponse<String> response =
-          client.send(request.build(), HttpResponse.BodyHandlers.ofString());
-      if (response.statusCode() == 404) {
-        throw RecordFault.invalid(notFoundReason, "");
+      CompletableFuture<HttpResponse<byte[]>> sent =
+          client.sendAsync(request.build(), info -> new BoundedBody(MAX_BYTES));
+      try { // the timeout of a request would end with the headers of its answer
+        HttpResponse<byte[]> response = sent.get(TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
+        receivedBytes += response.body().length;
+        return response;
+      } finally {
+        sent.cancel(true);
       }
-      if (response.statusCode() != 200) {
-        throw RecordFault.undecidable("the Schema Registry answered " + response.statusCode());
+    } catch (ExecutionException error) {
+      if (error.getCause() instanceof BoundedBody.TooLargeException) {
+        receivedBytes += MAX_BYTES;
+        throw RecordFault.undecidable(
+            "the Schema Registry's answer is larger than " + MAX_BYTES + " bytes");
       }
-      return Json.MAPPER.readTree(response.body());
-    } catch (JsonProcessingException error) { // other requests may still succeed
-      throw RecordFault.undecidable("the Schema Registry's answer is not JSON");
-    } catch (IOException | IllegalArgumentException error) {
-      connectionFault =
-          RecordFault.undecidable(
-              "the Schema Registry cannot be reached: " + error.getClass().getSimpleName());
-      throw connectionFault;
+      throw lost("cannot be reached: " + error.getCause().getClass().getSimpleName());
+    } catch (TimeoutException error) {
+      throw lost("did not answer within " + TIMEOUT.toSeconds() + " s");
+    } catch (IllegalArgumentException error) {
+      throw lost("cannot be reached: " + error.getClass().getSimpleName());
     } catch (InterruptedException error) {
       Thread.currentThread().interrupt();
       throw RecordFault.undecidable("the audit was interrupted");
+    } finally {
+      waitedNanos += System.nanoTime() - start;
+      if (waitedNanos > MAX_WAIT.toNanos()) {
+        lost("took more than " + MAX_WAIT.toSeconds() + " s for all answers");
+      } else if (receivedBytes > MAX_TOTAL_BYTES) {
+        lost("answered more than " + MAX_TOTAL_BYTES + " bytes");
+      }
     }
+  }
+
+  /** Returns the fault of all further requests; the first one counts. */
+  private RecordFault lost(String reason) {
+    if (connectionFault == null) {
+      connectionFault = RecordFault.undecidable("the Schema Registry " + reason);
+    }
+    return connectionFault;
   }
 }

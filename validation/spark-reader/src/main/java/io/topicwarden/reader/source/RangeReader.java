@@ -4,6 +4,7 @@ import io.topicwarden.reader.codecs.Contracts;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -16,12 +17,17 @@ import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.InterruptException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.PartitionReader;
 
 /**
  * Reads the offset ranges of one task with one consumer. The records of a partition come in the
  * order of their offsets; subclasses make rows of them.
+ *
+ * <p>A range that cannot be read does not stop the others: its summary has the reason. After an
+ * error of the consumer, the ranges are read one by one, and record by record, because the error
+ * may not name its partition. Without summaries, the task fails.
  */
 abstract class RangeReader implements PartitionReader<InternalRow> {
   /** How many offsets the readers of this process have read. */
@@ -34,7 +40,8 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
   /** The range whose records are being read, or null at the end. */
   protected RangeCursor cursor;
 
-  private final Consumer<byte[], byte[]> consumer;
+  private final Map<String, Object> consumerSettings;
+  private Consumer<byte[], byte[]> consumer;
   private final List<RangeCursor> cursors = new ArrayList<>();
   private final Map<TopicPartition, RangeCursor> unfinished = new HashMap<>();
   private final Map<TopicPartition, Long> positions = new HashMap<>();
@@ -44,6 +51,7 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
   private Iterator<TopicPartition> partitions = Collections.emptyIterator();
   private Iterator<ConsumerRecord<byte[], byte[]>> records = Collections.emptyIterator();
   private Iterator<RangeCursor> finished;
+  private RangeCursor isolated; // the only range that is read now, after an error
   private long idleNanos; // in polls, since a position last changed
   private long offsetsRead; // since the last poll
 
@@ -59,6 +67,7 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
       boolean validates,
       Contracts contracts,
       RateLimiter rateLimiter) {
+    this.consumerSettings = consumerSettings;
     this.rateLimiter = rateLimiter;
     this.validates = validates;
     for (OffsetRange range : ranges) {
@@ -69,15 +78,23 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
     }
     consumer = connect(consumerSettings); // last, because nobody closes a half-constructed reader
     try {
-      consumer.assign(unfinished.keySet());
-      ranges.forEach(range -> consumer.seek(range.partition(), range.start()));
+      assign(unfinished.values());
     } catch (RuntimeException error) {
       consumer.close(CLOSE_TIMEOUT);
       throw error;
     }
   }
 
-  /** Creates the consumer; called once, by the constructor. */
+  private void assign(Collection<RangeCursor> selected) {
+    consumer.assign(selected.stream().map(each -> each.range.partition()).toList());
+    for (RangeCursor each : selected) {
+      consumer.seek(each.range.partition(), each.nextOffset);
+      positions.put(each.range.partition(), each.nextOffset);
+    }
+    idleNanos = 0;
+  }
+
+  /** Creates a consumer; called by the constructor, and after an error. */
   Consumer<byte[], byte[]> connect(Map<String, Object> consumerSettings) {
     return new KafkaConsumer<>(consumerSettings);
   }
@@ -116,7 +133,7 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
           finished = validates ? cursors.iterator() : Collections.emptyIterator();
         }
       }
-    } catch (KafkaException error) {
+    } catch (InterruptException error) {
       throw new IOException(error.getMessage(), error);
     }
   }
@@ -125,8 +142,39 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
   private boolean poll() throws IOException {
     OFFSETS_READ.add(offsetsRead);
     offsetsRead = 0;
+    try {
+      finishRanges();
+      if (unfinished.isEmpty()) {
+        return false;
+      }
+      if (idleNanos > MAX_IDLE.toNanos()) {
+        String reason = "no broker answered for " + MAX_IDLE.toSeconds() + " s";
+        for (RangeCursor each : assigned()) {
+          giveUp(each, reason);
+        }
+        return isolated == null ? !unfinished.isEmpty() : isolateNext();
+      }
+      rateLimiter.await();
+      long before = nanoTime();
+      polled = consumer.poll(POLL_TIMEOUT);
+      idleNanos += nanoTime() - before;
+      partitions = polled.partitions().iterator();
+      return true;
+    } catch (InterruptException error) {
+      throw error;
+    } catch (KafkaException | OutOfMemoryError error) {
+      return isolate(error);
+    }
+  }
+
+  private List<RangeCursor> assigned() {
+    return isolated == null ? List.copyOf(unfinished.values()) : List.of(isolated);
+  }
+
+  /** Stops to read the ranges whose end has been reached. */
+  private void finishRanges() {
     List<TopicPartition> atEnd = new ArrayList<>();
-    for (RangeCursor each : unfinished.values()) {
+    for (RangeCursor each : assigned()) {
       TopicPartition partition = each.range.partition();
       long position = consumer.position(partition);
       if (positions.put(partition, position) != position) {
@@ -138,33 +186,71 @@ abstract class RangeReader implements PartitionReader<InternalRow> {
     }
     if (!atEnd.isEmpty()) {
       atEnd.forEach(unfinished::remove);
-      consumer.pause(atEnd);
+      if (isolated == null) {
+        consumer.pause(atEnd);
+      } else {
+        isolateNext();
+      }
     }
-    if (unfinished.isEmpty()) {
-      return false;
+  }
+
+  /**
+   * Gives up the range that was read alone, or begins to read the ranges one by one. A poll of one
+   * record needs the least memory; records of a compressed batch may be much larger than the batch.
+   */
+  private boolean isolate(Throwable error) throws IOException {
+    polled = ConsumerRecords.empty();
+    consumer.close(CLOSE_TIMEOUT);
+    if (isolated != null) {
+      giveUp(isolated, describe(error));
     }
-    if (idleNanos > MAX_IDLE.toNanos()) {
-      TopicPartition partition = unfinished.keySet().iterator().next();
-      throw new IOException("no broker answered for " + partition + " for " + MAX_IDLE);
+    Map<String, Object> settings = new HashMap<>(consumerSettings);
+    settings.put("max.poll.records", "1");
+    consumer = connect(settings);
+    return isolateNext();
+  }
+
+  private boolean isolateNext() {
+    isolated = unfinished.isEmpty() ? null : unfinished.values().iterator().next();
+    if (isolated != null) {
+      assign(List.of(isolated));
     }
-    rateLimiter.await();
-    long before = nanoTime();
-    polled = consumer.poll(POLL_TIMEOUT);
-    idleNanos += nanoTime() - before;
-    partitions = polled.partitions().iterator();
-    return true;
+    return isolated != null;
+  }
+
+  /** Returns the kind of an error: a message of Kafka's clients may hold a part of a record. */
+  private static String describe(Throwable error) {
+    if (error instanceof OutOfMemoryError) {
+      return "a record or batch needs more memory than the reader has";
+    }
+    Throwable deepest = error;
+    while (deepest.getCause() instanceof KafkaException cause) {
+      deepest = cause;
+    }
+    return "the consumer failed with " + deepest.getClass().getSimpleName();
+  }
+
+  private void giveUp(RangeCursor each, String reason) throws IOException {
+    if (!validates) {
+      throw new IOException("cannot read " + each.range.partition() + ": " + reason);
+    }
+    each.summary.giveUp(each.nextOffset, reason);
+    unfinished.remove(each.range.partition());
+    if (isolated == null && !consumer.assignment().isEmpty()) {
+      consumer.pause(List.of(each.range.partition()));
+    }
   }
 
   private boolean read(ConsumerRecord<byte[], byte[]> record) throws IOException {
     long offset = record.offset();
     if (offset < cursor.nextOffset) {
-      throw new IOException(
-          "the log of "
-              + cursor.range.partition()
-              + " was truncated while it was read: offset "
-              + offset
-              + " came after "
-              + (cursor.nextOffset - 1));
+      long before = cursor.nextOffset - 1;
+      giveUp(cursor, "the log was truncated: offset " + offset + " came after " + before);
+      records = Collections.emptyIterator();
+      if (isolated != null) {
+        isolateNext();
+      }
+      return false;
     }
     offsetsRead += offset + 1 - cursor.nextOffset;
     cursor.nextOffset = offset + 1;

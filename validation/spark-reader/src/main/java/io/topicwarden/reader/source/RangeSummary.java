@@ -27,6 +27,8 @@ final class RangeSummary {
   private long oldestTimestampOffset;
   private long nextOffset;
   private long lastGap = NO_GAP;
+  private Long unreadFrom;
+  private String unreadReason;
 
   /**
    * Creates the summary of a range before the first record is read.
@@ -79,16 +81,25 @@ final class RangeSummary {
     return timestamp <= MAX_MICROS ? "microseconds" : "nanoseconds";
   }
 
+  /** Records why the range cannot be read from an offset on. */
+  void giveUp(long offset, String reason) {
+    unreadFrom = offset;
+    unreadReason = reason;
+  }
+
   /** Returns the last offset of the range without a record, or {@link #NO_GAP}. */
   private long lastGap() {
     return nextOffset < range.end() ? range.end() - 1 : lastGap;
   }
 
-  /** Returns the summary of a range that has been read to its end. */
+  /** Returns the summary of a range that has been read to its end, or given up. */
   String toJson() {
     ObjectNode json = Json.MAPPER.createObjectNode();
     json.put("start", range.start());
     json.put("last_gap", lastGap() == NO_GAP ? null : lastGap());
+    if (unreadFrom != null) {
+      json.put("unread_from", unreadFrom).put("unread_reason", unreadReason);
+    }
     if (newestTimestamp != Long.MIN_VALUE) {
       json.put("highest", newestTimestamp).put("lowest", oldestTimestamp);
       json.put("lowest_offset", oldestTimestampOffset);

@@ -29,6 +29,7 @@ class ConfluentCodecTest {
   private final Map<String, String> answers = new HashMap<>();
   private final List<String> requests = new ArrayList<>();
   private HttpServer server;
+  private int status = 200;
 
   @BeforeEach
   void start() throws IOException {
@@ -39,8 +40,9 @@ class ConfluentCodecTest {
           String path = exchange.getRequestURI().getRawPath().substring("/base".length());
           requests.add(path + " " + exchange.getRequestHeaders().getFirst("Authorization"));
           String answer = answers.get(path);
-          byte[] body = (answer == null ? "" : answer).getBytes(StandardCharsets.UTF_8);
-          int status = answer == null ? 404 : answer.isEmpty() ? 500 : 200;
+          String unknown = "{\"error_code\": 40403, \"message\": \"Schema not found\"}";
+          byte[] body = (answer == null ? unknown : answer).getBytes(StandardCharsets.UTF_8);
+          int status = answer == null ? 404 : answer.isEmpty() ? 500 : this.status;
           exchange.sendResponseHeaders(status, body.length == 0 ? -1 : body.length);
           exchange.getResponseBody().write(body);
           exchange.close();
@@ -173,6 +175,65 @@ class ConfluentCodecTest {
     ConfluentCodec codec = codec("avro", null);
     assertUndecidable("the Schema Registry answered 500", () -> codec.check(framed(4, 0)));
     assertUndecidable("the Schema Registry's answer is not JSON", () -> codec.check(framed(5, 0)));
+  }
+
+  @Test
+  void aNotFoundOfAnotherServerIsUndecidable() {
+    status = 404;
+    for (String answer : List.of("<html>", "{}", "{\"error_code\": 404}", "[]")) {
+      answers.put("/schemas/ids/4", answer);
+      ConfluentCodec codec = codec("avro", null);
+      assertUndecidable("the Schema Registry answered 404", () -> codec.check(framed(4, 0)));
+    }
+    status = 302;
+    ConfluentCodec codec = codec("avro", null);
+    assertUndecidable("the Schema Registry answered 302", () -> codec.check(framed(4, 0)));
+  }
+
+  @Test
+  void anAnswerInAnotherFormIsUndecidable() {
+    String schema = "{\"schema\": \"\\\"int\\\"\"}";
+    String many = "{\"schema\": \"x\", \"references\": ";
+    for (String answer :
+        List.of("{}", "[]", "1", "null", "{\"schema\": 1}", many + "1}", many + "[{}]}")) {
+      register(4, null, "\"int\"", "orders-value");
+      answers.put("/schemas/ids/4", answer);
+      ConfluentCodec codec = codec("avro", null);
+      assertUndecidable(
+          "the Schema Registry's answer has an unknown form", () -> codec.check(framed(4, 0)));
+    }
+    for (String versions : List.of("{}", "[{}]", "[1]", "null")) {
+      answers.put("/schemas/ids/4", schema);
+      answers.put("/schemas/ids/4/versions", versions);
+      ConfluentCodec codec = codec("avro", null);
+      assertUndecidable(
+          "the Schema Registry's answer has an unknown form", () -> codec.check(framed(4, 0)));
+    }
+  }
+
+  @Test
+  void referencesInACycleAreUndecidable() {
+    register(4, null, "\"int\"", "orders-value");
+    String cycle =
+        """
+        {"schema": "1", "references": [{"name": "%s", "subject": "%s", "version": 1}]}
+        """;
+    answers.put("/schemas/ids/4", cycle.formatted("a", "a"));
+    answers.put("/subjects/a/versions/1", cycle.formatted("b", "b"));
+    answers.put("/subjects/b/versions/1", cycle.formatted("a", "a"));
+    ConfluentCodec codec = codec("avro", null);
+    assertUndecidable(
+        "the references of the registry's schemas form a cycle", () -> codec.check(framed(4, 0)));
+    assertEquals(4, requests.size());
+  }
+
+  @Test
+  void anAnswerThatIsTooLargeIsUndecidable() {
+    register(4, null, "\"" + "x".repeat(4 * 1024 * 1024) + "\"", "orders-value");
+    ConfluentCodec codec = codec("avro", null);
+    assertUndecidable(
+        "the Schema Registry's answer is larger than 4194304 bytes",
+        () -> codec.check(framed(4, 0)));
   }
 
   @Test

@@ -18,6 +18,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.InterruptException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.junit.jupiter.api.Test;
 
@@ -25,7 +26,10 @@ class RangeReaderTest {
   private static final List<OffsetRange> RANGES =
       List.of(new OffsetRange(0, TestConsumer.PARTITION, 0, 10));
 
+  private static final TopicPartition OTHER = new TopicPartition("other", 4);
+
   private TestConsumer consumer;
+  private final List<TestConsumer> consumers = new ArrayList<>(); // instead of it, one by one
   private long clock;
 
   /** Collects offsets and summaries. */
@@ -40,7 +44,7 @@ class RangeReaderTest {
 
     @Override
     Consumer<byte[], byte[]> connect(Map<String, Object> settings) {
-      return consumer;
+      return consumers.isEmpty() ? consumer : consumers.remove(0);
     }
 
     @Override
@@ -110,12 +114,11 @@ class RangeReaderTest {
 
   @Test
   void readsSeveralPartitions() throws IOException {
-    TopicPartition other = new TopicPartition("other", 4);
     consumer = new TestConsumer();
     consumer.addRecord(TestConsumer.PARTITION, 0, "k", "v");
     consumer.addRecord(TestConsumer.PARTITION, 9, "k", "v");
-    consumer.addRecord(other, 7, "k", "v");
-    try (Reader reader = reader(List.of(RANGES.get(0), new OffsetRange(1, other, 7, 8)))) {
+    consumer.addRecord(OTHER, 7, "k", "v");
+    try (Reader reader = reader(List.of(RANGES.get(0), new OffsetRange(1, OTHER, 7, 8)))) {
       assertFalse(reader.next());
       assertEquals(3, reader.offsets.size());
       assertEquals(2, reader.summaries.size());
@@ -158,18 +161,23 @@ class RangeReaderTest {
     }
   }
 
+  private static String unread(String summary) throws IOException {
+    var note = Json.MAPPER.readTree(summary);
+    return note.path("unread_from").asText() + ": " + note.path("unread_reason").asText();
+  }
+
   @Test
-  void aBrokerThatDoesNotAnswerFailsTheTask() throws IOException {
+  void aBrokerThatDoesNotAnswerLeavesTheRangeUnread() throws IOException {
     consumer = new SilentConsumer(0);
     try (Reader reader = reader(RANGES)) {
-      IOException error = assertThrows(IOException.class, reader::next);
-      assertEquals("no broker answered for topic-0 for PT30S", error.getMessage());
+      assertFalse(reader.next());
+      assertEquals("0: no broker answered for 30 s", unread(reader.summaries.get(0)));
     }
     assertTrue(consumer.closed());
   }
 
   @Test
-  void aTruncatedLogFailsTheTask() throws IOException {
+  void aTruncatedLogLeavesTheRangeUnread() throws IOException {
     consumer =
         new TestConsumer() {
           @Override
@@ -178,20 +186,86 @@ class RangeReaderTest {
           }
         };
     try (Reader reader = reader(RANGES)) {
-      IOException error = assertThrows(IOException.class, reader::next);
+      assertFalse(reader.next());
       assertEquals(
-          "the log of topic-0 was truncated while it was read: offset 2 came after 3",
-          error.getMessage());
+          "4: the log was truncated: offset 2 came after 3", unread(reader.summaries.get(0)));
+      assertEquals(List.of(3L), reader.offsets);
+    }
+  }
+
+  /** Fails while a partition is assigned whose record cannot be read, with records before it. */
+  private TestConsumer poisoned(Throwable error) {
+    TestConsumer poisoned =
+        new TestConsumer() {
+          @Override
+          public synchronized ConsumerRecords<byte[], byte[]> poll(Duration timeout) {
+            boolean reached = assignment().contains(PARTITION) && position(PARTITION) >= 3;
+            if (reached && error instanceof Error fatal) {
+              throw fatal;
+            } else if (reached) {
+              throw (RuntimeException) error;
+            }
+            return super.poll(timeout);
+          }
+        };
+    for (int offset = 0; offset < 3; offset++) {
+      poisoned.addRecord(TestConsumer.PARTITION, offset, "k", "v");
+    }
+    for (int offset = 0; offset < 9; offset++) {
+      poisoned.addRecord(OTHER, offset, "k", "v");
+    }
+    return poisoned;
+  }
+
+  @Test
+  void aRecordThatCannotBeReadLeavesTheOtherRangesAlone() throws IOException {
+    for (Throwable error : List.of(new KafkaException("k: v"), new OutOfMemoryError("heap"))) {
+      consumers.clear();
+      consumers.add(poisoned(error));
+      consumers.add(poisoned(error));
+      try (Reader reader = reader(List.of(RANGES.get(0), new OffsetRange(1, OTHER, 0, 9)))) {
+        assertFalse(reader.next());
+        assertEquals(12, reader.offsets.size());
+        String reason =
+            error instanceof Error
+                ? "a record or batch needs more memory than the reader has"
+                : "the consumer failed with KafkaException";
+        assertEquals("3: " + reason, unread(reader.summaries.get(0)));
+        assertFalse(reader.summaries.get(1).contains("unread"));
+      }
     }
   }
 
   @Test
-  void anErrorOfTheConsumerFailsTheTask() throws IOException {
-    consumer = new TestConsumer();
-    consumer.setPollException(new KafkaException("denied"));
-    try (Reader reader = reader(RANGES)) {
-      assertEquals("denied", assertThrows(IOException.class, reader::next).getMessage());
+  void withoutSummariesTheTaskFails() throws IOException {
+    consumer = new SilentConsumer(0);
+    try (RecordReader reader =
+        new RecordReader(
+            Map.of(), RANGES, new String[] {"key"}, new Contracts(null, null), new RateLimiter(0)) {
+          @Override
+          Consumer<byte[], byte[]> connect(Map<String, Object> settings) {
+            return consumer;
+          }
+
+          @Override
+          long nanoTime() {
+            return clock;
+          }
+        }) {
+      assertEquals(
+          "cannot read topic-0: no broker answered for 30 s",
+          assertThrows(IOException.class, reader::next).getMessage());
     }
+  }
+
+  @Test
+  void aTaskThatSparkEndsFails() throws IOException {
+    consumer = new TestConsumer();
+    consumer.setPollException(new InterruptException("ended"));
+    try (Reader reader = reader(RANGES)) {
+      assertThrows(IOException.class, reader::next);
+    }
+    assertTrue(Thread.interrupted());
   }
 
   @Test
