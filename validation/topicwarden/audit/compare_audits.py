@@ -69,12 +69,19 @@ def settled_findings(subject: AuditedTopic, results: ResultsByCheck) -> Iterator
     for finding in past.open_findings:
         was = Verdict(finding.verdict)
         if was in (Verdict.SUSPECT, Verdict.FAIL):
-            now, why = _outcome(subject, finding, results.get(finding.check, ()))
+            found = results.get(finding.check, ())
+            now, why = _undecidable(found) or _outcome(subject, finding, found)
             groups.setdefault((finding.check, was, now, why, finding.since), []).append(finding.partition)
     for (check, was, now, why, since), partitions in groups.items():
         yield SettledFinding(
             check=check, topic=past.topic, partitions=sorted(partitions), was=was, now=now, since=since, why=why
         )
+
+
+def _undecidable(results: Sequence[CheckResult]) -> tuple[Verdict, str] | None:
+    """Return the reason if the check cannot judge the topic at all, such as without the right to read it."""
+    whole = (each for each in results if each.verdict is Verdict.UNDECIDABLE and not each.partitions)
+    return next(((each.verdict, each.message) for each in whole), None)
 
 
 def _outcome(subject: AuditedTopic, finding: OpenFinding, results: Sequence[CheckResult]) -> tuple[Verdict, str]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from topicwarden.audit import compare_audits
+from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit, changes_during_audit, changes_or_none
 from topicwarden.audit.collect.cluster_context import ClusterContext
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.collect.observation import Observation
@@ -62,6 +63,10 @@ class AuditEvidence:
     coverage: float
     records_read: int
     context: ClusterContext
+    changes: Mapping[str, ChangeDuringAudit] = field(default_factory=dict)
+    """What happened to topics during the audit, by topic name."""
+    unread: Mapping[TopicPartition, str] = field(default_factory=dict)
+    """Why the records of a partition could not be read. The snapshot then lacks its offsets."""
 
 
 def gather(
@@ -69,9 +74,31 @@ def gather(
 ) -> AuditEvidence:
     """Return the evidence of one audit. A history that cannot be read or written is only noted in the report.
 
+    Partitions that cannot be read, and topics that change while they are read, are left out.
+
     Raises:
         Refusal: the cluster is unreachable, or the scan failed.
     """
+    changes: dict[str, ChangeDuringAudit] = {}
+    connection, snapshot = request.connection, observed.snapshot
+    audited = {live.topic.name for live in observed.readable}
+    while True:
+        try:
+            left_out = {name for name, change in changes.items() if not change.grown}
+            evidence = _gather(spark, request, observed.without_records(left_out), progress, history)
+        except Refusal:
+            found = changes_or_none(connection, snapshot, audited - left_out)
+            if all(change.grown for change in found.values()):
+                raise
+            changes |= found
+        else:
+            changes |= changes_during_audit(connection, snapshot, audited - left_out)
+            return replace(evidence, changes=changes)
+
+
+def _gather(
+    spark: SparkSession, request: AuditRequest, observed: Observation, progress: Progress, history: AuditHistory
+) -> AuditEvidence:
     snapshot, readable = observed.snapshot, list(observed.readable)
     partition_horizons = dict(observed.horizons)
     previous_states = history.last_states(snapshot.cluster_id)
@@ -106,10 +133,17 @@ def gather(
                 known = {step.read.topic_partition: step.known for step in steps if step.known is not None}
                 outcome = IncrementalScan(counts, known, sum(each.records for each in counts.values()))
         scan_seconds = time.monotonic() - scan_started
+        unread = {partition: each.unread for partition, each in outcome.counts.items() if each.unread}
+        if unread:
+            observed = observed.without_records((), unread)
+            snapshot, readable = observed.snapshot, list(observed.readable)
+            partition_horizons = dict(observed.horizons)
+            outcome = replace(outcome, counts={at: each for at, each in outcome.counts.items() if at not in unread})
+        planned, reads = reads, [read for read in reads if read.topic_partition not in unread]
         with open_cluster(request.connection) as cluster:
             log_starts = cluster.log_starts([read.topic_partition for read in reads])
         pairs = superseded_pairs(spark, request.connection, reads, outcome.counts)
-        partition_horizons |= outcome.horizons
+        partition_horizons |= {at: each for at, each in outcome.horizons.items() if at not in unread}
         settled_horizons, settled_counts = resolve_timestamp_borders(
             spark,
             request.connection,
@@ -151,9 +185,10 @@ def gather(
             )
             for read in reads
         },
-        coverage=sum(read.range.size for read in reads) / total if total else 1.0,
+        coverage=sum(read.range.size for read in planned) / total if total else 1.0,
         records_read=outcome.read,
         context=observed.context,
+        unread=unread,
     )
 
 

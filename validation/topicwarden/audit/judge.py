@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit
 from topicwarden.audit.collect.internal_topics import fits_connect_name
 from topicwarden.audit.compare_audits import ResultsByCheck
 from topicwarden.audit.subject import AuditedTopic, CheckResult
@@ -19,6 +20,8 @@ def judge(subject: AuditedTopic) -> ResultsByCheck:
     If this user may not read the topic, checks that read records are undecidable. For Kafka's own topics, which few
     users may read, these checks are omitted.
     """
+    if subject.change and not subject.change.grown:
+        return {check_id: (_changed(subject.change),) for check_id, check in CHECKS.items() if check.applies(subject)}
     results = {
         check_id: tuple(_limit_by_coverage(check_id, subject, [*check.judge(subject), *_unread(check_id, subject)]))
         if subject.readable or not check.TRAITS.reads_records
@@ -29,6 +32,9 @@ def judge(subject: AuditedTopic) -> ResultsByCheck:
     undecided = dict.fromkeys(_perhaps_internal(subject), _read_denied()) | dict.fromkeys(
         _perhaps_applicable(subject), _describe_denied()
     )
+    if subject.change:
+        placed = [check_id for check_id, check in CHECKS.items() if check.TRAITS.judges_placement]
+        results |= {check_id: (_changed(subject.change),) for check_id in placed if check_id in results}
     missing = undecided.keys() - results.keys()
     return results | {check_id: (undecided[check_id],) for check_id in CHECKS if check_id in missing}
 
@@ -59,6 +65,10 @@ def _describe_denied() -> CheckResult:
     )
 
 
+def _changed(change: ChangeDuringAudit) -> CheckResult:
+    return CheckResult(Verdict.UNDECIDABLE, f"the topic {change.message}", remedy="audit the topic again")
+
+
 def _internal(subject: AuditedTopic) -> bool:
     return subject.live is not None and subject.live.topic.internal
 
@@ -76,9 +86,18 @@ def findings(topic: str, results: ResultsByCheck, declaration: Declaration | Non
 
 
 def _unread(check_id: str, subject: AuditedTopic) -> Iterator[CheckResult]:
+    if not CHECKS[check_id].TRAITS.reads_records:
+        return
+    for reason in sorted(set(subject.unread.values())):
+        yield CheckResult(
+            Verdict.UNDECIDABLE,
+            f"could not be read to the end: {reason}",
+            partitions=tuple(sorted(partition for partition, why in subject.unread.items() if why == reason)),
+            remedy="look at the partition and at the record at this offset, then audit again",
+        )
     replicas = subject.live.replicas if subject.live else ()
     leaderless = tuple(state.partition for state in replicas if state.leader is None)
-    if leaderless and CHECKS[check_id].TRAITS.reads_records:
+    if leaderless:
         yield CheckResult(
             Verdict.UNDECIDABLE,
             "could not be read: the partition has no leader",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
@@ -82,7 +83,20 @@ def audit(
         saving = executor.submit(history.save, [state for state in states if state is not None], started)
         past_audits = trend(spark, history, report, request.patterns)
         saving.result()
-    return report.model_copy(update={"trend": past_audits, "notes": sorted(history.notes)})
+    return report.model_copy(update={"trend": past_audits, "notes": sorted({*history.notes, *_changes(evidence)})})
+
+
+def _changes(evidence: AuditEvidence) -> Iterator[str]:
+    """Yield a note for each topic that changed during the audit, and for the partitions that could not be read."""
+    for name, change in evidence.changes.items():
+        consequence = "the new partitions were not audited" if change.grown else "nothing was concluded about the topic"
+        yield f"{name} {change.message}: {consequence}; audit it again"
+    reasons: dict[tuple[str, str], list[int]] = {}
+    for (name, partition), reason in evidence.unread.items():
+        reasons.setdefault((name, reason), []).append(partition)
+    for (name, reason), partitions in reasons.items():
+        numbers = ", ".join(map(str, sorted(partitions)))
+        yield f"{name}: the records of partition {numbers} were not judged: {reason}"
 
 
 def _subject(name: str, declared: Declaration | None, live: LiveTopic | None, evidence: AuditEvidence) -> AuditedTopic:
@@ -101,6 +115,8 @@ def _subject(name: str, declared: Declaration | None, live: LiveTopic | None, ev
         coverage=evidence.coverage,
         internal=evidence.context.internal.get(name),
         consumer_groups=evidence.context.consumer_groups.get(name),
+        change=evidence.changes.get(name),
+        unread={p: evidence.unread[name, p] for p in partitions if (name, p) in evidence.unread},
         readable=name not in evidence.context.unreadable,
     )
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit
 from topicwarden.audit.collect.cluster_context import GroupProgress
 from topicwarden.audit.collect.horizon import CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS, Horizon
 from topicwarden.audit.collect.internal_topics import InternalTopic
@@ -65,6 +66,8 @@ class Traits:
     """
     compares_partitions: bool = False
     """The check compares partitions, so its result depends on the records of every partition."""
+    judges_placement: bool = False
+    """The check judges in which partition a key is, so its result depends on the number of partitions."""
     needs_every_record: bool = False
     """The check judges shares of all records, so it is undecidable if only a part of them was read."""
     needs_settings: bool = False
@@ -145,6 +148,10 @@ class AuditedTopic:
     """The consumer groups with offsets in the topic; None if the groups were not read."""
     readable: bool = True
     """True if this user may read the records (Read on the topic)."""
+    change: ChangeDuringAudit | None = None
+    """What happened to the topic during the audit."""
+    unread: Mapping[int, str] = field(default_factory=dict)
+    """Why the records of some partitions could not be read; ``live`` has no extents of them."""
 
     @property
     def contents(self) -> Contents:

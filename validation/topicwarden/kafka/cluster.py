@@ -97,6 +97,15 @@ class Cluster:
         missing = UnknownTopicOrPartitionError.errno
         return frozenset(str(topic["name"]) for topic in described if topic["error_code"] != missing)
 
+    def identities(self, topics: Collection[str]) -> dict[str, tuple[str, int]]:
+        """Return the id and the number of partitions of each of ``topics`` that is visible."""
+        described = retry_transient(lambda: self._admin.describe_topics(sorted(topics))) if topics else []
+        return {
+            topic["name"]: (str(topic.get("topic_id")), len(topic["partitions"]))
+            for topic in described
+            if topic["error_code"] == 0
+        }
+
     def reassigned(self) -> dict[tuple[str, int], tuple[frozenset[int], frozenset[int]]]:
         """Return the replicas before and after, by (topic, partition), of each reassignment in progress (KIP-455).
 

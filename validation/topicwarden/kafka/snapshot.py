@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 
 from topicwarden.model.topic import Topic
@@ -85,6 +85,14 @@ class Snapshot:
 
     0 if the brokers report no sizes to this user (Describe on the Cluster resource).
     """
+
+    def without(self, partitions: Collection[tuple[str, int]]) -> Snapshot:
+        """Return this snapshot without the extents of some (topic, partition), as if these had no leader."""
+        topics = dict(self.topics)
+        for name in {name for name, _ in partitions}:
+            extents = {number: log for number, log in topics[name].extents.items() if (name, number) not in partitions}
+            topics[name] = replace(topics[name], extents=extents)
+        return replace(self, topics=topics)
 
     @property
     def day(self) -> date:

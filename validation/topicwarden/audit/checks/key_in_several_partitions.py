@@ -25,7 +25,7 @@ from topicwarden.audit.keys.key_placement import PlacementKind
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, needs_settings=True)
+TRAITS = Traits(reads_records=True, judges_placement=True, needs_settings=True)
 
 
 def applies(subject: AuditedTopic) -> bool:

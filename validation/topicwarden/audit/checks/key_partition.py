@@ -30,7 +30,7 @@ from topicwarden.audit.scan.partitioner_bits import ALGORITHMS_BY_NAME, DECLARED
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True)
+TRAITS = Traits(reads_records=True, judges_placement=True)
 
 _REMEDY = "use the same partitioner in all producers, and write the topic again: keys do not move"
 

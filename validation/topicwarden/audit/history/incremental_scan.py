@@ -76,6 +76,7 @@ def scan_since(
         for step in steps
         if step.read.topic_partition in found
     }
+    complete = {partition for partition, counted in found.items() if not counted.unread}
     known = {
         step.read.topic_partition: known_partition(
             step,
@@ -85,7 +86,7 @@ def scan_since(
             WrittenPart(name, keys.read[step.read.range.part], keys.totals[step.read.range.part]),
         )
         for step in steps
-        if step.read.topic_partition in counts
+        if step.read.topic_partition in complete
     }
     horizons = {step.read.topic_partition: step.read.horizon for step in steps}
     return IncrementalScan(counts, known, sum(keys.read.values()), horizons, tuple(_notes(steps)))

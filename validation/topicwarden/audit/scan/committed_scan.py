@@ -65,9 +65,14 @@ def committed_counts(
     nonempty = [read for read in in_full if read.range.start < read.range.end]
     exact = scan(spark, connection, nonempty, now, contracts, rate=rate, consumer=READ_COMMITTED)
     committed = _committed_offsets(spark, connection, sampled, counts)
-    return {read.topic_partition: exact.get(read.topic_partition, PartitionCounts()) for read in in_full} | {
+    given_up = {partition for partition, found in exact.items() if found.unread}
+    return {
+        read.topic_partition: exact.get(read.topic_partition, PartitionCounts())
+        for read in in_full
+        if read.topic_partition not in given_up
+    } | {
         read.topic_partition: _bounded(counts[read.topic_partition], committed.get(read.range.part, frozenset()))
-        for read in sampled
+        for read in (*sampled, *(read for read in in_full if read.topic_partition in given_up))
     }
 
 

@@ -140,6 +140,8 @@ class PartitionCounts:
     """The last offset in the read range without a record."""
     at_most: bool = False
     """In counts of committed records: the numbers may include records of aborted and open transactions."""
+    unread: str | None = None
+    """Why the reader gave up the partition before its end; the counts are then incomplete."""
 
 
 METRICS = MappingProxyType({each.name: each.metadata["metric"] for each in fields(PartitionCounts) if each.metadata})

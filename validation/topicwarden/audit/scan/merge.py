@@ -8,7 +8,7 @@ from typing import Any
 from topicwarden.audit.scan.aggregate import Counted
 from topicwarden.audit.scan.counts import BANDS, METRICS, Merge, PartitionCounts, SupersededPair
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
-from topicwarden.audit.scan.reader_notes import last_gap, merge_faults, timestamp_types
+from topicwarden.audit.scan.reader_notes import last_gap, merge_faults, timestamp_types, unread_reason
 
 _DELETED_KEYS = 4
 """How many deleted keys ``KeyTotals.java`` reports, as ``deleted_key_0`` and so on."""
@@ -40,6 +40,7 @@ def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> Part
         faults=merge_faults(notes, max_late),
         timestamp_types=timestamp_types(notes),
         last_gap=last_gap(notes),
+        unread=unread_reason(notes),
     )
 
 

@@ -49,6 +49,15 @@ def last_gap(notes: Iterable[str]) -> int | None:
     return max((gap for gap in gaps if gap is not None), default=None)
 
 
+def unread_reason(notes: Iterable[str]) -> str | None:
+    """Return why the reader gave up one of these ranges; None if all were read to their end."""
+    given_up = [note for note in map(json.loads, notes) if "unread_from" in note]
+    if not given_up:
+        return None
+    first = min(given_up, key=lambda note: int(note["unread_from"]))
+    return f"{first['unread_reason']}, from offset {first['unread_from']:,} on"
+
+
 def _add(merged: dict[tuple[str, str, bool], ContentFault], fault: ContentFault) -> None:
     key = fault.rule, fault.reason, fault.undecided
     before = merged.get(key)

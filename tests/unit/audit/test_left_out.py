@@ -1,0 +1,92 @@
+"""Test what an audit says of topics that change while they are read, and of partitions that cannot be read."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.support.subjects import NOW, subject
+from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit, _change
+from topicwarden.audit.compare_audits import settled_findings
+from topicwarden.audit.history.topic_state import OpenFinding, PreviousAudit, TopicState
+from topicwarden.audit.judge import judge
+from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.merge import merge
+from topicwarden.audit.subject import AuditedTopic
+from topicwarden.model.contents import Contents, KeyContents
+from topicwarden.model.verdict import Verdict
+
+
+def verdicts(of: AuditedTopic) -> dict[str, set[Verdict]]:
+    return {check: {result.verdict for result in results} for check, results in judge(of).items()}
+
+
+def wrong() -> AuditedTopic:
+    """Return a topic whose settings differ from the declared ones, so that a check fails."""
+    return subject(PartitionCounts(records=1), declared={"retention.ms": "1"}, contents=Contents(key=KeyContents()))
+
+
+def test_nothing_is_concluded_about_a_topic_that_was_deleted() -> None:
+    assert Verdict.FAIL in set().union(*verdicts(wrong()).values())
+    changed = replace(wrong(), change=ChangeDuringAudit("was deleted"))
+    assert set().union(*verdicts(changed).values()) == {Verdict.UNDECIDABLE}
+    assert verdicts(changed).keys() == verdicts(wrong()).keys()
+
+
+def test_only_the_placement_of_keys_depends_on_new_partitions() -> None:
+    before = verdicts(wrong())
+    after = verdicts(replace(wrong(), change=ChangeDuringAudit("got 3 more partitions", grown=True)))
+    differing = {check for check in before if before[check] != after[check]}
+    assert differing == {check for check in before if CHECKS[check].TRAITS.judges_placement}
+
+
+def test_each_check_of_records_names_the_unread_partition() -> None:
+    for check, results in judge(replace(wrong(), unread={0: "no broker answered"})).items():
+        reasons = [result.message for result in results if result.partitions == (0,)]
+        named = "could not be read to the end: no broker answered" in reasons
+        assert named == CHECKS[check].TRAITS.reads_records, check
+
+
+@pytest.mark.parametrize(
+    ("now", "message"),
+    [
+        ({}, "was deleted, or hidden from this user, during the audit"),
+        ({"t": ("other", 1)}, "was deleted and created again during the audit"),
+        ({"t": ("id", 4)}, "got 3 more partitions during the audit"),
+        ({"t": ("id", 1)}, None),
+    ],
+)
+def test_a_topic_is_the_same_as_long_as_its_id_is(now: dict[str, tuple[str, int]], message: str | None) -> None:
+    change = _change(subject().snapshot, "t", now)
+    assert (change and change.message) == message
+
+
+def test_a_range_that_was_given_up_marks_its_partition() -> None:
+    def note(start: int, **unread: object) -> str:
+        return json.dumps({"start": start, "last_gap": None, "types": {}, "faults": [], **unread})
+
+    read = note(0)
+    assert merge([{"records": 1}], [read], None).unread is None
+    given_up = [read, note(50, unread_from=60, unread_reason="b"), note(10, unread_from=1_020, unread_reason="c")]
+    assert merge([{"records": 1}], given_up, None).unread == "b, from offset 60 on"
+
+
+def test_an_earlier_finding_is_not_settled_by_an_audit_that_could_not_look() -> None:
+    check = next(check for check in judge(wrong()) if CHECKS[check].TRAITS.reads_records)
+    state = TopicState(
+        cluster_id="c",
+        topic="t",
+        topic_id="id",
+        taken_at=NOW - 1,
+        settings={},
+        since={},
+        partitions=(),
+        open_findings=(OpenFinding(check, 0, "fail", NOW - 1, {}, {}),),
+    )
+    before = replace(wrong(), past=PreviousAudit(state))
+    for of in (replace(before, readable=False), replace(before, change=ChangeDuringAudit("was deleted"))):
+        (settled,) = settled_findings(of, judge(of))
+        assert settled.now is Verdict.UNDECIDABLE

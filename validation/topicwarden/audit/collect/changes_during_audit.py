@@ -1,0 +1,57 @@
+"""Changes of topics while they are audited: an audit takes minutes, and topics come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from topicwarden.kafka.cluster import open_cluster
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.model.problem import Refusal
+
+
+@dataclass(frozen=True)
+class ChangeDuringAudit:
+    """A change since the snapshot. ``grown``: the topic only got partitions; else its records are not comparable."""
+
+    message: str
+    grown: bool = False
+
+
+def changes_during_audit(
+    connection: Connection, snapshot: Snapshot, topics: Collection[str]
+) -> dict[str, ChangeDuringAudit]:
+    """Return the change of each of ``topics`` that is not as in ``snapshot``. Sends one request.
+
+    A topic has the same id as long as it exists (KIP-516). Brokers without topic ids (before 2.8) report the same id
+    for all topics, so that only a deletion is noticed. Raises Refusal if the cluster is unreachable.
+    """
+    with open_cluster(connection) as cluster:
+        now = cluster.identities(topics)
+    changes = {name: _change(snapshot, name, now) for name in topics}
+    return {name: change for name, change in changes.items() if change is not None}
+
+
+def changes_or_none(
+    connection: Connection, snapshot: Snapshot, topics: Collection[str]
+) -> dict[str, ChangeDuringAudit]:
+    """Return the same; empty if the cluster is unreachable, because an earlier error then has the better reason."""
+    try:
+        return changes_during_audit(connection, snapshot, topics)
+    except Refusal:
+        return {}
+
+
+def _change(snapshot: Snapshot, name: str, now: Mapping[str, tuple[str, int]]) -> ChangeDuringAudit | None:
+    before = snapshot.topics[name]
+    if name not in now:
+        return ChangeDuringAudit("was deleted, or hidden from this user, during the audit")
+    topic_id, partitions = now[name]
+    if topic_id != before.id or partitions < before.topic.partitions:
+        return ChangeDuringAudit("was deleted and created again during the audit")
+    if partitions > before.topic.partitions:
+        return ChangeDuringAudit(
+            f"got {partitions - before.topic.partitions} more partitions during the audit", grown=True
+        )
+    return None
