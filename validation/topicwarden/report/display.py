@@ -15,10 +15,18 @@ _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _CLOCK = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000))
 # A time in 1973 in milliseconds. Larger numbers are timestamps, smaller numbers are durations.
 _FIRST_PLAUSIBLE_TIME = 100_000_000_000
-# Records can contain control characters, which control a terminal, and bidirectional overrides, which disguise text.
+# Records and names can contain control characters, which control a terminal, marks and overrides for bidirectional
+# text, which disguise text, surrogates (from file names that are not UTF-8), and characters that XML does not allow.
 _ESCAPES = {
     code: f"\\u{code:04x}"
-    for code in (*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x2028, 0x2029)
+    for code in (
+        *range(0x20),
+        *range(0x7F, 0xA0),
+        *(0x061C, 0x200E, 0x200F, 0x2028, 0x2029, 0xFFFE, 0xFFFF),
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+        *range(0xD800, 0xE000),
+    )
     if chr(code) not in "\n\t"
 }
 

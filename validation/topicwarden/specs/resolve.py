@@ -16,6 +16,7 @@ from topicwarden.model.contents import NO_CONTENTS, Contents
 from topicwarden.model.problem import Problem
 from topicwarden.model.topic import Permission, Topic
 from topicwarden.specs.load import LoadedSpecs, LoadedTopic
+from topicwarden.specs.spec_files import printable_path
 from topicwarden.specs.validated_document import FlatSettings, SettingLocations, ValidatedDocument
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 
@@ -122,7 +123,7 @@ def _topic(topic: LoadedTopic, settings: FlatSettings, contents: Contents) -> To
         partitions=settings["partitions",],
         replication_factor=settings["replication_factor",],
         config=dict(sorted((str(path[1]), value) for path, value in settings.items() if path[0] == "config")),
-        domain=topic.folder[0] if topic.folder else "",
+        domain=printable_path(topic.folder[0]) if topic.folder else "",
         owner=settings.get(("owner",)),
         description=settings.get(("description",)),
         contents=contents,

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from topicwarden.model.verdict import BY_WEIGHT
 from topicwarden.report.audit import plots
 from topicwarden.report.audit.digest import AuditDigest
+from topicwarden.report.display import one_line
 
 _TAG = re.compile(r"<[^>]*>")
 _LONG_FRACTION = re.compile(r"(\d\.\d)\d+")
@@ -44,7 +45,10 @@ def figures(view: AuditDigest) -> list[ReportFigure]:
         for topic in view.topics
         if topic.facts
     ]
-    topics = [facts for *_, facts in sorted(ranked, key=lambda item: item[:2])]
+    topics = [
+        facts.model_copy(update={"name": one_line(facts.name)})  # Vega does not parse every character
+        for *_, facts in sorted(ranked, key=lambda item: item[:2])
+    ]
 
     with_ages = sum(any(band.records > 0 for band in topic.ages) for topic in topics)
     with_bytes = sum(bool(topic.payload_bytes or topic.log_bytes) for topic in topics)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from topicwarden.model.finding import AuditReport
+from topicwarden.report.display import printable
 
 
 def render(report: AuditReport) -> str:
@@ -19,7 +20,8 @@ def render(report: AuditReport) -> str:
     findings = sorted(report.findings, key=lambda f: (f.topic, f.check, f.partitions, f.verdict.value, f.message))
     settled = sorted(report.settled, key=lambda each: (each.topic, each.check, each.partitions, each.now.value))
     ordered = {"topics": topics, "findings": findings, "settled": settled}
-    return report.model_copy(update=ordered).model_dump_json(indent=2) + "\n"
+    # The escapes of `printable` are those of JSON, so programs read the same text.
+    return printable(report.model_copy(update=ordered).model_dump_json(indent=2)) + "\n"
 
 
 def schema() -> dict[str, Any]:

@@ -44,7 +44,7 @@ def render(report: AuditReport, background: ReportBackground) -> str:
     return sarif_log.log(
         [_rule(check, background) for check in checks],
         _results(findings, numbers, page),
-        automationDetails={"id": f"topicwarden-audit/{report.stack}/"},
+        automationDetails={"id": f"topicwarden-audit/{one_line(report.stack)}/"},
         invocations=[invocation],
     )
 

@@ -27,7 +27,7 @@ def render(report: PlanReport) -> str:
     ]
     lines += [annotation("warning", printable(line), {"title": "topicwarden plan: remark"}) for line in report.remarks]
     lines += [_allowance(each) for each in report.allowances]
-    return "".join(lines) + f"plan of stack {one_line(report.stack)}: {view.summary}\n"
+    return "".join(lines) + f"plan of stack {one_line(report.stack)}: {view.summary}\n".replace("##[", "## [")
 
 
 def _command(topic: TopicPlan, consequence: Consequence) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from topicwarden.model.planned_change import PlanReport
+from topicwarden.report.display import printable
 from topicwarden.report.plan.digest import with_sorted_consequences
 
 
@@ -15,7 +16,7 @@ def render(report: PlanReport) -> str:
     """
     topics = sorted(map(with_sorted_consequences, report.topics), key=lambda topic: topic.topic)
     ordered = report.model_copy(update={"topics": topics})
-    return ordered.model_dump_json(indent=2, ensure_ascii=True) + "\n"
+    return printable(ordered.model_dump_json(indent=2, ensure_ascii=True)) + "\n"
 
 
 def schema() -> dict[str, Any]:

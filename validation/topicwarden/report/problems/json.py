@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from topicwarden.model.problem import Level, Problem
+from topicwarden.report.display import printable
 from topicwarden.report.problems.digest import ProblemDigest
 
 
@@ -45,7 +46,7 @@ def render(page: ProblemDigest) -> str:
         warnings=page.warnings,
         problems=[_entry(problem) for problem in page.problems],
     )
-    return report.model_dump_json(indent=2, ensure_ascii=True) + "\n"
+    return printable(report.model_dump_json(indent=2, ensure_ascii=True)) + "\n"
 
 
 def schema() -> dict[str, Any]:

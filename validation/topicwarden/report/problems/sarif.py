@@ -6,6 +6,7 @@ from typing import Any
 
 from topicwarden.model.problem import Problem
 from topicwarden.report import sarif_log
+from topicwarden.report.display import printable
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.report.problems.rule_metadata import describe
 
@@ -28,6 +29,6 @@ def _result(problem: Problem, numbers: dict[str, int], page: ProblemDigest) -> d
         "ruleId": problem.rule,
         "ruleIndex": numbers[problem.rule],
         "level": problem.level.value,
-        "message": {"text": problem.message},
+        "message": {"text": printable(problem.message)},
         "locations": [{"physicalLocation": sarif_log.at(place, page.prefix, page.sources.line(place))}],
     }
