@@ -1,0 +1,32 @@
+"""Provoke faults while commands run: `python -m tests.system.faults --rounds 3 --seed 7 --faults broker network`."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from tests.system.faults.campaign import FAULTS, campaign, table
+from tests.system.faults.cluster import faulty_cluster
+from tests.system.faults.commands import COMMANDS, works
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=1, help="rounds of each fault and command")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--faults", nargs="*", default=[""], help="only faults whose name contains one of these")
+    parser.add_argument("--commands", nargs="*", default=list(COMMANDS), choices=list(COMMANDS))
+    arguments = parser.parse_args()
+    faults = [fault for fault in FAULTS if any(part in fault for part in arguments.faults)]
+    with tempfile.TemporaryDirectory() as folder, faulty_cluster(Path(folder)) as cluster:
+        results = campaign(cluster, works(cluster, arguments.commands), faults, arguments.rounds, arguments.seed)
+    print(table(results))
+    bad = [result for result in results if result.trouble]
+    for result in bad:
+        print(f"\n{result.fault}, {result.command}, after {result.after_s:.1f} s: {'; '.join(result.trouble)}")
+    raise SystemExit(bool(bad))
+
+
+if __name__ == "__main__":
+    main()
