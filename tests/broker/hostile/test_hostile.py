@@ -1,0 +1,33 @@
+"""Test an audit of hostile records and registries. `python -m tests.broker.hostile` has many more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.broker.hostile.campaign import audit_records, audit_with_registry, fill_registry_topic, hostile_project
+from topicwarden.model.project import Project
+from topicwarden.toolchain import Toolchain
+
+
+@pytest.fixture(scope="module")
+def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    with hostile_project(tmp_path_factory.mktemp("hostile")) as project:
+        fill_registry_topic(project)
+        yield project
+
+
+def test_hostile_records_stop_nothing_and_leave_no_trace(project: Project) -> None:
+    result = audit_records(project, 40, 7, bomb_mib=64)
+    assert result.trouble == []
+    assert result.verdicts["fail"] > 1
+
+
+@pytest.mark.parametrize("kind", ["HTML as 404", "an empty object", "references in a cycle", "1 byte a second"])
+def test_a_registry_that_answers_nonsense_leaves_records_undecided(
+    project: Project, spark: SparkSession, kind: str
+) -> None:
+    _, trouble = audit_with_registry(project, kind)
+    assert trouble == []
