@@ -16,6 +16,8 @@ from topicwarden.deploy.backend_repair import remove_empty_attributes
 from topicwarden.deploy.intent_log import Intent, intent_log
 from topicwarden.deploy.pulumi_engine import refuse_missing_backend
 from topicwarden.deploy.up_options import backend_url, up_options
+from topicwarden.kafka.cluster import open_cluster
+from topicwarden.kafka.connection import connect_to
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.report import terminal_output
@@ -23,7 +25,7 @@ from topicwarden.report.plan import text
 
 
 def up(stack: str, yes: bool) -> int:
-    """Deploy the stack; return 1 if a topic or a change was refused.
+    """Deploy the stack; return 1 if a topic or a change was refused. Raises Refusal if the cluster does not answer.
 
     Without ``yes``, show the plan first and ask; refuse if nobody can answer.
     """
@@ -58,7 +60,8 @@ def up(stack: str, yes: bool) -> int:
         refuse_missing_backend(done.stdout, stack)
         if "no stack named" in done.stdout:
             engine.resources()  # refuses with what to do
-        return 1
+        with open_cluster(connect_to(project, stack)):  # refuses if the cluster is the reason
+            return 1
     return 0
 
 
