@@ -24,7 +24,7 @@ from topicwarden.model.verdict import Verdict
 
 RECORDS = 40
 DECLARED = "{owner: team, partitions: 2, replication_factor: 1, contents: {value: {format: json}, " + (
-    "key: {partitioner: murmur2}}}\n"
+    "key: {partitioner: consistent_random}}}\n"
 )
 TOPICS = ("kept", "deleted", "recreated", "grown")
 

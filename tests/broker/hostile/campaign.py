@@ -28,7 +28,7 @@ from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 
 LIMIT_S = 600.0
-_REGISTRY_TOPIC = "hostile.registry"
+_REGISTRY_TOPIC = "registry"
 
 
 @dataclass

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-SUBJECT: Final = "hostile.registry-value"
+SUBJECT: Final = "registry-value"
 _VERSIONS: Final = json.dumps([{"subject": SUBJECT, "version": 1}])
 
 

@@ -15,6 +15,7 @@ from kafka.admin import NewTopic
 
 from tests.engine.predictions.conftest import Deployment, deployment
 from tests.support.clients import until
+from tests.support.projects import empty_stack, project_of
 from topicwarden.kafka.cluster import Cluster
 from topicwarden.kafka.config_admin import connected
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -108,6 +109,15 @@ def test_a_deploy_outlives_its_controller(sandbox: Sandbox, cluster: Cluster, tm
         sandbox.start(controller)
     until(lambda: len(cluster.snapshot().racks) == 3, "the broker is back")
     converged(project, cluster, files)
+
+
+def test_a_deploy_without_a_cluster_could_not_run(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "unused")
+    settings = "config: {'kafka:bootstrapServers': ['127.0.0.1:1'], 'kafka:tlsEnabled': false}\n"
+    project = project_of(tmp_path / "project", declared(0, "nowhere"), settings)
+    done = empty_stack(project, tmp_path / "state").topicwarden("up", "--stack", "dev", "--yes")
+    assert done.returncode == 2
+    assert "127.0.0.1:1: nothing listens on this port" in done.stderr.splitlines()[-1]
 
 
 def test_a_frozen_broker_stops_no_plan(sandbox: Sandbox, tmp_path: Path) -> None:
