@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -86,7 +87,8 @@ def faulty_cluster(folder: Path, *, warm: bool = False) -> Iterator[FaultyCluste
     with own_cache(folder, warm=warm), pytest.MonkeyPatch.context() as patch:
         patch.setenv("PULUMI_CONFIG_PASSPHRASE", "faults")
         sandbox = sandbox_of(project_of(folder / "sandbox", {}))
-        with running(sandbox, len(BROKERS), heap="384m"):
+        # Other clusters on this machine would take the default ports while our brokers are down.
+        with running(sandbox, len(BROKERS), heap="384m", port=random.randrange(24_000, 29_000, 10)):
             addresses = [int(address.rpartition(":")[2]) for address in sandbox.bootstrap_servers]
             used: list[int] = []
             for port in addresses:
