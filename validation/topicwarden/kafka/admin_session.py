@@ -11,8 +11,10 @@ from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
 from topicwarden.kafka.admin_client import open_admin
+from topicwarden.kafka.cluster_service import service_of
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.request_error import request_error
+from topicwarden.specs.services.profile import ServiceProfile
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -26,6 +28,7 @@ class AdminSession:
         self._lock = threading.Lock()
         self._open = ExitStack()
         self._admin: KafkaAdminClient | None = None
+        self._service: ServiceProfile | None = None
 
     @property
     def admin(self) -> KafkaAdminClient:
@@ -34,6 +37,15 @@ class AdminSession:
             if self._admin is None:
                 self._admin = self._open.enter_context(open_admin(self._connection))
             return self._admin
+
+    @property
+    def service(self) -> ServiceProfile:
+        """The profile of the connected cluster's service."""
+        admin = self.admin
+        with self._lock:
+            if self._service is None:
+                self._service = service_of(admin, self._connection)
+            return self._service
 
     def request(
         self,

@@ -6,6 +6,8 @@
   for requests of their own.
 - ``KafkaAdminClient._controller_id``: the cached controller. The client does not look for a new controller when the
   controller moves, so the cache must be cleared.
+- ``KafkaAdminClient._manager.broker_version_data``: the requests that the brokers answer. The public method fails for a
+  request that the client does not know.
 - ``KafkaAdminClient._manager.cluster``: the brokers of the metadata, with the addresses that they advertise.
 
 The ``kafka`` room also imports modules without a leading underscore that kafka-python does not document:
@@ -55,6 +57,11 @@ def find_coordinators(admin: KafkaAdminClient, groups: Collection[str]) -> dict[
 def forget_controller(admin: KafkaAdminClient) -> None:
     """Clear the cached controller, so that the next request looks for the current controller."""
     admin._controller_id = None
+
+
+def answered_requests(admin: KafkaAdminClient) -> frozenset[int]:
+    """Return the numbers of the requests of Kafka's protocol that the brokers answer (ApiVersions, KIP-35)."""
+    return frozenset(map(int, admin._manager.broker_version_data.api_versions))
 
 
 def advertised_addresses(admin: KafkaAdminClient) -> list[str]:

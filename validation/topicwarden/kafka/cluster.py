@@ -14,6 +14,7 @@ from kafka.errors import ClusterAuthorizationFailedError, UnknownTopicOrPartitio
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
 from topicwarden.kafka.admin_client import open_admin
+from topicwarden.kafka.cluster_service import service_of, setting_source
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.consumer_groups import ConsumerGroup, read_groups
 from topicwarden.kafka.newest_records import NewestRecords, read_newest_records
@@ -22,6 +23,7 @@ from topicwarden.kafka.retry import retry_transient
 from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
 from topicwarden.kafka.topic_reads import effective_settings
 from topicwarden.model.topic import Topic
+from topicwarden.specs.services.profile import ServiceProfile
 
 _NO_LEADER = -1
 _DESCRIBED_AT_ONCE = 1_000  # topics of one request for configurations, whose answer has about 40 settings of each
@@ -33,6 +35,11 @@ class Cluster:
     def __init__(self, admin: KafkaAdminClient, connection: Connection) -> None:
         self._admin = admin
         self.connection = connection
+
+    @property
+    def service(self) -> ServiceProfile:
+        """The profile of the managed or compatible service."""
+        return service_of(self._admin, self.connection)
 
     def snapshot(
         self, topics: Collection[str] | None = None, expected: Collection[str] = (), *, extents: bool = True
@@ -66,7 +73,8 @@ class Cluster:
             for topic in self._admin.describe_topics()
             if topic["error_code"] == 0 and (topics is None or topic["name"] in topics)
         ]
-        settings = self._settings([topic["name"] for topic in described])
+        service = service_of(self._admin, self.connection, cluster["cluster_id"])
+        settings = self._settings([topic["name"] for topic in described], service)
         replicas = {topic["name"]: _replicas(topic) for topic in described}
         extents, sizes = self._extents(replicas, list(racks)) if read_extents else ({}, {})
         return Snapshot(
@@ -86,6 +94,7 @@ class Cluster:
             },
             hidden=self._hidden({*expected} - replicas.keys()),
             other_log_bytes=_other_log_bytes(sizes, replicas),
+            service=service,
         )
 
     def _hidden(self, names: Collection[str]) -> frozenset[str]:
@@ -206,11 +215,18 @@ class Cluster:
         """Return the newest records of each of ``topics``; see the module ``newest_records``."""
         return read_newest_records(self.connection, topics)
 
-    def _settings(self, topic_names: list[str]) -> dict[str, dict[str, tuple[str | None, str]]]:
+    def _settings(
+        self, topic_names: list[str], service: ServiceProfile
+    ) -> dict[str, dict[str, tuple[str | None, str]]]:
         settings: dict[str, dict[str, tuple[str | None, str]]] = {}
         for start in range(0, len(topic_names), _DESCRIBED_AT_ONCE):
             settings |= effective_settings(self._admin, topic_names[start : start + _DESCRIBED_AT_ONCE])
-        return settings
+        return {
+            topic: {
+                name: (value, setting_source(service, name, value, source)) for name, (value, source) in entries.items()
+            }
+            for topic, entries in settings.items()
+        }
 
     def _broker_settings(self, brokers: Iterable[int]) -> dict[int, dict[str, str]]:
         resources = [ConfigResource(ConfigResourceType.BROKER, str(broker)) for broker in brokers]
@@ -263,10 +279,17 @@ class Cluster:
             return {}
 
     def _log_bytes(self, brokers: list[int]) -> dict[tuple[str, int, int], int]:
-        """Return bytes on disk by topic, partition and broker; empty if Describe on the Cluster resource is denied."""
+        """Return bytes on disk by topic, partition and broker; empty if they are not reported.
+
+        This is so without Describe on the Cluster resource, and on services without DescribeLogDirs.
+        """
+        try:
+            responses = self._admin.describe_log_dirs(brokers=brokers)
+        except UnsupportedVersionError:
+            return {}
         return {
             (topic["name"], partition["partition_index"], response["broker"]): partition["partition_size"]
-            for response in self._admin.describe_log_dirs(brokers=brokers)
+            for response in responses
             for directory in response["log_dirs"]
             for topic in directory["topics"]
             for partition in topic["partitions"]

@@ -20,12 +20,14 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.specs.certificate_settings import Certificates
 from topicwarden.specs.connection_settings import NAMES, OAUTHBEARER, read_connection_settings
-from topicwarden.specs.stack_settings import MOVED_TO
+from topicwarden.specs.services import by_hosts
+from topicwarden.specs.services.profile import ServiceProfile
+from topicwarden.specs.stack_settings import MOVED_TO, PROFILE, named_profile
 
 ADDRESS_FILE = "bootstrap-servers"
 """File in the sandbox's folder with the addresses of its brokers."""
 
-SETTINGS = ("topicwarden:cluster", MOVED_TO, *NAMES)
+SETTINGS = ("topicwarden:cluster", MOVED_TO, PROFILE, *NAMES)
 """Settings that are read from ``Pulumi.<stack>.yaml``."""
 
 _SECURITY = "org.apache.kafka.common.security"
@@ -46,7 +48,8 @@ class Connection:
 
     ``ca_cert``, ``client_cert`` and ``client_key`` are PEM text; the key is PKCS #8 and not encrypted. ``sandbox`` is
     true for the local sandbox, whose data is disposable. ``moved_to`` is Kafka's id of the cluster that the stack moved
-    to, according to its settings.
+    to, according to its settings. ``profile`` is the service that the settings name, or whose host names they have;
+    None if only the cluster can tell.
     """
 
     bootstrap_servers: tuple[str, ...]
@@ -62,6 +65,7 @@ class Connection:
     scopes: tuple[str, ...] = ()
     sandbox: bool = False
     moved_to: str | None = None
+    profile: ServiceProfile | None = None
 
     def __repr__(self) -> str:
         return f"Connection({','.join(self.bootstrap_servers)}, {self.security_protocol})"
@@ -146,8 +150,9 @@ def connection_from(project: Project, origin: str, settings: Mapping[str, Any]) 
     ``origin`` says in messages where the settings come from.
     """
     moved_to = settings.get(MOVED_TO)
+    profile = _named_profile(origin, settings)
     if settings.get("topicwarden:cluster") == "sandbox":
-        return Connection(sandbox_servers(project), tls=False, sandbox=True, moved_to=moved_to)
+        return Connection(sandbox_servers(project), tls=False, sandbox=True, moved_to=moved_to, profile=profile)
     read, problems = read_connection_settings(settings, project.root)
     if problems:
         raise Refusal("\n".join(f"{origin}: {problem.name}: {problem.message}" for problem in problems))
@@ -169,7 +174,17 @@ def connection_from(project: Project, origin: str, settings: Mapping[str, Any]) 
         token_url=read.token_url,
         scopes=read.scopes,
         moved_to=moved_to,
+        profile=profile or by_hosts(read.servers),
     )
+
+
+def _named_profile(origin: str, settings: Mapping[str, Any]) -> ServiceProfile | None:
+    if settings.get(PROFILE) is None:
+        return None
+    try:
+        return named_profile(settings[PROFILE])
+    except ValueError as error:
+        raise Refusal(f"{origin}: {PROFILE}: {error}") from error
 
 
 def certificates_for_java(certificates: Certificates) -> dict[str, str]:

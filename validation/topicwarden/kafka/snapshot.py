@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 
 from topicwarden.model.topic import Topic
+from topicwarden.specs.services import APACHE
+from topicwarden.specs.services.profile import ServiceProfile
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ class Snapshot:
 
     0 if the brokers report no sizes to this user (Describe on the Cluster resource).
     """
+    service: ServiceProfile = APACHE
+    """The profile of the managed or compatible service."""
 
     def without(self, partitions: Collection[tuple[str, int]]) -> Snapshot:
         """Return this snapshot without the extents of some (topic, partition), as if these had no leader."""
@@ -130,14 +134,17 @@ class Snapshot:
         if not self.broker_configs:
             parts.append("the brokers' own settings (DescribeConfigs on the Cluster resource)")
         if extents and all(extent.log_bytes is None for extent in extents):
-            parts.append("the sizes of the logs (Describe on the Cluster resource)")
+            missing = self.service.missing_api("DescribeLogDirs")
+            reason = f"{self.service.title} does not report them" if missing else "Describe on the Cluster resource"
+            parts.append(f"the sizes of the logs ({reason})")
         return tuple(parts)
 
     @property
     def cluster_described(self) -> bool:
         """True if this user may describe the cluster: brokers report log sizes to no other user.
 
-        Other users see only the consumer groups that are granted one by one (``KafkaApis``, ListGroups).
+        Other users see only the consumer groups that are granted one by one (``KafkaApis``, ListGroups). On a service
+        that reports no sizes to anybody, this cannot be told, and is False.
         """
         sizes = [extent.log_bytes for live in self.topics.values() for extent in live.extents.values()]
         return not sizes or any(size is not None for size in sizes)
@@ -145,9 +152,12 @@ class Snapshot:
     def broker_number(self, setting: str, default: int) -> int | None:
         """Return a broker's setting as a whole number; ``default`` (Kafka's own) if the broker does not have it.
 
-        None if access to the brokers' settings is denied: the effective value is then unknown.
+        None if access to the brokers' settings is denied, or if brokers that are not Apache Kafka's do not have it: the
+        effective value is then unknown.
         """
         if not self.broker_configs:
             return None
         value = self.broker_config.get(setting)
-        return default if value is None else int(value)
+        if value is None:
+            return default if self.service.log.apache else None
+        return int(value)

@@ -55,8 +55,8 @@ def add_partitions(admin: KafkaAdminClient, counts: Mapping[str, int]) -> Errors
 def alter_settings(admin: KafkaAdminClient, changes: Mapping[str, Mapping[str, str | None]]) -> Errors:
     """Write the settings of each topic; None removes a setting, and every other setting stays as it is.
 
-    Brokers before Kafka 2.3 have no IncrementalAlterConfigs (KIP-339). They get all settings of the topic with
-    AlterConfigs; a setting that somebody else writes between our read and our write is lost.
+    Brokers before Kafka 2.3, and WarpStream, have no IncrementalAlterConfigs (KIP-339). They get all settings of the
+    topic with AlterConfigs; a setting that somebody else writes between our read and our write is lost.
     """
     try:
         request = IncrementalAlterConfigsRequest(
@@ -70,19 +70,16 @@ def alter_settings(admin: KafkaAdminClient, changes: Mapping[str, Mapping[str, s
             ],
             validate_only=False,
         )
-        answer = send_to_any_broker(admin, request).to_dict()
+        return _setting_errors(send_to_any_broker(admin, request))
     except (IncompatibleBrokerVersion, UnsupportedVersionError):
-        answer = _alter_all_settings(admin, changes)
-    return {
-        entry["resource_name"]: error_of_code(entry["error_code"], entry["error_message"])
-        for entry in answer["responses"]
-        if entry["error_code"]
-    }
+        return _alter_all_settings(admin, changes)
 
 
-def _alter_all_settings(admin: KafkaAdminClient, changes: Mapping[str, Mapping[str, str | None]]) -> dict[str, Any]:
-    own = read_own_settings(admin, dict.fromkeys(changes))
-    merged = {name: {**own[name], **settings} for name, settings in changes.items()}
+def _alter_all_settings(admin: KafkaAdminClient, changes: Mapping[str, Mapping[str, str | None]]) -> Errors:
+    found = read_own_settings(admin, changes)
+    unread = {name: settings for name, settings in found.items() if isinstance(settings, RequestError)}
+    own = {name: settings for name, settings in found.items() if not isinstance(settings, RequestError)}
+    merged = {name: {**settings, **changes[name]} for name, settings in own.items()}
     request = AlterConfigsRequest(
         resources=[
             (ConfigResourceType.TOPIC, name, [(key, value) for key, value in settings.items() if value is not None])
@@ -90,7 +87,15 @@ def _alter_all_settings(admin: KafkaAdminClient, changes: Mapping[str, Mapping[s
         ],
         validate_only=False,
     )
-    return dict(send_to_any_broker(admin, request).to_dict())
+    return unread | (_setting_errors(send_to_any_broker(admin, request)) if merged else {})
+
+
+def _setting_errors(answer: Any) -> Errors:
+    return {
+        entry["resource_name"]: error_of_code(entry["error_code"], entry["error_message"])
+        for entry in answer.to_dict()["responses"]
+        if entry["error_code"]
+    }
 
 
 def _creation(topic: NewTopic) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from kafka import KafkaAdminClient
 from kafka.admin import ConfigResourceType, ConfigSourceType
@@ -15,9 +15,12 @@ from kafka.protocol.admin import DescribeConfigsRequest
 from kafka.protocol.metadata import MetadataRequest
 
 from topicwarden.kafka.client_internals import send_to_any_broker, send_to_broker
+from topicwarden.kafka.cluster_service import setting_source
 from topicwarden.kafka.request_error import RequestError, error_of_code
+from topicwarden.kafka.snapshot import SET_ON_TOPIC
+from topicwarden.specs.services import APACHE
+from topicwarden.specs.services.profile import ServiceProfile
 
-_DYNAMIC_TOPIC_CONFIG = 1  # DescribeConfigsResponse.ConfigSource: set on the topic itself
 _UNKNOWN_TOPIC = UnknownTopicOrPartitionError.errno
 _UNKNOWN_TOPIC_NAME = UnknownTopicOrPartitionError.message
 _SOURCES = {int(source): source.name for source in ConfigSourceType}
@@ -28,21 +31,36 @@ _POLL_S, _LONGEST_POLL_S, _VISIBLE_WITHIN_S = 0.05, 1.0, 60.0
 class TopicProperties:
     """A topic as Kafka reports it. ``config`` has only settings of the topic's own; see ``read_topics``.
 
-    None in ``config`` is a setting that must not be set; see ``wait_until_visible``.
+    None in ``config`` is a setting that must not be set; see ``wait_until_visible``. ``inherited`` has the values of
+    other settings. Redpanda reports a setting there that was set to its default.
     """
 
     partitions: int
     replication_factor: int
     config: Mapping[str, str | None] = field(default_factory=dict)
+    inherited: Mapping[str, str] = field(default_factory=dict)
 
-    def agrees(self, other: TopicProperties) -> bool:
-        """Return whether both are the same to Kafka, which may spell a setting in another way than it was written."""
-        counts = (self.partitions, self.replication_factor) == (other.partitions, other.replication_factor)
-        return counts and self.config.keys() == other.config.keys() and _has(self.config, other.config)
+    def agrees(self, declared: TopicProperties) -> bool:
+        """Return whether the topic is as ``declared`` to Kafka, which may spell a setting in another way."""
+        counts = (self.partitions, self.replication_factor) == (declared.partitions, declared.replication_factor)
+        in_force = {**self.inherited, **self.config}
+        return counts and self.config.keys() <= declared.config.keys() and _has(in_force, declared.config)
+
+    def config_like(self, known: Mapping[str, str]) -> dict[str, str | None]:
+        """Return the settings of the topic's own, and those in ``known`` whose value is in force."""
+        same = {name: value for name, value in self.inherited.items() if _has({name: value}, {name: known.get(name)})}
+        return {**same, **self.config}
+
+
+class _Settings(NamedTuple):
+    """The settings of one topic: those that are set on the topic itself, and all others."""
+
+    own: dict[str, str]
+    inherited: dict[str, str]
 
 
 def read_topics(
-    admin: KafkaAdminClient, names: Mapping[str, Collection[str] | None]
+    admin: KafkaAdminClient, names: Mapping[str, Collection[str] | None], service: ServiceProfile
 ) -> dict[str, TopicProperties | RequestError | None]:
     """Return the state of each topic, or the error, or None if the topic does not exist.
 
@@ -59,12 +77,12 @@ def read_topics(
             replicas = min(len(partition["replica_nodes"]) for partition in topic["partitions"])
             states[name] = TopicProperties(len(topic["partitions"]), replicas)
     found = {name: names[name] for name, state in states.items() if isinstance(state, TopicProperties)}
-    for name, settings in read_own_settings(admin, found).items():
+    for name, settings in _read_settings(admin, found, service).items():
         state = states[name]
         if isinstance(settings, RequestError):
             states[name] = None if settings.name == _UNKNOWN_TOPIC_NAME else settings
         elif isinstance(state, TopicProperties):
-            states[name] = TopicProperties(state.partitions, state.replication_factor, settings)
+            states[name] = replace(state, config=settings.own, inherited=settings.inherited)
     return states
 
 
@@ -84,12 +102,19 @@ def list_topics(admin: KafkaAdminClient) -> list[str]:
     return sorted(topic["name"] for topic in admin.describe_topics() if not topic["is_internal"])
 
 
-def read_own_settings(admin: KafkaAdminClient, names: Mapping[str, Collection[str] | None]) -> dict[str, Any]:
-    """Return the settings that are set on each topic itself, or the error; see ``read_topics``."""
+def read_own_settings(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, dict[str, str] | RequestError]:
+    """Return all settings that are set on each topic itself, those of the service as well, or the error."""
+    found = _read_settings(admin, dict.fromkeys(names), APACHE)
+    return {name: each if isinstance(each, RequestError) else each.own for name, each in found.items()}
+
+
+def _read_settings(
+    admin: KafkaAdminClient, names: Mapping[str, Collection[str] | None], service: ServiceProfile
+) -> dict[str, _Settings | RequestError]:
     requested = {name: settings for name, settings in names.items() if settings is None or settings}
-    found: dict[str, Any] = {name: {} for name in names}
+    found: dict[str, _Settings | RequestError] = {name: _Settings({}, {}) for name in names}
     if requested:
-        found |= _own_settings(send_to_any_broker(admin, _describe_configs(requested)))
+        found |= _settings(send_to_any_broker(admin, _describe_configs(requested)), service)
     return found
 
 
@@ -102,14 +127,14 @@ def effective_settings(admin: KafkaAdminClient, names: Collection[str]) -> dict[
         return {}
     answer = send_to_any_broker(admin, _describe_configs(dict.fromkeys(names)))
     return {
-        result.resource_name: {
-            entry.name: (entry.value, _SOURCES.get(entry.config_source, "UNKNOWN")) for entry in result.configs
-        }
+        result.resource_name: {entry.name: (entry.value, _source(entry)) for entry in result.configs}
         for result in answer.results
     }
 
 
-def wait_until_visible(admin: KafkaAdminClient, expected: Mapping[str, TopicProperties | None]) -> frozenset[str]:
+def wait_until_visible(
+    admin: KafkaAdminClient, expected: Mapping[str, TopicProperties | None], service: ServiceProfile
+) -> frozenset[str]:
     """Wait until every living broker reports the topics as ``expected``; return those that one does not.
 
     A broker that reports no further topic within a minute is not waited for. ``expected`` has None for a topic that
@@ -120,17 +145,21 @@ def wait_until_visible(admin: KafkaAdminClient, expected: Mapping[str, TopicProp
     """
     brokers = living_brokers(admin)
     with ThreadPoolExecutor(max_workers=max(1, len(brokers))) as executor:
-        return frozenset().union(*executor.map(lambda broker: _wait_for_broker(admin, broker, expected), brokers))
+        late = executor.map(lambda broker: _wait_for_broker(admin, broker, expected, service), brokers)
+        return frozenset().union(*late)
 
 
 def _wait_for_broker(
-    admin: KafkaAdminClient, broker: int, expected: Mapping[str, TopicProperties | None]
+    admin: KafkaAdminClient,
+    broker: int,
+    expected: Mapping[str, TopicProperties | None],
+    service: ServiceProfile,
 ) -> frozenset[str]:
     pending = dict(expected)
     deadline, pause = time.monotonic() + _VISIBLE_WITHIN_S, _POLL_S
     while pending and time.monotonic() < deadline:
         try:
-            visible = _visible(admin, broker, pending)
+            visible = _visible(admin, broker, pending, service)
         except KafkaError:
             return frozenset()
         if visible:
@@ -142,20 +171,34 @@ def _wait_for_broker(
     return frozenset(pending)
 
 
-def _visible(admin: KafkaAdminClient, broker: int, expected: Mapping[str, TopicProperties | None]) -> set[str]:
+def _visible(
+    admin: KafkaAdminClient,
+    broker: int,
+    expected: Mapping[str, TopicProperties | None],
+    service: ServiceProfile,
+) -> set[str]:
     topics = [MetadataRequest.MetadataRequestTopic(name=name) for name in expected]
     metadata = send_to_broker(admin, MetadataRequest(topics=topics, allow_auto_topic_creation=False), broker)
     visible = {topic.name for topic in metadata.topics if _as_expected(topic, expected[topic.name])}
     settings = {name: state.config for name in visible if (state := expected[name]) is not None and state.config}
     if settings:
-        answer = _own_settings(send_to_broker(admin, _describe_configs(settings), broker))
-        visible -= {name for name, config in settings.items() if not _has(answer.get(name), config)}
+        answer = _settings(send_to_broker(admin, _describe_configs(settings), broker), service)
+        visible -= {name for name, config in settings.items() if not _shows(answer.get(name), config)}
     return visible
 
 
-def _has(own: Any, config: Mapping[str, str | None]) -> bool:
-    """Return whether the ``own`` settings of a topic, or the error, agree with ``config``."""
-    return isinstance(own, Mapping) and all(_canonical(own.get(key)) == _canonical(config[key]) for key in config)
+def _shows(found: _Settings | RequestError | None, config: Mapping[str, str | None]) -> bool:
+    """Return whether the settings of a topic are those in ``config``; None is a setting that must not be set."""
+    if not isinstance(found, _Settings):
+        return False
+    in_force = {**found.inherited, **found.own}
+    set_to = {name: value for name, value in config.items() if value is not None}
+    return _has(in_force, set_to) and not any(name in found.own for name in config.keys() - set_to.keys())
+
+
+def _has(settings: Mapping[str, str | None], expected: Mapping[str, str | None]) -> bool:
+    """Return whether ``settings`` have the values of ``expected``, in any spelling of Kafka's."""
+    return all(_canonical(settings.get(name)) == _canonical(value) for name, value in expected.items())
 
 
 def _canonical(value: str | None) -> str | None:
@@ -181,14 +224,21 @@ def _describe_configs(names: Mapping[str, Collection[str] | None]) -> DescribeCo
     )
 
 
-def _own_settings(answer: Any) -> dict[str, Any]:
-    return {
-        result.resource_name: error_of_code(result.error_code, result.error_message)
-        if result.error_code
-        else {
-            entry.name: entry.value
-            for entry in result.configs
-            if entry.config_source == _DYNAMIC_TOPIC_CONFIG and entry.value is not None
-        }
-        for result in answer.results
-    }
+def _settings(answer: Any, service: ServiceProfile) -> dict[str, _Settings | RequestError]:
+    """Return the settings of each topic in ``answer``; sensitive ones, which have no value, are left out."""
+    found: dict[str, _Settings | RequestError] = {}
+    for result in answer.results:
+        if result.error_code:
+            found[result.resource_name] = error_of_code(result.error_code, result.error_message)
+            continue
+        settings = _Settings({}, {})
+        for entry in result.configs:
+            if entry.value is not None:
+                source = setting_source(service, entry.name, entry.value, _source(entry))
+                (settings.own if source == SET_ON_TOPIC else settings.inherited)[entry.name] = entry.value
+        found[result.resource_name] = settings
+    return found
+
+
+def _source(entry: Any) -> str:
+    return str(_SOURCES.get(entry.config_source, "UNKNOWN"))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from topicwarden.kafka.snapshot import Snapshot
 from topicwarden.specs.configs import definition
+from topicwarden.specs.services.profile import ServiceProfile
 
 _HOUR_MS, _MINUTE_MS = 3_600_000, 60_000
 _COARSER_UNITS = {
@@ -20,23 +21,24 @@ def effective_defaults(snapshot: Snapshot, setting: str) -> frozenset[str]:
     """Return the values of ``setting`` for a topic that does not set it.
 
     Brokers may have different defaults, and each broker applies its own. Empty if access to the brokers' settings is
-    denied, or if neither the brokers nor Kafka have a default.
+    denied and the service has documented no default, or if neither the brokers nor Kafka have a default.
     """
-    values = (_broker_default(config, setting) for config in snapshot.broker_configs.values())
-    return frozenset(value for value in values if value is not None)
+    values = {_broker_default(config, setting, snapshot.service) for config in snapshot.broker_configs.values()}
+    documented = snapshot.service.default(setting, None)
+    return frozenset(value for value in values or {documented} if value is not None)
 
 
 def differing_defaults(snapshot: Snapshot, setting: str) -> dict[str, list[int]]:
     """Return the brokers by their default for ``setting``; empty if all brokers have the same default."""
     brokers: dict[str, list[int]] = {}
     for broker, config in sorted(snapshot.broker_configs.items()):
-        value = _broker_default(config, setting)
+        value = _broker_default(config, setting, snapshot.service)
         if value is not None:
             brokers.setdefault(value, []).append(broker)
     return brokers if len(brokers) > 1 else {}
 
 
-def _broker_default(config: Mapping[str, str], setting: str) -> str | None:
+def _broker_default(config: Mapping[str, str], setting: str, service: ServiceProfile) -> str | None:
     setting_definition = definition(setting)
     if setting_definition is None:
         return None
@@ -45,4 +47,5 @@ def _broker_default(config: Mapping[str, str], setting: str) -> str | None:
     for name, unit in _COARSER_UNITS.get(setting, ()):
         if name in config:
             return str(max(-1, int(config[name]) * unit))
-    return setting_definition.default
+    # A service that is not Apache Kafka may have a default that its brokers do not report.
+    return service.default(setting, setting_definition.default if service.log.apache else None)

@@ -11,6 +11,7 @@ from topicwarden.model.problem import Location, Problem
 from topicwarden.model.project import Project
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.connection_settings import read_connection_settings
+from topicwarden.specs.services import by_hosts
 from topicwarden.specs.settings_reader import InvalidSetting
 from topicwarden.specs.spec_files import printable_path
 from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
@@ -20,6 +21,7 @@ from topicwarden.specs.stack_settings import (
     KAFKA_VERSION,
     MESSAGE_MAX_BYTES,
     PARTITION_FUNCTIONS,
+    PROFILE,
     SANDBOX,
     SCOPE,
     SETTINGS,
@@ -33,6 +35,7 @@ _BROKER_FIELDS: Final = {
     BROKER_COUNT: "count",
     MESSAGE_MAX_BYTES: "message_max_bytes",
     PARTITION_FUNCTIONS: "partition_functions",
+    PROFILE: "profile",
 }
 
 
@@ -81,6 +84,8 @@ def read_stack_file(project: Project, stack: str) -> StackFile:
     connection, connection_problems = read_connection_settings(settings, project.root, offline=True)
     if not on_sandbox:
         problems += [_problem(document, name, (), message) for name, message in connection_problems]
+        if PROFILE not in values and (recognized := by_hosts(connection.servers)):
+            values[PROFILE] = recognized.name
     return StackFile(
         brokers=BrokerSettings(**{field: values[name] for name, field in _BROKER_FIELDS.items() if name in values}),
         scope=values.get(SCOPE, EVERY_TOPIC),

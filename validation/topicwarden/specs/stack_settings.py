@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from topicwarden.model.field_types import FUNCTION
-from topicwarden.model.message_text import describe_value, quoted
+from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.units import SIZE
 from topicwarden.specs import configs
 from topicwarden.specs.registry_settings import KEYS, read_registry_settings
+from topicwarden.specs.services import PROFILES
+from topicwarden.specs.services.profile import ServiceProfile
 from topicwarden.specs.settings_reader import InvalidSetting
 from topicwarden.specs.stack_scope import GLOB, StackScope, stack_scope
 
@@ -28,6 +30,7 @@ MOVED_TO: Final = "topicwarden:movedTo"
 SCHEMA_REGISTRY: Final = "topicwarden:schemaRegistry"
 HISTORY: Final = "topicwarden:history"
 SCOPE: Final = "topicwarden:scope"
+PROFILE: Final = "topicwarden:profile"
 
 SANDBOX: Final = "sandbox"
 """The value of ``topicwarden:cluster`` for the cluster of this machine."""
@@ -54,6 +57,19 @@ class StackSetting:
     description: str
     schema: dict[str, Any]
     read: Callable[[Any, Path], Any]
+
+
+def named_profile(value: Any) -> ServiceProfile:
+    """Return the profile with the name ``value``. Raises ValueError with the rest of a message if there is none."""
+    if not isinstance(value, str) or value not in PROFILES:
+        known = f"one of {', '.join(PROFILES)}"
+        hint = did_you_mean(value, PROFILES) if isinstance(value, str) else ""
+        raise ValueError(f"expected {known}, seen {describe_value(value)}{hint}")
+    return PROFILES[value]
+
+
+def _profile(value: Any, _root: Path) -> str:
+    return named_profile(value).name
 
 
 def _kafka(value: Any, _root: Path) -> str:
@@ -159,6 +175,11 @@ SETTINGS: Final = {
             }
         ),
         _scope,
+    ),
+    PROFILE: StackSetting(
+        "The managed or compatible Kafka service: see docs/services.md. The default is recognized, else `apache`.",
+        {"enum": list(PROFILES)},
+        _profile,
     ),
     KAFKA_VERSION: StackSetting(
         f"The brokers' Kafka version, one of {', '.join(_lines)}; also a full release such as {_lines[0]}.1.",

@@ -124,8 +124,8 @@ class Topics:
 
     async def read(self, name: str, declared: Properties | None) -> Properties | None:
         """Return the topic's properties with the ``declared`` settings (None: all of its own); None if it is gone."""
-        keys = None if declared is None else frozenset(_config(declared))
-        state = await self._reads.submit(name, keys)
+        known = None if declared is None else as_texts(_config(declared))
+        state = await self._reads.submit(name, None if known is None else frozenset(known))
         if state is None:
             return None
         properties: Properties = {
@@ -134,7 +134,7 @@ class Topics:
             "replicationFactor": float(state.replication_factor),
         }
         without_config = declared is not None and declared.get("config") is None
-        return properties if without_config else {**properties, "config": dict(state.config)}
+        return properties if without_config else {**properties, "config": state.config_like(known or {})}
 
     async def delete(self, name: str) -> None:
         """Delete a topic; one that does not exist counts as deleted."""
@@ -189,17 +189,18 @@ class Topics:
         admin = self._session.admin
         errors = self._retry(counts, lambda names: add_partitions(admin, {name: counts[name] for name in names}))
         refused = {name: () for name, error in errors.items() if error.name == "INVALID_PARTITIONS"}
-        for name, state in (self._session.request(read_topics, refused) if refused else {}).items():
+        states = self._session.request(read_topics, refused, self._session.service) if refused else {}
+        for name, state in states.items():
             if isinstance(state, TopicProperties) and state.partitions == counts[name]:
                 del errors[name]  # an earlier request, whose answer was lost, has added them
         return {name: errors.get(name) for name in counts}
 
     def _read(self, settings: Mapping[str, Collection[str] | None]) -> Mapping[str, TopicProperties | Exception | None]:
-        admin = self._session.admin
+        admin, service = self._session.admin, self._session.service
         states: dict[str, TopicProperties | None] = {}
 
         def read(names: list[str]) -> dict[str, RequestError]:
-            found = read_topics(admin, {name: settings[name] for name in names})
+            found = read_topics(admin, {name: settings[name] for name in names}, service)
             states.update({name: state for name, state in found.items() if not isinstance(state, RequestError)})
             return {name: state for name, state in found.items() if isinstance(state, RequestError)}
 
@@ -207,7 +208,7 @@ class Topics:
         return {name: errors.get(name) or states.get(name) for name in settings}
 
     def _wait(self, expected: Mapping[str, TopicProperties | None]) -> Mapping[str, None]:
-        if late := self._session.request(wait_until_visible, expected):
+        if late := self._session.request(wait_until_visible, expected, self._session.service):
             self._progress(f"{len(late)} topics, such as {min(late)}: a broker does not show the change yet")
         return dict.fromkeys(expected)
 

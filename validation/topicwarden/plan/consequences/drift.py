@@ -29,7 +29,9 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         return
     reverted_by_deploy = change.action is not Action.DRIFT
     for setting in change.settings if change.live.sources else ():
-        if setting.name == _BY_REBALANCE or _by_hand(setting) == setting.deployed or setting.live == setting.declared:
+        if setting.name == _BY_REBALANCE or setting.live in (setting.declared, setting.deployed):
+            continue
+        if _by_hand(setting) == setting.deployed:
             continue
         yield Consequence(
             kind="drift",

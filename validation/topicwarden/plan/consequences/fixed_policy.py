@@ -1,0 +1,41 @@
+"""The service refuses to change the cleanup policy of an existing topic in this way.
+
+Some services fix ``cleanup.policy`` when a topic is created, or refuse some changes (docs/services.md). Kafka would
+refuse the change in the middle of a deploy.
+"""
+
+from collections.abc import Iterable
+
+from topicwarden.model.planned_change import Action, Consequence, Severity
+from topicwarden.model.topic import Topic
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.topic_change import TopicChange
+
+AVOIDABLE = True
+SETTING = "cleanup.policy"
+
+
+def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
+    before, after = _policy(change.before), _policy(change.after)
+    if change.action is Action.RECREATE or None in (before, after) or before == after:
+        return None
+    return RequiredEvidence()
+
+
+def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
+    service, before, after = evidence.snapshot.service, _policy(change.before), _policy(change.after)
+    if service.fixed_policy is None or (before, after) not in service.fixed_policy.changes:
+        return
+    yield Consequence(
+        kind="fixed-policy",
+        weight=Severity.REFUSED,
+        message=f"{SETTING} is {before} and will be {after}; {service.title} refuses this change of an existing topic",
+        because=[f"see {service.fixed_policy.source}"],
+        remedy=f"keep {SETTING}: {before}, or declare a topic with another name and copy the records",
+        place=change.at("config", SETTING),
+    )
+
+
+def _policy(topic: Topic | None) -> str | None:
+    policies = topic.cleanup_policies if topic else None
+    return None if policies is None else ",".join(sorted(policies))
