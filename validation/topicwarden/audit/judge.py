@@ -8,10 +8,11 @@ from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit
 from topicwarden.audit.collect.internal_topics import fits_connect_name
 from topicwarden.audit.compare_audits import ResultsByCheck
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic, Check, CheckResult
 from topicwarden.model.finding import Finding, FindingLocation
 from topicwarden.model.verdict import Verdict
 from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.services.profile import Fact, ServiceProfile
 
 
 def judge(subject: AuditedTopic) -> ResultsByCheck:
@@ -23,9 +24,7 @@ def judge(subject: AuditedTopic) -> ResultsByCheck:
     if subject.change and not subject.change.grown:
         return {check_id: (_changed(subject.change),) for check_id, check in CHECKS.items() if check.applies(subject)}
     results = {
-        check_id: tuple(_limit_by_coverage(check_id, subject, [*check.judge(subject), *_unread(check_id, subject)]))
-        if subject.readable or not check.TRAITS.reads_records
-        else (_read_denied(),)
+        check_id: _results(check_id, check, subject)
         for check_id, check in CHECKS.items()
         if check.applies(subject) and (subject.readable or not check.TRAITS.reads_records or not _internal(subject))
     }
@@ -37,6 +36,25 @@ def judge(subject: AuditedTopic) -> ResultsByCheck:
         results |= {check_id: (_changed(subject.change),) for check_id in placed if check_id in results}
     missing = undecided.keys() - results.keys()
     return results | {check_id: (undecided[check_id],) for check_id in CHECKS if check_id in missing}
+
+
+def _results(check_id: str, check: Check, subject: AuditedTopic) -> tuple[CheckResult, ...]:
+    if check.TRAITS.reads_records and not subject.readable:
+        return (_read_denied(),)
+    if check.TRAITS.rests_on_apache_log and subject.other_log:
+        return (_other_log(subject.snapshot.service, subject.other_log.fact),)
+    return tuple(_limit_by_coverage(check_id, subject, [*check.judge(subject), *_unread(check_id, subject)]))
+
+
+def _other_log(service: ServiceProfile, fact: Fact) -> CheckResult:
+    """Return the result of a check whose proof only holds for the log of Apache Kafka."""
+    return CheckResult(
+        Verdict.UNDECIDABLE,
+        f"{service.title} does not store records as Apache Kafka does, and the proof rests on Apache Kafka's segments, "
+        "retention and log cleaner",
+        because=(fact.text,),
+        remedy=f"see {fact.source}",
+    )
 
 
 def _perhaps_applicable(subject: AuditedTopic) -> frozenset[str]:

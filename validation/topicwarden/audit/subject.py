@@ -20,6 +20,7 @@ from topicwarden.kafka.snapshot import LiveTopic, Snapshot
 from topicwarden.model.contents import Contents
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
+from topicwarden.specs.services.profile import LogCode
 
 Evidence = Mapping[str, int | float | str | None]
 
@@ -79,6 +80,11 @@ class Traits:
     """The check judges compacted topics, and compares them with the previous audit.
 
     It is undecidable if there was a previous audit and the brokers do not return the configuration.
+    """
+    rests_on_apache_log: bool = False
+    """The proof of the check rests on Apache Kafka's code for segments, retention and the log cleaner.
+
+    The check is undecidable for topics that another code stores (docs/services.md).
     """
     judges_internal_topics: bool = False
     """The check judges topics that Kafka, Kafka Connect or Kafka Streams created for themselves.
@@ -170,6 +176,14 @@ class AuditedTopic:
     def broker_settings_known(self) -> bool:
         """Return whether the brokers returned their own settings (DescribeConfigs on the Cluster resource)."""
         return bool(self.snapshot.broker_configs)
+
+    @property
+    def other_log(self) -> LogCode | None:
+        """Return the code that stores the topic's records; None if it is Apache Kafka's."""
+        log = self.snapshot.service.log
+        if log.apache and log.unless and self.live and self.live.topic.config.get(log.unless[0]) == log.unless[1]:
+            return log
+        return None if log.apache else log
 
     @property
     def check_interval_ms(self) -> int | None:

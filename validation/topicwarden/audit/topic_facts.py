@@ -28,7 +28,7 @@ def topic_facts(name: str, subject: AuditedTopic) -> TopicFacts:
 def _partition(subject: AuditedTopic, state: PartitionReplicas) -> PartitionFacts:
     extent = subject.live.extents.get(state.partition) if subject.live else None
     counts = subject.counts.get(state.partition, PartitionCounts())
-    horizon = subject.horizons.get(state.partition)
+    horizon = None if subject.other_log else subject.horizons.get(state.partition)
     roll_known = horizon is not None and subject.live is not None and roll_time(subject.live.topic) is not None
     read_range = subject.read_ranges.get(state.partition)
     counted = extent is not None and (subject.readable or extent.start == extent.end)

@@ -29,7 +29,7 @@ from topicwarden.audit.collect.horizon import compaction_lag
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, needs_settings=True)
+TRAITS = Traits(reads_records=True, needs_settings=True, rests_on_apache_log=True)
 
 CHECK = "compaction-lag"
 RELEVANT_SETTINGS = ("cleanup.policy", "max.compaction.lag.ms", "min.compaction.lag.ms", "segment.ms")

@@ -41,7 +41,7 @@ from topicwarden.audit.checks.common.superseded_reasons import reasons
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, needs_settings=True, needs_every_record=True)
+TRAITS = Traits(reads_records=True, needs_settings=True, needs_every_record=True, rests_on_apache_log=True)
 
 CHECK = "compaction-ratio"
 RELEVANT_SETTINGS = ("cleanup.policy", "min.cleanable.dirty.ratio", "min.compaction.lag.ms", "segment.ms")

@@ -24,7 +24,7 @@ from statistics import median
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits()
+TRAITS = Traits(rests_on_apache_log=True)
 
 _MAX_RATIO = 10
 _SEGMENT_BYTES = 100 << 20

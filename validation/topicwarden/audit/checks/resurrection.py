@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, needs_previous_audit=True)
+TRAITS = Traits(reads_records=True, needs_previous_audit=True, rests_on_apache_log=True)
 
 
 def applies(subject: AuditedTopic) -> bool:

@@ -20,7 +20,7 @@ from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.timestamps import utc
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, needs_settings=True)
+TRAITS = Traits(reads_records=True, needs_settings=True, rests_on_apache_log=True)
 
 
 def applies(subject: AuditedTopic) -> bool:

@@ -36,7 +36,7 @@ from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(needs_settings=True)
+TRAITS = Traits(needs_settings=True, rests_on_apache_log=True)
 
 CHECK = "retention-size"
 RELEVANT_SETTINGS = ("cleanup.policy", "retention.bytes", "segment.bytes")

@@ -40,7 +40,7 @@ from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, needs_settings=True)
+TRAITS = Traits(reads_records=True, needs_settings=True, rests_on_apache_log=True)
 
 CHECK = "retention-time"
 RELEVANT_SETTINGS = ("cleanup.policy", "retention.ms", "segment.ms", "max.compaction.lag.ms")

@@ -28,7 +28,7 @@ from topicwarden.audit.history.topic_state import RememberedRecord
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, needs_previous_audit=True)
+TRAITS = Traits(reads_records=True, needs_previous_audit=True, rests_on_apache_log=True)
 
 CHECK = "tombstone-retention"
 RELEVANT_SETTINGS = ("cleanup.policy", "delete.retention.ms")
