@@ -368,14 +368,14 @@ def rules(
         str | None,
         typer.Argument(
             metavar="WHAT",
-            help="rules (of the YAML), checks (of the audit) or guards (of the plan), or the id of a rule or check; "
-            "default: all.",
+            help="rules (of the YAML), checks (of the audit), guards (of the plan) or services, or the id of a rule or "
+            "check; default: all.",
             show_default=False,
             autocompletion=completion.documented,
         ),
     ] = None,
 ) -> None:
-    """Print the documentation of every rule, check and guard."""
+    """Print the documentation of every rule, check, guard and managed service."""
     from topicwarden.cli.rules import rules
 
     raise typer.Exit(rules(page_name))

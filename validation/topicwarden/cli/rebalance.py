@@ -61,6 +61,7 @@ def rebalance(stack: str, patterns: Sequence[str], options: RebalanceOptions) ->
     names = frozenset(declaration.topic.name for declaration in declarations)
     stop = Event()
     with open_reassignment_session(connection) as session:
+        _check_service(session)
         _check_cluster(project, stack, connection, session)
         run = _Run(stack, session, names, chosen, rate, stop)
         if options.cancel:
@@ -82,6 +83,13 @@ def _check_cluster(project: Project, stack: str, connection: Connection, session
         return
     if remark := check_cluster(stack, connection, deployed, session.cluster.snapshot(deployed.topics)):
         print(remark)
+
+
+def _check_service(session: ReassignmentSession) -> None:
+    """Raise Refusal if the service is known to have no replicas that can be moved."""
+    service = session.cluster.service
+    if missing := service.missing_api("AlterPartitionReassignments"):
+        raise Refusal(f"{service.title} has no {missing.name}: {missing.effect} ({missing.source})")
 
 
 @dataclass(frozen=True)

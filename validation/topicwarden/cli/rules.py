@@ -11,6 +11,7 @@ from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.plan import guards_page as guards
 from topicwarden.policies.rules_page import page, rule_docs
+from topicwarden.policies.services_page import page as services_page
 from topicwarden.report import terminal_output
 
 
@@ -39,7 +40,7 @@ def checks_page() -> str:
     """Return the page of all checks of the audit, as Markdown."""
     parts = ["# Checks", _INTRODUCTION]
     for name, text in check_docs().items():
-        parts += [f"## {name}", text]
+        parts += [f"## {name}", text, *([_OTHER_LOG] if CHECKS[name].TRAITS.rests_on_apache_log else [])]
     return "\n\n".join(parts) + "\n"
 
 
@@ -56,5 +57,17 @@ The checks of `topicwarden audit` on the cluster and its records. A check gives 
 The documentation of a check says what a pass means, when its verdict is **fail**, and what to do. It also has an
 example and the source of the rule."""
 
-PAGES: Final[Mapping[str, Callable[[], str]]] = {"rules": page, "checks": checks_page, "guards": guards.page}
-"""The pages by name: rules for the YAML, checks of the cluster, consequences of changes. Each is also in ``docs/``."""
+_OTHER_LOG = (
+    "On a service that does not store records as Apache Kafka does ([docs/services.md](services.md)): **undecidable**."
+)
+
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "rules": page,
+    "checks": checks_page,
+    "guards": guards.page,
+    "services": services_page,
+}
+"""The pages by name: rules for the YAML, checks of the cluster, consequences of changes, and managed services.
+
+Each is also in ``docs/``.
+"""

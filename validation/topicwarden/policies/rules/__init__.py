@@ -29,6 +29,7 @@ from topicwarden.policies.rules import (
     retention_bytes,
     schemas_topic,
     segment_outlives_retention,
+    service_limits,
     standing_allowance,
     streams_topics,
     tiered_storage,
@@ -42,6 +43,7 @@ from topicwarden.policies.rules import (
 RULES: dict[str, Rule] = {
     # Always on: Kafka refuses the topic, or accepts a value that is likely a mistake.
     "kafka-version": kafka_version,
+    "service-limits": service_limits,
     "min-insync-replicas": min_insync_replicas,
     "replicas-above-brokers": replicas_above_brokers,
     "unclean-leader-election": unclean_leader_election,
