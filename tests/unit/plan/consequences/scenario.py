@@ -22,6 +22,8 @@ from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange, changes
 from topicwarden.specs.configs import definitions
 from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.services import APACHE
+from topicwarden.specs.services.profile import ServiceProfile
 from topicwarden.specs.validated_document import SettingLocations
 from topicwarden.specs.yaml_nodes import ParsedDocument
 
@@ -57,6 +59,7 @@ LEADS_TO = {
     "timestamp-limit": ("timestamps", "config/{setting}"),
     "timestamp-type": ("timestamps", "config/{setting}"),
     "broker-defaults": ("broker-defaults", "config"),
+    "fixed-policy": ("fixed-policy", "config/{setting}"),
     "drift": ("drift", "config/{setting}"),
     "missing": ("drift", ""),
     "unseen": ("unseen", "", "config"),
@@ -129,12 +132,14 @@ class Scenario:
     local_starts: Mapping[int, int] | None = None
     placement: ReplicaPlacement | None = None
     created: tuple[str, ...] = ()
+    service: ServiceProfile = APACHE
 
     def snapshot(self) -> Snapshot:
         live = {"t": self._live(self.live)} if self.live is not None else {}
         for name, partitions in (self.others or {}).items():
             live[name] = LiveTopic(Topic(name, partitions, 3), name, {}, ())
-        return Snapshot("c", NOW, BROKERS, self.broker_configs, live, frozenset({"t"} if self.hidden else ()))
+        hidden = frozenset({"t"} if self.hidden else ())
+        return Snapshot("c", NOW, BROKERS, self.broker_configs, live, hidden, self.service)
 
     def _live(self, config: Mapping[str, str]) -> LiveTopic:
         effective = {**DEFAULTS, **config} if self.visible_config else {}
