@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.kafka.test_connection import project
-from topicwarden.kafka.cluster_service import SET_BY_SERVICE, setting_source
+from topicwarden.kafka.cluster_service import setting_source
 from topicwarden.kafka.connection import connect_to
-from topicwarden.kafka.snapshot import SET_ON_TOPIC
+from topicwarden.kafka.snapshot import SET_BY_SERVICE, SET_ON_TOPIC
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.services import PROFILES
 

@@ -6,13 +6,10 @@ from kafka import KafkaAdminClient
 
 from topicwarden.kafka.client_internals import answered_requests
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.snapshot import SET_ON_TOPIC
+from topicwarden.kafka.snapshot import SET_BY_SERVICE, SET_ON_TOPIC
 from topicwarden.specs.configs import definition
 from topicwarden.specs.services import by_cluster
 from topicwarden.specs.services.profile import ServiceProfile
-
-SET_BY_SERVICE = "SERVICE"
-"""The source of a topic's setting that the service has set, in place of Kafka's ``ConfigSource``."""
 
 
 def service_of(admin: KafkaAdminClient, connection: Connection, cluster_id: str | None = None) -> ServiceProfile:

@@ -42,6 +42,9 @@ class PartitionExtent:
 SET_ON_TOPIC = "DYNAMIC_TOPIC_CONFIG"
 """Kafka's ``ConfigSource`` of a setting that is set on the topic itself."""
 
+SET_BY_SERVICE = "SERVICE"
+"""The source of a setting that a managed service has set on the topic, in place of Kafka's ``ConfigSource``."""
+
 
 @dataclass(frozen=True)
 class LiveTopic:

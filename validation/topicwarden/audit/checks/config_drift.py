@@ -18,7 +18,7 @@ Source: ``ConfigEntry.ConfigSource``, KIP-226; ``ConfigurationsDelta.replay(Remo
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
-from topicwarden.kafka.snapshot import SET_ON_TOPIC
+from topicwarden.kafka.snapshot import SET_BY_SERVICE, SET_ON_TOPIC
 from topicwarden.model.verdict import Verdict
 from topicwarden.specs.configs import definition
 
@@ -26,6 +26,7 @@ TRAITS = Traits()
 
 _SOURCES = {
     SET_ON_TOPIC: "set on the topic",
+    SET_BY_SERVICE: "set by the service",
     "DYNAMIC_BROKER_CONFIG": "set dynamically on the broker",
     "DYNAMIC_DEFAULT_BROKER_CONFIG": "set dynamically for all brokers",
     "STATIC_BROKER_CONFIG": "from the broker's server.properties",

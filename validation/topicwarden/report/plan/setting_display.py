@@ -14,6 +14,7 @@ _LONG_MAX: Final = str(2**63 - 1)
 # Kafka's ConfigSource. A value of the topic itself needs no source.
 _SOURCES: Final = {
     "DYNAMIC_TOPIC_CONFIG": "",
+    "SERVICE": "set by the service",
     "DEFAULT_CONFIG": "Kafka's default",
     "STATIC_BROKER_CONFIG": "broker setting",
     "DYNAMIC_BROKER_CONFIG": "broker setting",
