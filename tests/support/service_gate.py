@@ -128,6 +128,7 @@ class _Exchange:
         flexible = kind.flexible_version_q(version) and number != _API_VERSIONS
         header = 5 if flexible else 4  # the correlation id, and no tagged fields
         answer = kind.decode(frame[header:], version=version)
+        answer._header = None  # kafka-python only sets it for messages that it makes itself
         {
             3: self._metadata,
             10: self._coordinator,

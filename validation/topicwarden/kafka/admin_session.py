@@ -40,12 +40,10 @@ class AdminSession:
 
     @property
     def service(self) -> ServiceProfile:
-        """The profile of the connected cluster's service."""
-        admin = self.admin
-        with self._lock:
-            if self._service is None:
-                self._service = service_of(admin, self._connection)
-            return self._service
+        """The profile of the connected cluster's service; raises as ``request`` does."""
+        if self._service is None:
+            self._service = self.request(service_of, self._connection)
+        return self._service
 
     def request(
         self,

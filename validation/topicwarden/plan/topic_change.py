@@ -188,7 +188,9 @@ def _effective(
     own_config, before, after = live.own_config, dict[str, str](), dict[str, str]()
     for name in {*live.topic.config, *declared.config}:
         inherited = {live.topic.config[name]} if name in live.topic.config and name not in own_config else set()
-        defaults = effective_defaults(snapshot, name) or inherited
+        known = effective_defaults(snapshot, name)
+        # Brokers of another code may not report their defaults, but the topic has the values in force.
+        defaults = (known or inherited) if snapshot.service.log.apache else (inherited or known)
         own_value, declared_value = own_config.get(name), declared.config.get(name, kept.get(name))
         if own_value is None and declared_value is None:
             before[name] = after[name] = riskiest(name, defaults)

@@ -10,8 +10,7 @@ PROFILE = ServiceProfile(
     title="Amazon MSK",
     log=LogCode(True, Fact("Standard brokers run open-source versions of Apache Kafka.", f"{_GUIDE}/what-is-msk.html")),
     recognition=Recognition(
-        # Before the name of the cluster, the address has the broker: b-1, or b-1-public.
-        hosts=r".+\.c[0-9]+\.kafka(-beta)?\.[a-z0-9-]+\.amazonaws\.com(\.cn)?",
+        hosts=r".+\.kafka(-beta)?\.[a-z0-9-]+\.amazonaws\.com(\.cn)?",
         sources=(f"{_GUIDE}/msk-get-bootstrap-brokers.html",),
     ),
     look_alike=LogCode(
