@@ -75,3 +75,12 @@ def test_a_default_is_that_of_the_service() -> None:
     assert differing_defaults(redpanda, "retention.ms") == {}
     apache = replace(redpanda, service=PROFILES["apache"])
     assert effective_defaults(apache, "segment.bytes") == {"1073741824"}
+
+
+def test_the_value_in_force_on_a_topic_is_better_evidence_than_a_documented_default() -> None:
+    brokers = {1: {"log.retention.bytes": "7"}}
+    for service, bytes_in_force in (("msk-serverless", "-1"), ("apache", "7")):
+        scenario = Scenario({"retention.ms": "5"}, {}, broker_configs=brokers, service=PROFILES[service])
+        before = scenario.change().before
+        assert before
+        assert before.config["retention.bytes"] == bytes_in_force, service
