@@ -29,7 +29,7 @@ PROFILE = ServiceProfile(
         # Apache Kafka answers the last three since versions that are older than DescribeCluster (2.8).
         answers=frozenset({_ALTER_CONFIGS, _DESCRIBE_CLUSTER}),
         lacks=frozenset({_DESCRIBE_LOG_DIRS, _INCREMENTAL_ALTER_CONFIGS, _ALTER_PARTITION_REASSIGNMENTS}),
-        sources=(_PROTOCOL,),
+        sources=(_PROTOCOL, "https://github.com/warpstreamlabs/terraform-provider-warpstream"),
     ),
     fixed_policy=FixedPolicy(
         frozenset(
