@@ -139,7 +139,7 @@ class Scenario:
         for name, partitions in (self.others or {}).items():
             live[name] = LiveTopic(Topic(name, partitions, 3), name, {}, ())
         hidden = frozenset({"t"} if self.hidden else ())
-        return Snapshot("c", NOW, BROKERS, self.broker_configs, live, hidden, self.service)
+        return Snapshot("c", NOW, BROKERS, self.broker_configs, live, hidden, service=self.service)
 
     def _live(self, config: Mapping[str, str]) -> LiveTopic:
         effective = {**DEFAULTS, **config} if self.visible_config else {}
