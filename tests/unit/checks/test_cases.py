@@ -8,8 +8,9 @@ import pytest
 
 from tests.support.subjects import subject
 from tests.unit.checks import compaction, contents, groups, replicas, retention, topics
-from tests.unit.checks.cases import FAIL, PASS, SUSPECT, UNDECIDABLE, Case, reported
+from tests.unit.checks.cases import FAIL, PASS, SUSPECT, UNDECIDABLE, Case, absent, reported
 from topicwarden.audit.checks import CHECKS
+from topicwarden.model.contents import Contents
 
 CASES = (
     *(*topics.CASES, *replicas.CASES, *groups.CASES),
@@ -35,6 +36,22 @@ def test_a_check_says_what_the_case_expects(case: Case) -> None:
     assert {name: last.evidence[name] for name in case.evidence} == case.evidence
     assert case.partitions in (None, last.partitions)
     assert case.says in " ".join((last.message, *last.because, last.remedy))
+
+
+def test_only_topic_missing_judges_a_topic_that_is_not_seen() -> None:
+    contents = Contents.model_validate(
+        {
+            "key": {"required": True, "format": "string", "partitioner": "murmur2", "max_share": 0.5},
+            "value": {"format": "json"},
+            "headers": {"required": ["h"]},
+            "timestamps": {"type": "CreateTime", "max_ahead": 1, "max_late": 1},
+            "records": {"max_bytes": 1},
+            "partitions": {"max_skew": 2.0},
+            "expressions": [{"id": "e", "require": "true"}],
+        }
+    )
+    hidden = absent(subject(contents=contents), "t")
+    assert [name for name, check in CHECKS.items() if check.applies(hidden)] == ["topic-missing"]
 
 
 def uncovered(cases: Collection[Case], checks: Collection[str]) -> dict[str, list[str]]:

@@ -90,6 +90,10 @@ def _from_cluster(session: ImportSession, dry_run: bool, files_only: bool) -> in
             before = cluster.snapshot()
         if remark := check_cluster(session.stack, connection, deployed, before):
             echo(remark)
+        if not before.topics:
+            raise Refusal(
+                "this user sees no topic: either the cluster has none, or the user lacks Describe on the topics"
+            )
         live = declarable_topics(before)
         names = session.select([*live.topics, *live.refused])
         chosen = {name: live.topics[name] for name in names if name in live.topics}

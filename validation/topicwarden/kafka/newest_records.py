@@ -89,11 +89,11 @@ def _read(
             "isolation.level": "read_uncommitted",
         }
     )
-    unread = set(ranges)
+    unread, denied = set(ranges), set[tuple[str, int]]()
     try:
         consumer.assign([TopicPartition(*partition_id, bounds[0]) for partition_id, bounds in ranges.items()])
         deadline = time.monotonic() + _TIMEOUT_S
-        while unread and time.monotonic() < deadline:
+        while unread - denied and time.monotonic() < deadline:
             for message in consumer.consume(_POLL_RECORDS, timeout=0.2):
                 partition_id = (str(message.topic()), int(message.partition() or 0))
                 problem = message.error()
@@ -101,6 +101,8 @@ def _read(
                 if problem is not None:
                     if problem.code() == KafkaError._PARTITION_EOF:
                         unread.discard(partition_id)
+                    elif problem.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                        denied.add(partition_id)
                     continue
                 if offset < ranges[partition_id][1]:
                     records[partition_id[0]].append(_Record(partition_id[1], message.key(), message.value() is None))

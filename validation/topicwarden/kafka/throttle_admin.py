@@ -98,6 +98,16 @@ class ThrottleAdmin:
         }
         return {broker: rates for broker, rates in rates_by_broker.items() if rates}
 
+    def unreadable(self, brokers: Collection[int]) -> frozenset[int]:
+        """Return those of ``brokers`` whose settings this user may not read (DescribeConfigs on Cluster)."""
+        resources = [ConfigResource(ConfigResourceType.BROKER, str(broker)) for broker in sorted(brokers)]
+        described = request_or_refuse(lambda: self._admin.describe_configs(resources, config_filter="all"))
+        return frozenset(int(broker) for broker, entries in described.get("broker", {}).items() if not entries)
+
+    def validate_rate(self, brokers: Collection[int], rate: int) -> None:
+        """Refuse if this user may not throttle ``brokers`` to ``rate`` bytes per second. Changes nothing."""
+        self._alter(_brokers(brokers, {name: str(rate) for name in RATES}), validate_only=True)
+
     def apply(self, copies: Mapping[str, Collection[ReplicaCopy]], brokers: Collection[int], rate: int) -> None:
         """Throttle ``copies`` (by topic) to ``rate`` bytes per second, into each of ``brokers`` and out of each."""
         lists = []
@@ -127,12 +137,14 @@ class ThrottleAdmin:
         entries: dict[str, dict[str, dict[str, Any]]] = described.get(kind.name.lower(), {})
         return entries
 
-    def _alter(self, resources: list[ConfigResource]) -> None:
+    def _alter(self, resources: list[ConfigResource], *, validate_only: bool = False) -> None:
         if not resources:
             return
 
         def alter() -> None:
-            responses = self._admin.alter_configs(resources, raise_on_unknown=False, incremental=True)
+            responses = self._admin.alter_configs(
+                resources, validate_only=validate_only, raise_on_unknown=False, incremental=True
+            )
             for kind, results in responses.items():
                 for name, result in results.items():
                     _require(f"{kind} {name}", str(result))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from topicwarden.kafka.reassignment_admin import OngoingReassignment, PartitionId, ReassignmentSession
 from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.model.problem import Problem
 from topicwarden.plan.placement.replica_placement import (
     ReplicaMove,
     ReplicaPlacement,
@@ -32,7 +33,7 @@ class Targets:
 
 def targets(session: ReassignmentSession, topics: Collection[str], declarations: Sequence[Declaration]) -> Targets:
     """Return the placement of ``declarations``, and the reassignments of ``topics`` that already lead to it."""
-    snapshot = session.cluster.snapshot()
+    snapshot = session.cluster.snapshot(expected=[declaration.topic.name for declaration in declarations])
     ongoing = {
         partition: state for partition, state in session.reassignment.ongoing().items() if partition[0] in topics
     }
@@ -60,7 +61,16 @@ def targets(session: ReassignmentSession, topics: Collection[str], declarations:
         # The replicas that now stay are load, so the other topics are placed again.
         placement, under_way = plan(each for each in declarations if each.topic.name not in refused)
         placement = replace(placement, problems=tuple(sorted((*placement.problems, *refused.values()))))
-    return Targets(placement, under_way, reduced)
+    hidden = [_hidden(each) for each in declarations if each.topic.name in snapshot.hidden]
+    return Targets(replace(placement, problems=tuple(sorted((*placement.problems, *hidden)))), under_way, reduced)
+
+
+def _hidden(declaration: Declaration) -> Problem:
+    message = (
+        f"{declaration.topic.name}: the brokers do not report whether the topic exists, so its replicas are not known: "
+        "grant Describe on the topic"
+    )
+    return Problem(declaration.places.at(()), message, "unseen")
 
 
 def _move(snapshot: Snapshot, partition_id: PartitionId, ongoing: OngoingReassignment) -> ReplicaMove:

@@ -38,7 +38,7 @@ class ThrottleRemoval:
 class _ThrottleUse:
     """All throttle lists and reassignments of the cluster, for the stack with ``topics``.
 
-    ``unknown`` are topics of other stacks whose lists this user may not see.
+    ``unknown`` are topics whose lists this user may not see.
     """
 
     topics: frozenset[str]
@@ -68,10 +68,8 @@ class _ThrottleUse:
         for (topic, partition), state in sorted(self.ongoing.items()):
             if topic not in self.topics and broker in state.replicas:
                 return f"it takes part in a move of {topic}, partition {partition}"
-        if self.unknown:
-            return (
-                f"the throttle list of {min(self.unknown)} may name it (this user lacks DescribeConfigs on the topic)"
-            )
+        if hidden := self.unknown - self.topics:
+            return f"the throttle list of {min(hidden)} may name it (this user lacks DescribeConfigs on the topic)"
         return None
 
 
@@ -89,7 +87,8 @@ class ReplicationThrottle:
     def prepare(self, moves: Collection[ReplicaMove], under_way: Collection[str]) -> None:
         """Apply this run's rate to reassignments of topics ``under_way``, which an earlier run started.
 
-        Refuses if another user throttles: this run would overwrite that throttle now, and remove it at the end.
+        Refuses if another user throttles: this run would overwrite that throttle now, and remove it at the end. Refuses
+        without the rights to see throttles and to remove this run's own.
         """
         use = self._current_use()
         self._listed_before = use.own
@@ -105,7 +104,9 @@ class ReplicationThrottle:
                 f"if nobody needs it, remove it with `{remove_lists_command(listed[0])}`; --throttle unlimited leaves "
                 "it alone"
             )
-        rated = self._throttle.rates(_brokers(moves) & self._seen_alive)
+        brokers = _brokers(moves) & self._seen_alive
+        self._require_rights(use, moves, brokers)
+        rated = self._throttle.rates(brokers)
         for broker in sorted(rated.keys() - named):
             if reason := use.use_by_others(broker):
                 raise Refusal(
@@ -114,6 +115,22 @@ class ReplicationThrottle:
                     "it alone"
                 )
         self.apply(moves, under_way)
+
+    def _require_rights(self, use: _ThrottleUse, moves: Collection[ReplicaMove], brokers: Collection[int]) -> None:
+        """Refuse before the first change if this user may not see or set the throttle of ``moves``."""
+        if self._rate is None or not brokers:
+            return
+        if hidden := sorted(use.unknown & {move.topic for move in moves if move.added}):
+            raise Refusal(
+                f"this user may not read the throttle lists of {hidden[0]}, so they could not be removed after the "
+                "move: grant DescribeConfigs on the topic; --throttle unlimited sets no lists"
+            )
+        if self._throttle.unreadable(brokers):
+            raise Refusal(
+                "this user may not read the brokers' settings, so a throttle of somebody else would be overwritten: "
+                "grant DescribeConfigs on the Cluster resource; --throttle unlimited sets no rates"
+            )
+        self._throttle.validate_rate(brokers, self._rate)
 
     def apply(self, moves: Collection[ReplicaMove], topics: Collection[str]) -> None:
         """Throttle those ``moves`` whose topic is in ``topics``.
@@ -164,7 +181,7 @@ class ReplicationThrottle:
 
     def _current_use(self) -> _ThrottleUse:
         lists, unknown = self._throttle.lists()
-        return _ThrottleUse(self._topics, lists, unknown - self._topics, self._cluster.ongoing())
+        return _ThrottleUse(self._topics, lists, unknown, self._cluster.ongoing())
 
     def _alive(self) -> frozenset[int]:
         return frozenset(broker for broker, alive in self._cluster.brokers().items() if alive)

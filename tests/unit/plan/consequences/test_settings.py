@@ -49,19 +49,19 @@ def test_producers_of_larger_batches_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("batches", "logs", "text", "largest"),
+    ("batches", "logs", "text", "largest", "weight"),
     [
-        ({0: 1_000}, (hourly(9),), "the largest of the newest batches has 1,000 bytes (1kB)", 1_000),
-        ({}, (hourly(9),), "the newest batches could not be read (Read on the topic)", None),
-        ({}, (hourly(0),), "the topic has no batch to compare with", None),
+        ({0: 1_000}, (hourly(9),), "the largest of the newest batches has 1,000 bytes (1kB)", 1_000, Severity.NOTE),
+        ({}, (hourly(9),), "the newest batches could not be read (Read on the topic)", None, Severity.DANGER),
+        ({}, (hourly(0),), "the topic has no batch to compare with", None, Severity.NOTE),
     ],
 )
-def test_a_lower_limit_that_no_known_batch_exceeds_is_a_note(
-    batches: dict[int, int], logs: tuple[object, ...], text: str, largest: int | None
+def test_a_lower_limit_that_no_known_batch_exceeds_is_a_note_unless_none_is_known(
+    batches: dict[int, int], logs: tuple[object, ...], text: str, largest: int | None, weight: Severity
 ) -> None:
     found = only("max-message", replace(smaller(), batches=batches, logs=logs))  # type: ignore[arg-type]
     assert found.message == f"batches above 1,000 bytes (1kB) will be refused; {text}"
-    assert (found.weight, found.because, found.remedy) == (Severity.NOTE, [], "")
+    assert (found.weight, found.because, found.remedy) == (weight, [], "")
     partitions = None if largest is None else 0
     assert found.evidence == {"max.message.bytes": 1_000, "largest_batch": largest, "partitions": partitions}
 

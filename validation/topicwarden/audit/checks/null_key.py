@@ -25,7 +25,7 @@ _REQUIRED: tuple[str, ...] = ("contents", "key", "required")
 
 
 def applies(subject: AuditedTopic) -> bool:
-    return subject.compacted or bool(subject.contents.key.required)
+    return subject.live is not None and (subject.compacted or bool(subject.contents.key.required))
 
 
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:

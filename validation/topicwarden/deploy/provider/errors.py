@@ -14,7 +14,10 @@ from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
 
 _DENIED = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
-_RIGHTS = "a new topic needs Create, a changed one AlterConfigs and Alter, a deleted one Delete, every one Describe"
+_RIGHTS = (
+    "a new topic needs Create, changed settings AlterConfigs, more partitions Alter, a deletion Delete, and every "
+    "topic Describe and DescribeConfigs"
+)
 
 
 def resource_error(error: Exception, urn: str) -> str:

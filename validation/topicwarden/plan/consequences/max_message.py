@@ -32,9 +32,10 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         if largest_batch > limit
     }
     largest = max(evidence.largest_batches.values(), default=0)
+    unread = not largest and change.live is not None and records_of(change.live) > 0
     yield Consequence(
         kind="max-message",
-        weight=Severity.DANGER if too_large else Severity.NOTE,
+        weight=Severity.DANGER if too_large or unread else Severity.NOTE,
         message=f"batches above {size(limit)} will be refused; "
         + (
             f"{count(len(too_large), 'partition')} have larger batches, up to {size(largest)}"
@@ -42,7 +43,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             else f"the largest of the newest batches has {size(largest)}"
             if largest
             else "the newest batches could not be read (Read on the topic)"
-            if change.live is not None and records_of(change.live)
+            if unread
             else "the topic has no batch to compare with"
         ),
         because=["existing batches stay readable; a producer that sends larger ones gets RECORD_TOO_LARGE"]

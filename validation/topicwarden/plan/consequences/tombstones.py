@@ -57,6 +57,8 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             "; all records were read"
             if newest and newest.complete
             else "; not all records were read, any may be a tombstone"
+            if newest
+            else "; the records could not be read (Read on the topic), any may be a tombstone"
         ),
         remedy=remedy_of(
             change,
