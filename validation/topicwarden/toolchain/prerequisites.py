@@ -28,12 +28,22 @@ _HOW = {
 
 def find_java() -> Path | None:
     """Return the ``java`` of JAVA_HOME, else of the PATH, with symbolic links resolved; None if it is too old."""
+    named, release = _java()
+    return Path(named).resolve() if named and release and int(release.partition(".")[0]) >= JAVA else None
+
+
+def java_version() -> str | None:
+    """Return the version of the ``java`` that ``find_java`` looks at, also if it is too old; None without any."""
+    return _java()[1]
+
+
+def _java() -> tuple[str | None, str | None]:
     home = os.environ.get("JAVA_HOME")
     named = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if not named or not Path(named).is_file():
-        return None
-    release = re.search(r'version "(\d+)', _output(named, "-version"))
-    return Path(named).resolve() if release and int(release[1]) >= JAVA else None
+        return None, None
+    release = re.search(r'version "(\d[^"]*)"', _output(named, "-version"))
+    return named, release[1] if release else None
 
 
 def find_go() -> str | None:

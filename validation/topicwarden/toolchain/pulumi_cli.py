@@ -130,15 +130,25 @@ def _on_path(cache: Path) -> Path | None:
     found = shutil.which("pulumi", path=os.pathsep.join(folders))
     if found is None:
         return None
+    return Path(found).absolute() if recent_enough(version(Path(found))) else None
+
+
+def version(pulumi: Path) -> str | None:
+    """Return the version that ``pulumi`` reports, such as ``3.250.0``; None if it reports none."""
     environment = {**os.environ, "PULUMI_SKIP_UPDATE_CHECK": "true"}
     try:
         answer = subprocess.run(
-            [found, "version"], capture_output=True, text=True, timeout=30, env=environment, check=False
+            [str(pulumi), "version"], capture_output=True, text=True, timeout=30, env=environment, check=False
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
         return None
-    version = re.match(r"v(\d+)\.(\d+)", answer)
-    return Path(found).absolute() if version and (int(version[1]), int(version[2])) >= OLDEST else None
+    found = re.match(r"v(\d+\.\d+\S*)", answer)
+    return found[1] if found else None
+
+
+def recent_enough(version: str | None) -> bool:
+    """Return whether topicwarden works with this version of Pulumi."""
+    return version is not None and tuple(map(int, version.split(".")[:2])) >= OLDEST
 
 
 def _official(cache: Path) -> Path | None:

@@ -23,12 +23,22 @@ LINES = ("4.0", "4.1", "4.2")
 MODULE = Path(__file__).parents[2] / "spark-reader"
 
 
+PACKAGED = Path(__file__).parents[1] / "jars"
+"""Where the wheel has the jars."""
+
+
+def find_jar(project: Project | None, line: str) -> Path | None:
+    """Return the jar for a Spark line: the one of the wheel, else the one that ``project`` has built."""
+    places = [PACKAGED / _name(line), *([] if project is None else [jar(project, line)])]
+    return next((path for path in places if path.is_file()), None)
+
+
 def missing(project: Project) -> list[str]:
     """Return the Spark line that needs a build: that of the installed pyspark, if its jar is missing or outdated.
 
     Empty if there is nothing to build from, or no supported pyspark.
     """
-    line = _installed_line()
+    line = installed_line()
     if line not in LINES or not (MODULE / "pom.xml").is_file():
         return []
     return [] if _stamp(jar(project, line)) == fingerprint() else [line]
@@ -36,7 +46,7 @@ def missing(project: Project) -> list[str]:
 
 def jar(project: Project, line: str) -> Path:
     """Return the path of a jar in the project's cache."""
-    return project.cache / "jars" / "reader" / f"spark-reader-{line}.jar"
+    return project.cache / "jars" / "reader" / _name(line)
 
 
 def build(project: Project, line: str, say: Callable[[str], None]) -> Path:
@@ -63,7 +73,11 @@ def fingerprint() -> str:
     return digest.hexdigest()
 
 
-def _installed_line() -> str | None:
+def _name(line: str) -> str:
+    return f"spark-reader-{line}.jar"
+
+
+def installed_line() -> str | None:
     """Return the line of the installed pyspark, without importing it."""
     try:
         return ".".join(version("pyspark").split(".")[:2])

@@ -11,13 +11,10 @@ import pyspark
 
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.toolchain.spark_reader import LINES, MODULE, jar
+from topicwarden.toolchain.spark_reader import LINES, MODULE, find_jar
 
 FORMAT = "io.topicwarden.reader.source.OffsetRangeSource"
 """The name of the data source for ``spark.read.format``."""
-
-PACKAGED = Path(__file__).parents[1] / "jars"
-"""Where the wheel has the jars."""
 
 
 def jars(project: Project) -> list[Path]:
@@ -28,10 +25,8 @@ def jars(project: Project) -> list[Path]:
             f"the audit supports Spark {', '.join(LINES)}, found pyspark {pyspark.__version__}; "
             "run `pip install 'topicwarden[audit]'`"
         )
-    built = jar(project, line)
-    for path in (PACKAGED / built.name, built):
-        if path.is_file():
-            return [path]
+    if path := find_jar(project, line):
+        return [path]
     if (MODULE / "pom.xml").is_file():
         raise Refusal(f"the reader for Spark {line} is not built; run `topicwarden sandbox install`")
     raise Refusal(
