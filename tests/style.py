@@ -36,7 +36,7 @@ _FIRST_LINE = re.compile(r"^(?:What|Where|Who|Which|Whose|Whether|How|Of|As|From
 _MOST_WORDS = 25
 PLUGIN_ROOMS = {"policies/rules", "audit/checks", "plan/consequences"}
 """Modules in these folders have the id that users write, so a rule and a check may share a name."""
-FORMAT_ROOMS = {"report/audit", "report/plan", "report/problems"}
+FORMAT_ROOMS = {"report/audit", "report/doctor", "report/plan", "report/problems"}
 """Modules in these folders have the name of the format that they write."""
 _PLUGIN_CLASSES = {"Settings"}
 """Each rule has its own class with this name, because the ``Rule`` protocol requires it."""

@@ -73,7 +73,7 @@ def test_an_unknown_schema_says_which_there_are() -> None:
     done = topicwarden("schema", "spec", cwd=REPOSITORY)
     assert (done.code, done.err) == (
         2,
-        "topicwarden: there is no schema 'spec': expected one of topic, policy, stack, report, check, plan\n",
+        "topicwarden: there is no schema 'spec': expected one of topic, policy, stack, report, check, plan, doctor\n",
     )
 
 

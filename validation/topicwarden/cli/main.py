@@ -340,6 +340,24 @@ def rebalance(
     raise typer.Exit(rebalance(stack, tuple(topics or ()), RebalanceOptions(throttle, dry_run, cancel, yes, refresh)))
 
 
+@app.command(epilog="Example: topicwarden doctor --stack prod --command audit")
+def doctor(
+    stack: Annotated[
+        str | None,
+        typer.Option("--stack", "-s", help="Also ask the cluster of this stack. Changes nothing.", show_default=False),
+    ] = None,
+    form: Annotated[str, typer.Option("--format", "-f", help="text or json.")] = "text",
+    commands: Annotated[
+        list[str] | None,
+        typer.Option("--command", "-c", help="Only what this command needs (default: all commands). Can be repeated."),
+    ] = None,
+) -> None:
+    """Show what is installed, what the cluster supports, which rights are missing, and what each command can do."""
+    from topicwarden.cli.doctor import doctor
+
+    raise typer.Exit(doctor(stack, form, commands or ()))
+
+
 @app.command(epilog="Example: topicwarden demo")
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the report.")] = Path(
@@ -354,9 +372,11 @@ def demo(
 
 @app.command(epilog="Example: topicwarden schema topic > topic.schema.json")
 def schema(
-    name: Annotated[str, typer.Argument(metavar="WHAT", help="topic, policy, stack, report, check or plan.")] = "topic",
+    name: Annotated[
+        str, typer.Argument(metavar="WHAT", help="topic, policy, stack, report, check, plan or doctor.")
+    ] = "topic",
 ) -> None:
-    """Print the JSON Schema of topic, policy or stack files, of report.json, or of the JSON output of check or plan."""
+    """Print the JSON Schema of topic, policy or stack files, of report.json, or of the JSON output of a command."""
     from topicwarden.cli.schema import schema
 
     raise typer.Exit(schema(name))
@@ -368,14 +388,14 @@ def rules(
         str | None,
         typer.Argument(
             metavar="WHAT",
-            help="rules (of the YAML), checks (of the audit), guards (of the plan) or services, or the id of a rule or "
-            "check; default: all.",
+            help="rules (of the YAML), checks (of the audit), guards (of the plan), rights (in Kafka), services, or the "
+            "id of a rule or check; default: all.",
             show_default=False,
             autocompletion=completion.documented,
         ),
     ] = None,
 ) -> None:
-    """Print the documentation of every rule, check, guard and managed service."""
+    """Print the documentation of every rule, check, guard, right and managed service."""
     from topicwarden.cli.rules import rules
 
     raise typer.Exit(rules(page_name))

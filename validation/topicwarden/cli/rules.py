@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from topicwarden.audit.checks import CHECKS
+from topicwarden.doctor import rights_page as rights
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.plan import guards_page as guards
@@ -65,9 +66,10 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "rules": page,
     "checks": checks_page,
     "guards": guards.page,
+    "rights": rights.page,
     "services": services_page,
 }
-"""The pages by name: rules for the YAML, checks of the cluster, consequences of changes, and managed services.
+"""The pages by name: rules for the YAML, checks of the cluster, consequences of changes, rights, managed services.
 
 Each is also in ``docs/``.
 """

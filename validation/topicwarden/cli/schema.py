@@ -57,6 +57,12 @@ def _plan() -> dict[str, Any]:
     return plan.schema()
 
 
+def _doctor() -> dict[str, Any]:
+    from topicwarden.report.doctor import json as doctor  # noqa: PLC0415
+
+    return doctor.schema()
+
+
 def _check() -> dict[str, Any]:
     from topicwarden.report.problems import json as problems  # noqa: PLC0415
 
@@ -70,4 +76,5 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "report": _report,
     "check": _check,
     "plan": _plan,
+    "doctor": _doctor,
 }

@@ -1,0 +1,343 @@
+"""What each command has to do in the matrix of rights, and what it does without one of them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from confluent_kafka import Producer
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.admin import NewTopic as CreatedTopic
+
+from tests.support.clients import commit
+from tests.support.projects import Shell, empty_stack, project_of, write_topics
+from tests.support.restricted_user import RestrictedCluster, rule
+from topicwarden.cli.audit import AuditFunction
+from topicwarden.cli.find_pulumi import engine_of
+from topicwarden.cli.plan import planned
+from topicwarden.doctor.command_rights import Effect, RequiredRight, Resource
+from topicwarden.kafka.access_admin import AccessRule
+from topicwarden.kafka.throttle_admin import RATES, REPLICAS
+from topicwarden.model.finding import AuditReport
+from topicwarden.model.planned_change import PlanReport, Severity
+from topicwarden.model.project import Project
+from topicwarden.model.verdict import BY_WEIGHT, Verdict
+
+DAY_MS = 86_400_000
+NAMES = {Resource.TOPIC: "*", Resource.GROUP: "*", Resource.CLUSTER: "kafka-cluster"}
+EVERYTHING = [rule("All", resource, name) for resource, name in NAMES.items()]
+
+
+def rules(rights: tuple[RequiredRight, ...], without: RequiredRight | None) -> list[AccessRule]:
+    """Return ACLs that grant ``rights``, and deny ``without`` also where another right implies it."""
+    granted = [
+        rule(each.right.operation, each.right.resource, NAMES[each.right.resource])
+        for each in rights
+        if without is None or each.right != without.right
+    ]
+    if without is None:
+        return granted
+    right = without.right
+    return [*granted, rule(right.operation, right.resource, NAMES[right.resource], permission="Deny")]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a command did: the effect of a missing right, consequences or checks that missed it, and its messages."""
+
+    effect: Effect | None
+    affected: frozenset[str] = frozenset()
+    text: str = ""
+
+
+class Scene(Protocol):
+    """A command with something to do, which can run once for each right."""
+
+    def run(self, row: int) -> Observed:
+        """Run the command for the row with this number; row 0 has all rights."""
+
+
+def declared(config: str = "", more: str = "", partitions: int = 1, factor: int = 1) -> str:
+    return (
+        f"{{owner: team, partitions: {partitions}, replication_factor: {factor}, config: {{{config}}}"
+        f"{more and f', {more}'}}}\n"
+    )
+
+
+BEFORE = {
+    "shrink.v1": declared("retention.ms: 7d"),
+    "keys.v1": declared(),
+    "compact.v1": declared("cleanup.policy: delete, retention.ms: -1"),
+    "unset.v1": declared("retention.ms: 30m"),
+    "size.v1": declared("retention.bytes: 1GiB, retention.ms: -1"),
+    "batch.v1": declared("max.message.bytes: 1MiB"),
+    "tombs.v1": declared("cleanup.policy: compact, delete.retention.ms: 7d"),
+    "roll.v1": declared("retention.ms: 7d, segment.ms: 7d"),
+    "gone.v1": declared(more="allow: [delete]"),
+}
+AFTER = {
+    "shrink.v1": declared("retention.ms: 1d", "allow: [shrink-retention]"),
+    "keys.v1": declared(partitions=2),
+    "compact.v1": declared("cleanup.policy: compact, retention.ms: -1", "allow: [compact]"),
+    "unset.v1": declared(),
+    "size.v1": declared("retention.bytes: 1MiB, retention.ms: -1", "allow: [shrink-retention]"),
+    "batch.v1": declared("max.message.bytes: 100"),
+    "tombs.v1": declared("cleanup.policy: compact, delete.retention.ms: 1h", "allow: [compact]"),
+    "roll.v1": declared("retention.ms: 7d, segment.ms: 1h", "allow: [shrink-retention]"),
+    "new.v1": declared(),
+}
+WRITTEN = {"Create": {"new.v1"}, "Alter": {"keys.v1"}, "Delete": {"gone.v1"}} | {
+    "AlterConfigs": AFTER.keys() - {"new.v1", "keys.v1"}
+}
+"""The topics whose change needs each right."""
+
+
+def fill(servers: list[str], prefix: str) -> None:
+    """Write records of yesterday into the topics of ``BEFORE``, and commit offsets of a group that lags."""
+    producer = Producer({"bootstrap.servers": ",".join(servers)})
+    old = int(time.time() * 1000) - 2 * DAY_MS
+    for name in BEFORE.keys() - {"gone.v1"}:
+        for number in range(20):
+            producer.produce(f"{prefix}.{name}", b"v", f"k{number % 7}", timestamp=old + number)
+    producer.flush()
+    commit(servers, f"{prefix}.reader", {(f"{prefix}.{name}", 0): 3 for name in BEFORE})
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A project whose stack is deployed with all rights."""
+
+    cluster: RestrictedCluster
+    project: Project
+    shell: Shell
+
+    def declare(self, prefix: str, files: Mapping[str, str]) -> None:
+        for path in self.project.topics.glob(f"{prefix}.*.yaml"):
+            path.unlink()
+        write_topics(self.project, {f"{prefix}.{name}.yaml": text for name, text in files.items()})
+
+    def deploy(self) -> None:
+        with self.cluster.granted(EVERYTHING):
+            done = self.shell.topicwarden("up", "--stack", "dev", "--yes")
+            assert done.returncode == 0, done.stdout + done.stderr
+
+
+def deployed(cluster: RestrictedCluster, folder: Path) -> Deployed:
+    project = project_of(folder, {}, cluster.settings)
+    return Deployed(cluster, project, empty_stack(project, folder.with_name(f"{folder.name}-state")))
+
+
+class PlanScene:
+    """A plan of all changes of ``AFTER``, compared with the plan that has all rights."""
+
+    def __init__(self, cluster: RestrictedCluster, folder: Path) -> None:
+        self._stack = deployed(cluster, folder)
+        self._stack.declare("p", BEFORE)
+        self._stack.deploy()
+        fill(cluster.servers, "p")
+        self._stack.declare("p", AFTER)
+        self._whole: dict[str, set[str]] = {}
+
+    def run(self, row: int) -> Observed:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in self._stack.shell.variables.items():
+                patch.setenv(name, value)
+            report = planned(self._stack.project, "dev", engine_of(self._stack.project, "dev"))
+        assert report.engine.ran, report.engine.errors
+        found = _consequences(report)
+        self._whole = self._whole or found
+        less = frozenset(kind for kind, texts in found.items() if texts != self._whole.get(kind))
+        effect = Effect.REFUSED if report.refused else Effect.LESS_PRECISE if less else None
+        refused = frozenset(
+            each.kind for plan in report.topics for each in plan.consequences if each.weight is Severity.REFUSED
+        )
+        return Observed(effect, refused or less, "\n".join(text for texts in found.values() for text in texts))
+
+
+def _consequences(report: PlanReport) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for plan in report.topics:
+        for each in plan.consequences:
+            text = "; ".join((plan.topic, each.weight, each.message, *each.because, each.measured, each.remedy))
+            found.setdefault(each.kind, set()).add(text)
+    return found
+
+
+class UpScene:
+    """A deploy of the changes of ``AFTER`` to topics of its own, for each right."""
+
+    def __init__(self, cluster: RestrictedCluster, folder: Path, rights: tuple[RequiredRight, ...]) -> None:
+        self._stack, self._rights = deployed(cluster, folder), rights
+        for row in range(len(rights) + 1):
+            self._stack.declare(f"u{row}", BEFORE)
+        self._stack.deploy()
+        for row in range(len(rights) + 1):
+            fill(cluster.servers, f"u{row}")
+
+    def run(self, row: int) -> Observed:
+        prefix, required = f"u{row}", self._rights[row - 1] if row else None
+        # A deploy after one that deleted a topic begins with a refresh, which needs other rights first.
+        deletes = required is not None and required.right.operation == "Delete"
+        self._stack.declare(prefix, AFTER | ({} if deletes else {"gone.v1": BEFORE["gone.v1"]}))
+        done = self._stack.shell.topicwarden("up", "--stack", "dev", "--yes")
+        text = done.stdout + done.stderr
+        if not done.returncode:
+            less = required is not None and required.effect is Effect.LESS_PRECISE
+            return Observed(Effect.LESS_PRECISE if less else None, text=text)
+        unseen = frozenset(re.findall(r"error: .*\[(unseen)\]$", text, re.MULTILINE))
+        if unseen:
+            self._stack.declare(prefix, BEFORE)  # the next row deploys its own changes only
+            return Observed(Effect.REFUSED, unseen, text)
+        failed = {name.removeprefix(f"{prefix}.") for name in re.findall(r"(\S+): Kafka denies this user", text)}
+        assert required is not None
+        assert failed == WRITTEN[required.right.operation], "the other topics are deployed"
+        self._stack.declare(prefix, {name: text for name, text in AFTER.items() if name not in failed})
+        return Observed(Effect.REFUSED, text=text)
+
+
+class RebalanceScene:
+    """A move to a second replica, of one topic for each right."""
+
+    def __init__(self, cluster: RestrictedCluster, folder: Path, rights: tuple[RequiredRight, ...]) -> None:
+        self._cluster, self._stack, self._prefix = cluster, deployed(cluster, folder), folder.name
+        for row in range(len(rights) + 1):
+            self._stack.declare(f"{self._prefix}{row}", {"moved.v1": declared()})
+        self._stack.deploy()
+
+    def run(self, row: int, *options: str) -> Observed:
+        topic = f"{self._prefix}{row}.moved.v1"
+        self._stack.declare(f"{self._prefix}{row}", {"moved.v1": declared(factor=2)})
+        done = self._stack.shell.topicwarden("rebalance", "--stack", "dev", "--yes", "--topics", topic, *options)
+        with KafkaAdminClient(bootstrap_servers=self._cluster.servers) as admin:
+            (partition,) = admin.describe_topics([topic])[0]["partitions"]
+            assert _throttles(admin, topic) == {}, "no throttle stays behind"
+        if not done.returncode:
+            assert len(partition["replica_nodes"]) == 2
+            return Observed(None, text=done.stdout + done.stderr)
+        assert len(partition["replica_nodes"]) == 1, "nothing was moved"
+        return Observed(Effect.REFUSED, text=done.stdout + done.stderr)
+
+
+def _throttles(admin: KafkaAdminClient, topic: str) -> dict[str, str]:
+    resources = [ConfigResource(ConfigResourceType.BROKER, str(broker)) for broker in (1, 2)]
+    described = admin.describe_configs(
+        [*resources, ConfigResource(ConfigResourceType.TOPIC, topic)], config_filter="all"
+    )
+    return {
+        f"{name} of {setting}": entries[setting]["value"]
+        for kind in described.values()
+        for name, entries in kind.items()
+        for setting in (*RATES, *REPLICAS)
+        if entries.get(setting, {}).get("value")
+    }
+
+
+class ImportScene:
+    """An import of one topic for each right."""
+
+    def __init__(self, cluster: RestrictedCluster, folder: Path, rights: tuple[RequiredRight, ...]) -> None:
+        self._stack = deployed(cluster, folder)
+        with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
+            admin.create_topics(
+                [
+                    CreatedTopic(f"i{row}.kept.v1", 1, 1, topic_configs={"retention.ms": "1000000"})
+                    for row in range(len(rights) + 1)
+                ]
+            )
+
+    def run(self, row: int) -> Observed:
+        done = self._stack.shell.topicwarden("import", "--stack", "dev", f"i{row}.*")
+        text = done.stdout + done.stderr
+        if not done.returncode:
+            assert "1 topic adopted" in text
+            return Observed(None, text=text)
+        assert not list(self._stack.project.topics.rglob(f"i{row}*"))
+        return Observed(Effect.LEFT_OUT if "sees no topic" in text else Effect.REFUSED, text=text)
+
+
+AUDITED = {
+    "expired.v1": declared("retention.ms: 1h", factor=2),
+    "lagging.v1": declared(
+        "cleanup.policy: compact, segment.ms: 1s, max.compaction.lag.ms: 1s, min.cleanable.dirty.ratio: 0.01",
+        factor=2,
+    ),
+    "large.v1": declared("retention.bytes: 1000, segment.bytes: 1MiB, retention.ms: -1", factor=2),
+    "whole.v1": declared(
+        "retention.ms: -1",
+        "contents: {key: {required: true, format: string, partitioner: murmur2, max_share: 0.9}, "
+        "value: {format: json}, headers: {required: [trace]}, "
+        "timestamps: {type: CreateTime, max_ahead: 1h, max_late: 7d}, records: {max_bytes: 64KiB}, "
+        "partitions: {max_skew: 4.0}, expressions: [{id: positive, require: value.amount > 0}]}",
+        factor=2,
+    ),
+}
+_LIVE = {
+    "expired.v1": {"retention.ms": "3600000"},
+    "lagging.v1": {
+        "cleanup.policy": "compact",
+        "segment.ms": "1000",
+        "max.compaction.lag.ms": "1000",
+        "min.cleanable.dirty.ratio": "0.01",
+    },
+    "large.v1": {"retention.bytes": "1000", "segment.bytes": "1048576", "retention.ms": "-1"},
+    "whole.v1": {"retention.ms": "-1"},
+    "undeclared.v1": {},
+    "my-offsets": {"cleanup.policy": "compact"},
+}
+
+
+def fill_audited(servers: list[str]) -> None:
+    """Create topics about which the checks have something to report, with each record in a batch of its own."""
+    old = int(time.time() * 1000) - 2 * DAY_MS
+    with KafkaAdminClient(bootstrap_servers=servers) as admin:
+        admin.create_topics([CreatedTopic(name, 1, 2, topic_configs=config) for name, config in _LIVE.items()])
+    producer = Producer({"bootstrap.servers": ",".join(servers)})
+    for number in range(12):
+        producer.produce("expired.v1", b"v", f"k{number}", timestamp=old + number)
+        producer.produce("lagging.v1", b"v", f"k{number % 3}", timestamp=old + number * 10_000)
+        producer.produce("whole.v1", b'{"amount": 1}', f"k{number}", headers={"trace": b"1"})
+        producer.produce("undeclared.v1", b"v", "k")
+        producer.produce("my-offsets", b'{"position":1}', '["source",{"file":"a"}]')
+        producer.produce("large.v1", bytes([number]) * 400_000, "k")
+        producer.flush()
+    commit(servers, "reader", {("expired.v1", 0): 3})
+
+
+@dataclass
+class AuditScene:
+    """An audit, compared with the audit that has all rights."""
+
+    audit: AuditFunction
+    whole: dict[tuple[str, str], Verdict] = field(default_factory=dict)
+
+    def run(self, row: int) -> Observed:
+        report = self.audit((*AUDITED, "undeclared.v1", "my-offsets", "__consumer_offsets"))
+        found = _verdicts(report)
+        self.whole = self.whole or found
+        wrong = {
+            place: verdict
+            for place, verdict in found.items()
+            if verdict is not Verdict.UNDECIDABLE and verdict is not self.whole.get(place)
+        }
+        assert wrong == {}, "nothing is concluded from what is not seen"
+        lost = frozenset(
+            check
+            for (topic, check), verdict in found.items()
+            if verdict is Verdict.UNDECIDABLE and self.whole.get((topic, check)) is not verdict
+        )
+        texts = (" ".join((each.message, *each.because, each.remedy)) for each in report.findings if each.check in lost)
+        return Observed(Effect.UNDECIDABLE if lost else None, lost, "\n".join(texts))
+
+
+def _verdicts(report: AuditReport) -> dict[tuple[str, str], Verdict]:
+    found: dict[tuple[str, str], Verdict] = {}
+    for each in report.findings:
+        place = each.topic, each.check
+        found[place] = min(each.verdict, found.get(place, each.verdict), key=BY_WEIGHT.index)
+    return found

@@ -1,0 +1,127 @@
+"""Test that `topicwarden doctor` finds exactly the rights that a user lacks on a real cluster, and changes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
+
+from tests.engine.rights.scenes import declared, rules
+from tests.support.clients import commit
+from tests.support.command import topicwarden
+from tests.support.projects import project_of
+from tests.support.restricted_user import RestrictedCluster, rule
+from topicwarden.doctor.command_rights import COMMANDS, SEE_TOPICS, RequiredRight
+from topicwarden.model.diagnosis import Diagnosis, Possession
+from topicwarden.model.project import Project
+
+UP = COMMANDS["up"]
+EVERY = tuple({str(each.right): each for rights in COMMANDS.values() for each in rights}.values())
+"""Each right that any command needs, once."""
+
+
+@pytest.fixture(scope="module")
+def project(cluster: RestrictedCluster, folder: Path) -> Project:
+    """Two topics that exist, one of which may be deleted, and one that does not."""
+    files = {
+        "d.kept.v1.yaml": declared(),
+        "d.gone.v1.yaml": declared(more="allow: [delete]"),
+        "d.new.v1.yaml": declared(),
+    }
+    with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
+        admin.create_topics([NewTopic(name, 1, 1) for name in ("d.kept.v1", "d.gone.v1")])
+    commit(cluster.servers, "d.reader", {("d.kept.v1", 0): 0})
+    return project_of(folder / "doctor", files, cluster.settings)
+
+
+def diagnosis(project: Project, *arguments: str) -> tuple[int, Diagnosis]:
+    done = topicwarden("doctor", "--stack", "dev", "--format", "json", *arguments, cwd=project.root)
+    assert done.err == ""
+    return done.code, Diagnosis.model_validate_json(done.out)
+
+
+def missing(report: Diagnosis) -> set[str]:
+    return {each.right for each in report.rights if each.state is Possession.MISSING}
+
+
+@pytest.mark.parametrize("without", [None, *EVERY], ids=lambda each: str(each and each.right))
+def test_the_missing_right_is_named_and_no_other(
+    cluster: RestrictedCluster, project: Project, without: RequiredRight | None
+) -> None:
+    with cluster.granted(rules(EVERY, without)):
+        _, report = diagnosis(project)
+    # Of topics that the user cannot see, only a trial without effect shows that they could be created.
+    assert missing(report) == ({str(without.right)} if without else set())
+    limited = {each.command for each in report.commands if each.ability == "limited"}
+    assert limited == {
+        name for name, rights in COMMANDS.items() if without and without.right in {r.right for r in rights}
+    }
+    untested = {each.right for each in report.rights if each.state is Possession.UNTESTED}
+    hides = without is not None and without.right == SEE_TOPICS
+    assert {right.partition(" on ")[2] for right in untested} == ({"Topic"} if hides else set())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_rights_on_the_page_are_enough_for_their_command(
+    cluster: RestrictedCluster, project: Project, command: str
+) -> None:
+    with cluster.granted(rules(COMMANDS[command], None)):
+        code, report = diagnosis(project, "--command", command)
+    assert (code, missing(report)) == (0, set())
+
+
+def test_without_any_right_each_is_missing_or_cannot_be_tested(cluster: RestrictedCluster, project: Project) -> None:
+    with cluster.granted([]):
+        code, report = diagnosis(project)
+    assert code == 1
+    assert Possession.GRANTED not in {each.state for each in report.rights}
+    assert {each.right for each in report.rights if each.state is Possession.UNTESTED} <= {
+        str(each.right) for each in EVERY if each.right.resource == "Topic"
+    }
+
+
+def test_rights_on_a_prefix_are_rights_on_its_topics(cluster: RestrictedCluster, project: Project) -> None:
+    granted = [
+        rule(each.right.operation, "Topic", "d.", pattern="Prefixed") for each in UP if each.right.resource == "Topic"
+    ]
+    others = [each for each in rules(UP, None) if each.resource_type != "Topic"]
+    with cluster.granted([*granted, *others]):
+        code, report = diagnosis(project, "--command", "up")
+    assert (code, missing(report)) == (0, set())
+    assert report.cluster and report.cluster.topics == 2
+
+
+def test_asking_changes_nothing(cluster: RestrictedCluster, project: Project) -> None:
+    for granted in ([], rules(EVERY, None)):
+        with cluster.granted(granted):
+            before = everything(cluster)
+            topicwarden("doctor", "--stack", "dev", cwd=project.root)
+            assert everything(cluster) == before
+
+
+def everything(cluster: RestrictedCluster) -> object:
+    """Return topics with replicas and settings, the brokers' settings, groups, and reassignments."""
+    with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
+        topics = admin.describe_topics()
+        resources = [
+            *(ConfigResource(ConfigResourceType.TOPIC, topic["name"]) for topic in topics),
+            *(ConfigResource(ConfigResourceType.BROKER, str(broker)) for broker in (1, 2)),
+        ]
+        replicas = {topic["name"]: [each["replica_nodes"] for each in topic["partitions"]] for topic in topics}
+        groups = sorted(str(group["group_id"]) for group in admin.list_groups())
+        return (
+            replicas,
+            admin.describe_configs(resources, config_filter="all"),
+            groups,
+            admin.list_partition_reassignments(),
+        )
+
+
+def test_what_the_cluster_is_comes_from_its_brokers(cluster: RestrictedCluster, project: Project) -> None:
+    with cluster.granted([]):
+        _, report = diagnosis(project)
+    assert report.cluster and (report.cluster.mode, report.cluster.brokers) == ("KRaft", 2)
+    assert report.cluster.kafka == "4.1"
+    assert report.missing_apis == []

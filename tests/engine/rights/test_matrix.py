@@ -1,0 +1,101 @@
+"""Take each right from each command, and compare what the command does with the table that the documentation shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.engine.rights.scenes import (
+    AUDITED,
+    AuditScene,
+    ImportScene,
+    Observed,
+    PlanScene,
+    RebalanceScene,
+    Scene,
+    UpScene,
+    fill_audited,
+    rules,
+)
+from tests.support.projects import project_of
+from tests.support.restricted_user import RestrictedCluster
+from topicwarden.cli.audit import AuditOptions, auditing
+from topicwarden.doctor.command_rights import COMMANDS, MOVE_REPLICAS, SEE_CLUSTER, SEE_TOPICS, Effect, RequiredRight
+
+NEEDS_EARLIER_AUDITS = {"compaction-gap", "hung-transaction", "resurrection", "tombstone-retention"}
+"""Checks that judge nothing in a first audit; their rights are tested in ``tests/unit/checks``."""
+
+ROWS = [(command, number) for command, rights in COMMANDS.items() for number in range(len(rights) + 1)]
+
+
+def required(command: str, number: int) -> RequiredRight | None:
+    return COMMANDS[command][number - 1] if number else None
+
+
+@pytest.fixture(scope="module")
+def scenes(cluster: RestrictedCluster, folder: Path, spark: SparkSession) -> Iterator[Callable[[str], Scene]]:
+    """Return a function that prepares what a command has to do, once for each command."""
+    with ExitStack() as stack:
+
+        @cache
+        def scene(command: str) -> Scene:
+            rights, place = COMMANDS[command], folder / command
+            if command == "plan":
+                return PlanScene(cluster, place)
+            if command == "up":
+                return UpScene(cluster, place, rights)
+            if command == "rebalance":
+                return RebalanceScene(cluster, place, rights)
+            if command == "import":
+                return ImportScene(cluster, place, rights)
+            fill_audited(cluster.servers)
+            project = project_of(place, {f"{name}.yaml": text for name, text in AUDITED.items()}, cluster.settings)
+            return AuditScene(stack.enter_context(auditing(project, "dev", options=AuditOptions("none"))))
+
+        yield scene
+
+
+@pytest.mark.parametrize(
+    ("command", "number"),
+    ROWS,
+    ids=[f"{name}-without-{each and each.right}" for name, n in ROWS for each in [required(name, n)]],
+)
+def test_a_command_does_what_the_table_says(
+    cluster: RestrictedCluster, scenes: Callable[[str], Scene], command: str, number: int
+) -> None:
+    """The rows of a command run in this order; the first one has all rights, and is compared with the others."""
+    scene, without = scenes(command), required(command, number)
+    with cluster.granted(rules(COMMANDS[command], without)):
+        observed = scene.run(number)
+    print(observed)
+    assert "no Kafka cluster answers" not in observed.text
+    assert "unexpected error" not in observed.text
+    assert "Traceback" not in observed.text
+    if without is None:
+        assert observed.effect is None
+        assert not re.search(r"\bgrant\b|lacks|denies|does not let|may not (read|see|describe)", observed.text)
+    else:
+        compare(command, without, observed)
+
+
+def compare(command: str, without: RequiredRight, observed: Observed) -> None:
+    assert observed.effect is without.effect
+    if (command, observed.effect) == ("up", Effect.LESS_PRECISE):
+        return  # a deploy shows dangers only; its plan, which is the same code, shows the rest
+    assert observed.affected == {*without.affected} - NEEDS_EARLIER_AUDITS
+    assert re.search(rf"\b{without.right.operation}\b", observed.text), "the message names the right"
+
+
+def test_a_move_without_a_throttle_needs_no_rights_to_throttle(cluster: RestrictedCluster, folder: Path) -> None:
+    needed = (SEE_TOPICS, SEE_CLUSTER, MOVE_REPLICAS)
+    rights = tuple(each for each in COMMANDS["rebalance"] if each.right in needed)
+    scene = RebalanceScene(cluster, folder / "unthrottled", ())
+    with cluster.granted(rules(rights, None)):
+        observed = scene.run(0, "--throttle", "unlimited", "--no-refresh")
+    assert observed.effect is None, observed.text

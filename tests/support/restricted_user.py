@@ -1,0 +1,103 @@
+"""Run a cluster in which one user has exactly the rights that a test grants; its brokers are super users."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from kafka import KafkaAdminClient
+from kafka.protocol.admin import DescribeAclsRequest
+
+from tests.support.clients import until
+from tests.support.sandboxes import running
+from topicwarden.kafka.access_admin import AccessRule, create_rules, delete_rules
+from topicwarden.kafka.client_internals import send_to_broker
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.sandbox_state import HOST, BrokerPorts, SandboxState
+from topicwarden.sandbox.server_properties import server_properties
+
+USER, PASSWORD = "warden", "secret"
+_PORT_OFFSET = 3_000
+_MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_OVERRIDES = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,USERS:SASL_PLAINTEXT",
+    "listener.name.users.sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.users.plain.sasl.jaas.config": f'{_MODULE} required user_{USER}="{PASSWORD}";',
+}
+
+
+@dataclass(frozen=True)
+class RestrictedCluster:
+    """A cluster with a listener for its brokers, and one for ``USER``."""
+
+    servers: list[str]
+    """The listener of the brokers, whose clients may do everything."""
+
+    @property
+    def settings(self) -> str:
+        """The settings of a stack whose principal is ``USER``."""
+        addresses = [f"{HOST}:{int(address.rpartition(':')[2]) + _PORT_OFFSET}" for address in self.servers]
+        return (
+            f"config: {{'kafka:bootstrapServers': [{', '.join(addresses)}], 'kafka:tlsEnabled': false, "
+            f"'kafka:saslMechanism': plain, 'kafka:saslUsername': {USER}, 'kafka:saslPassword': {PASSWORD}}}\n"
+        )
+
+    @contextmanager
+    def granted(self, rules: Collection[AccessRule]) -> Iterator[None]:
+        """Give ``USER`` exactly these ACLs during the block."""
+        with KafkaAdminClient(bootstrap_servers=self.servers) as admin:
+            assert create_rules(admin, [*rules]) == {}
+            try:
+                until(lambda: _in_force(admin) == len(rules), "every broker has the ACLs")
+                yield
+            finally:
+                assert delete_rules(admin, [*rules]) == {}
+                until(lambda: _in_force(admin) == 0, "no broker has the ACLs")
+
+
+def rule(
+    operation: str, resource: str, name: str = "*", permission: str = "Allow", pattern: str = "Literal"
+) -> AccessRule:
+    """Return an ACL of ``USER``."""
+    return AccessRule(f"User:{USER}", "*", operation, permission, resource, name, pattern)
+
+
+@contextmanager
+def restricted_cluster(
+    sandbox: Sandbox, brokers: int, overrides: Mapping[str, str] | None = None
+) -> Iterator[RestrictedCluster]:
+    """Run ``sandbox`` with this number of brokers, where ``USER`` has no rights."""
+
+    def with_listener(state: SandboxState, ports: BrokerPorts, data: Path) -> str:
+        controller = f",CONTROLLER://{HOST}:{ports.controller_port}" if ports.controller_port else ""
+        listeners = f"PLAINTEXT://{ports.address},USERS://{HOST}:{ports.port + _PORT_OFFSET}{controller}"
+        return server_properties(state, ports, data) + f"listeners={listeners}\n"
+
+    with pytest.MonkeyPatch.context() as patch:
+        # Overrides of a sandbox are the same for all brokers; these ports are not.
+        patch.setattr("topicwarden.sandbox.broker_fleet.server_properties", with_listener)
+        with running(sandbox, brokers, _OVERRIDES | dict(overrides or {}), heap="384m") as running_sandbox:
+            yield RestrictedCluster(running_sandbox.bootstrap_servers)
+
+
+def _in_force(admin: KafkaAdminClient) -> int:
+    """Return the number of ACLs; -1 while brokers have different ones."""
+    everything = DescribeAclsRequest(
+        resource_type_filter=1,
+        resource_name_filter=None,
+        pattern_type_filter=1,
+        principal_filter=None,
+        host_filter=None,
+        operation=1,
+        permission_type=1,
+    )
+    counts = {
+        sum(len(resource.acls) for resource in send_to_broker(admin, everything, broker["broker_id"]).resources)
+        for broker in admin.describe_cluster()["brokers"]
+    }
+    return counts.pop() if len(counts) == 1 else -1

@@ -1,0 +1,71 @@
+"""`topicwarden doctor`: show what is installed, what the cluster offers, and what each command can do."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+
+from topicwarden.cli.waiting import waiting
+from topicwarden.doctor.diagnose import ALL_COMMANDS, diagnose, read_cluster_state
+from topicwarden.doctor.installation import installed_parts
+from topicwarden.kafka.connection import connect_to
+from topicwarden.model.diagnosis import Diagnosis
+from topicwarden.model.message_text import did_you_mean
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project, find_project
+from topicwarden.model.topic import Topic
+from topicwarden.policies.check_specs import check
+from topicwarden.report import terminal_output
+from topicwarden.report.doctor import json, text
+
+FORMATS = ("text", "json")
+_PIPED_WIDTH = 120
+
+
+def doctor(stack: str | None, form: str, commands: Sequence[str] = ()) -> int:
+    """Print the report for ``commands`` (default: all) in the format ``form``, and return the exit code.
+
+    Returns 1 if one of the commands misses something, else 0. Raises Refusal if the cluster cannot be reached.
+    """
+    if form not in FORMATS:
+        raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
+    for name in commands:
+        if name not in ALL_COMMANDS:
+            raise Refusal(
+                f"--command {name}: expected one of {', '.join(ALL_COMMANDS)}{did_you_mean(name, ALL_COMMANDS)}"
+            )
+    chosen = [name for name in ALL_COMMANDS if name in commands or not commands]
+    diagnosis = _diagnosed(stack, chosen)
+    if form == "json":
+        terminal_output.write(json.render(diagnosis))
+    else:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPED_WIDTH
+        terminal_output.write_text(text.render(diagnosis, width))
+    return 0 if diagnosis.healthy else 1
+
+
+def _diagnosed(stack: str | None, commands: Sequence[str]) -> Diagnosis:
+    if stack is None:
+        return diagnose(None, installed_parts(_project()), None, commands=commands)
+    project = find_project()
+    connection = connect_to(project, stack)
+    topics, errors = _declared(project, stack)
+    with waiting("asking the brokers"):
+        state = read_cluster_state(connection, [topic.name for topic in topics])
+    return diagnose(stack, installed_parts(project), state, topics, commands=commands, errors=errors)
+
+
+def _declared(project: Project, stack: str) -> tuple[list[Topic], int]:
+    """Return the declared topics, and the number of errors in their YAML and in the policies."""
+    if all(path.name == "_defaults.yaml" for path in project.topics.rglob("*.yaml")):  # before the first import
+        return [], 0
+    checked = check(project, [stack])
+    return [declaration.topic for declaration in checked.declarations[stack]], len(checked.errors)
+
+
+def _project() -> Project | None:
+    try:
+        return find_project()
+    except Refusal:  # what is installed does not depend on a project
+        return None

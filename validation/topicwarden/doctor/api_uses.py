@@ -1,0 +1,52 @@
+"""The APIs of brokers that commands use, and what is lost where a broker or a service does not offer one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from topicwarden.model.diagnosis import MissingApi
+
+
+@dataclass(frozen=True)
+class ApiUse:
+    """A use of an API, by Kafka's name of its request, that needs at least ``version``."""
+
+    name: str
+    version: int
+    commands: tuple[str, ...]
+    lost: str
+
+
+_READERS: Final = ("plan", "up", "rebalance", "audit")
+
+API_USES: Final = (
+    ApiUse("DescribeConfigs", 1, ("plan", "up", "rebalance", "import", "audit"), "no settings can be read"),
+    ApiUse("DescribeLogDirs", 0, _READERS, "sizes of logs are unknown"),
+    ApiUse("DescribeCluster", 2, ("plan", "up", "rebalance"), "brokers that are lost, but registered, count as alive"),
+    ApiUse("ListOffsets", 7, ("audit",), "the largest timestamp is unknown; checks of retention are undecidable"),
+    ApiUse("ListGroups", 0, ("plan", "up", "audit"), "consumer groups are unknown"),
+    ApiUse("DescribeGroups", 0, ("plan", "up", "audit"), "members of consumer groups are unknown"),
+    ApiUse("OffsetFetch", 0, ("plan", "up", "audit"), "committed offsets of groups are unknown"),
+    ApiUse("CreateTopics", 0, ("up",), "no topic can be created"),
+    ApiUse("DeleteTopics", 0, ("up",), "no topic can be deleted"),
+    ApiUse("CreatePartitions", 0, ("up",), "no partition can be added"),
+    ApiUse(
+        "IncrementalAlterConfigs",
+        0,
+        ("up", "rebalance"),
+        "all settings of a topic are written at once, and rebalance cannot throttle",
+    ),
+    ApiUse("ListPartitionReassignments", 0, ("rebalance",), "no replica can be moved"),
+    ApiUse("AlterPartitionReassignments", 0, ("rebalance",), "no replica can be moved"),
+    ApiUse("ElectLeaders", 0, ("rebalance",), "preferred leaders are not elected after a move"),
+)
+"""What Kafka of every supported line offers, and managed services may lack."""
+
+
+def missing_apis(offered: Mapping[str, int]) -> Iterator[MissingApi]:
+    """Yield the uses that brokers with the APIs ``offered`` (highest version by name) do not allow."""
+    for use in API_USES:
+        if offered.get(use.name, -1) < use.version:
+            yield MissingApi(name=use.name, version=use.version, commands=[*use.commands], lost=use.lost)

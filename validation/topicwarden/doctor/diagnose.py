@@ -1,0 +1,135 @@
+"""Says what each command and each check of the audit can do, from what is installed, offered and permitted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from topicwarden import __version__
+from topicwarden.audit.checks import CHECKS
+from topicwarden.doctor.api_uses import missing_apis
+from topicwarden.doctor.command_rights import AUDIT, COMMANDS
+from topicwarden.doctor.right_states import UserRights, right_states
+from topicwarden.kafka.admin_client import open_admin
+from topicwarden.kafka.broker_features import BrokerFeatures, read_broker_features
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.user_rights import read_cluster_rights, read_group_rights, read_topic_rights
+from topicwarden.model.diagnosis import (
+    Ability,
+    CheckState,
+    ClusterFacts,
+    CommandState,
+    Diagnosis,
+    InstalledPart,
+    MissingApi,
+    Possession,
+    RightState,
+)
+from topicwarden.model.topic import Allowance, Topic
+
+ALL_COMMANDS: Final = ("check", *COMMANDS)
+_DELETING: Final = {Allowance.DELETE, Allowance.RECREATE}
+
+
+@dataclass(frozen=True)
+class ClusterState:
+    """The cluster as its brokers report it, with the rights of the user."""
+
+    cluster_id: str | None
+    brokers: int
+    features: BrokerFeatures
+    rights: UserRights
+
+
+def read_cluster_state(connection: Connection, declared: Collection[str]) -> ClusterState:
+    """Return the cluster and the rights of the user, read in few requests that change nothing.
+
+    Raises Refusal if the cluster cannot be reached.
+    """
+    with open_admin(connection) as admin:
+        described = admin.describe_cluster()
+        rights = UserRights(read_cluster_rights(admin), read_topic_rights(admin, declared), read_group_rights(admin))
+        brokers = sum(not each.get("is_fenced") for each in described["brokers"])
+        return ClusterState(described["cluster_id"], brokers, read_broker_features(admin), rights)
+
+
+def diagnose(
+    stack: str | None,
+    parts: Sequence[InstalledPart],
+    state: ClusterState | None,
+    topics: Collection[Topic] = (),
+    *,
+    commands: Collection[str] = ALL_COMMANDS,
+    errors: int = 0,
+) -> Diagnosis:
+    """Return what ``commands`` can do.
+
+    ``state`` is that of the stack's cluster, ``topics`` are its declared topics, and ``errors`` is the number of errors
+    that `topicwarden check` reports, which prevent every other command.
+    """
+    needed_parts = [part for part in parts if not {*part.commands}.isdisjoint(commands)]
+    if state is None:
+        return Diagnosis(
+            topicwarden=__version__,
+            stack=stack,
+            commands=[_command(name, needed_parts, (), ()) for name in commands],
+            parts=[*parts],
+        )
+    deletable = [topic.name for topic in topics if {each.change for each in topic.allow} & _DELETING]
+    rights = list(right_states(state.rights, [topic.name for topic in topics], deletable, commands))
+    apis = [api for api in missing_apis(state.features.apis) if not {*api.commands}.isdisjoint(commands)]
+    return Diagnosis(
+        topicwarden=__version__,
+        stack=stack,
+        commands=[_command(name, needed_parts, apis, rights, errors if name != "check" else 0) for name in commands],
+        parts=[*parts],
+        cluster=_facts(state),
+        missing_apis=apis,
+        rights=rights,
+        checks=len(CHECKS) if "audit" in commands else 0,
+        undecidable=list(_undecidable(rights)) if "audit" in commands else [],
+    )
+
+
+def _facts(state: ClusterState) -> ClusterFacts:
+    seen = state.rights.topics
+    return ClusterFacts(
+        cluster_id=state.cluster_id,
+        kafka=state.features.kafka,
+        mode=state.features.mode,
+        features=dict(sorted(state.features.features.items())),
+        brokers=state.brokers,
+        topics=len(seen.operations.keys() - seen.missing),
+        groups=len(state.rights.groups.groups),
+    )
+
+
+def _command(
+    name: str,
+    parts: Sequence[InstalledPart],
+    apis: Sequence[MissingApi],
+    rights: Sequence[RightState],
+    errors: int = 0,
+) -> CommandState:
+    lacking = [f"{part.name} is missing" for part in parts if name in part.commands and part.version is None]
+    if errors:
+        lacking.append(f"`topicwarden check` reports {errors:,} error{'' if errors == 1 else 's'}")
+    limits = [f"the brokers lack {api.name}: {api.lost}" for api in apis if name in api.commands]
+    limits += [
+        f"{right.right} is missing{right.extent}; {right.lost[name]}"
+        for right in rights
+        if right.state is Possession.MISSING and name in right.commands
+    ]
+    ability = Ability.UNABLE if lacking else Ability.LIMITED if limits else Ability.READY
+    return CommandState(command=name, ability=ability, reasons=[*lacking, *limits])
+
+
+def _undecidable(rights: Sequence[RightState]) -> Iterator[CheckState]:
+    """Yield the checks that miss a right, at least for some topics."""
+    affected = {str(required.right): required.affected for required in AUDIT}
+    missing = [right for right in rights if right.state is Possession.MISSING and "audit" in right.commands]
+    for check in CHECKS:
+        reasons = [f"{right.right}{right.extent}" for right in missing if check in affected.get(right.right, ())]
+        if reasons:
+            yield CheckState(check=check, reasons=reasons)

@@ -1,0 +1,1 @@
+"""Writes the report of `topicwarden doctor`; one module for each format."""
