@@ -12,8 +12,8 @@ from topicwarden.toolchain import jars
 _POMS = Path(__file__).parent / "maven"
 
 
-def provide(name: str) -> Path:
-    """Return the folder with the jars of ``maven/<name>/pom.xml``; download them if missing or if the pom changed."""
+def provide(name: str, poms: Path = _POMS) -> Path:
+    """Return the folder with the jars of ``<name>/pom.xml`` in ``poms``; download them if missing or outdated."""
     cache = REPOSITORY / ".cache"
     with FileLock(cache / f".{name}.lock"):  # two workers of one run may need them at the same time
-        return jars.provide(cache, name, print, poms=_POMS)
+        return jars.provide(cache, name, print, poms)

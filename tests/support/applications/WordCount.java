@@ -16,7 +16,7 @@ import org.apache.kafka.streams.state.WindowStore;
 
 /** A Kafka Streams application with one internal topic of each kind: repartition, changelog, windowed changelog. */
 public final class WordCount {
-  /** Arguments: bootstrap servers, application id, topic with words, and state directory. */
+  /** Arguments: bootstrap servers, application id, topic with words, state directory, and group protocol. */
   public static void main(String[] arguments) throws InterruptedException {
     Properties settings = new Properties();
     settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, arguments[0]);
@@ -27,6 +27,7 @@ public final class WordCount {
     settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 200);
     settings.put(StreamsConfig.REPARTITION_PURGE_INTERVAL_MS_CONFIG, 200);
     settings.put("auto.offset.reset", "earliest");
+    settings.put("group.protocol", arguments[4]);
 
     StreamsBuilder builder = new StreamsBuilder();
     KStream<String, String> words = builder.stream(arguments[2]);

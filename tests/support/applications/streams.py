@@ -25,15 +25,18 @@ _SPOKEN = ("audit", "topic", "broker", "topic")
 
 
 @contextmanager
-def counting(servers: Sequence[str], application: JavaApplication) -> Iterator[None]:
-    """Run the application during the block; the block starts when every word is counted and committed."""
+def counting(servers: Sequence[str], application: JavaApplication, protocol: str = "classic") -> Iterator[None]:
+    """Run the application during the block; the block starts when every word is counted and committed.
+
+    ``protocol`` is ``classic``, or ``streams`` for a streams group (KIP-1071).
+    """
     with connected(servers) as admin:
         admin.create_topics([NewTopic(WORDS, 1, -1)])
     with writing(servers) as writer:
         for number in range(_RECORDS):
             writer.send(WORDS, None, _SPOKEN[number % len(_SPOKEN)])
     state = application.folder / "state"
-    arguments = (_SOURCE, ",".join(servers), APPLICATION, WORDS, state)
+    arguments = (_SOURCE, ",".join(servers), APPLICATION, WORDS, state, protocol)
     with application.running(*arguments, ready=lambda: _counted(servers)):
         yield
 

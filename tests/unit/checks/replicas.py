@@ -104,6 +104,13 @@ CASES = (
         evidence={"leaderless": 1},
         says="partition 0 has no leader",
     ),
+    Case(
+        "under-replicated",
+        "with an eligible leader replica",
+        subject(replicas=PartitionReplicas(0, None, (1, 2, 3), (), eligible=(2, 3))),
+        (FAIL,),
+        says="partition 0 has eligible leader replicas: 2, 3",
+    ),
     Case("under-replicated", "all in sync", in_sync(1, 2, 3), ()),
     Case("under-replicated", "not on the cluster", absent(subject()), None),
     Case(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot, cordoned_brokers
 from topicwarden.model.topic import Topic
 from topicwarden.plan.placement.durability import Durability, durability_after, durability_now, received, seconds, sent
 from topicwarden.plan.placement.replica_placement import (
@@ -49,8 +49,9 @@ def live(
     )
 
 
-def snapshot(topic: LiveTopic, racks: Mapping[int, str | None]) -> Snapshot:
-    return Snapshot("cluster", 0, racks, {}, {topic.topic.name: topic})
+def snapshot(topic: LiveTopic, racks: Mapping[int, str | None], cordoned: frozenset[int] = frozenset()) -> Snapshot:
+    configs = {broker: {"log.dirs": "/a,/b", "cordoned.log.dirs": "*"} for broker in cordoned}
+    return Snapshot("cluster", 0, racks, configs, {topic.topic.name: topic})
 
 
 def after(placed: ReplicaPlacement) -> dict[int, tuple[int, ...]]:
@@ -126,6 +127,45 @@ def test_too_few_brokers_is_a_problem_where_it_was_declared_and_not_while_one_is
     assert [each.reason for each in down.stuck] == [
         "broker 4 is lost, and no other broker is free to take its replica: start it again"
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "factor", "expected"),
+    [
+        ([(1,), (2,)], 2, {0: (1, 2), 1: (2, 1)}),  # nothing new on broker 3
+        ([(1, 3), (3, 2)], 2, {}),  # its replicas stay
+        ([(1, 3)], 3, {0: (1, 3, 2)}),
+        ([(3,), (3,)], 1, {}),
+    ],
+)
+def test_a_cordoned_broker_keeps_its_replicas_and_gets_no_new_ones(
+    before: list[tuple[int, ...]], factor: int, expected: dict[int, tuple[int, ...]]
+) -> None:
+    placed = place_replicas([declared(factor)], snapshot(live(*before), ABC, frozenset({3})))
+    assert (after(placed), placed.problems, placed.stuck) == (expected, (), ())
+
+
+def test_too_few_brokers_are_not_cordoned() -> None:
+    placed = place_replicas([declared(3)], snapshot(live((1, 2)), ABC, frozenset({3})))
+    assert [problem.message for problem in placed.problems] == [
+        "orders.v1: too few brokers for replication factor 3: the cluster has 2 (1, 2) without cordoned brokers (3); "
+        "declare 2 at most, or add brokers"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "cordoned"),
+    [
+        ({"log.dirs": "/a,/b", "cordoned.log.dirs": "/b, /a"}, True),
+        ({"log.dirs": "/a,/b", "cordoned.log.dirs": "/a"}, False),
+        ({"log.dirs": "/a", "cordoned.log.dirs": ""}, False),
+        ({"log.dir": "/a", "cordoned.log.dirs": "/a"}, True),
+        ({"log.dir": "/tmp", "log.dirs": "/a", "cordoned.log.dirs": "/tmp"}, False),
+        ({"log.dirs": "/a"}, False),
+    ],
+)
+def test_a_broker_is_cordoned_if_all_its_directories_are(settings: dict[str, str], cordoned: bool) -> None:
+    assert (cordoned_brokers({7: settings}) == {7}) is cordoned
 
 
 def test_without_a_leader_nothing_is_moved() -> None:

@@ -1,9 +1,10 @@
 """The only module that uses private APIs of kafka-python. ``pyproject.toml`` therefore pins its exact version.
 
 - ``KafkaAdminClient._manager``: its ``run`` and ``send`` carry requests that the Admin client has no method for. These
-  are a fetch of raw record batches (``FetchRequest``) and ``DescribeShareGroupOffsetsRequest``.
-- ``KafkaAdminClient._find_coordinator_ids``: finds the coordinators of share groups. The public methods do this only
-  for requests of their own.
+  are a fetch of raw record batches (``FetchRequest``), ``DescribeShareGroupOffsetsRequest`` and
+  ``StreamsGroupDescribeRequest``.
+- ``KafkaAdminClient._find_coordinator_ids``: finds the coordinators of share and streams groups. The public methods do
+  this only for requests of their own.
 - ``KafkaAdminClient._controller_id``: the cached controller. The client does not look for a new controller when the
   controller moves, so the cache must be cleared.
 - ``KafkaAdminClient._manager.broker_version_data``: the requests that the brokers answer. The public method fails for a
@@ -13,7 +14,7 @@
 The ``kafka`` room also imports modules without a leading underscore that kafka-python does not document:
 
 - ``kafka.protocol.api_message.ApiMessage`` with ``load_json``, to build messages that kafka-python lacks
-  (``share_groups``).
+  (``share_groups``, ``streams_groups``).
 - ``kafka.protocol.consumer`` for ``FetchRequest``, ``IsolationLevel`` and ``OffsetSpec``, and ``kafka.protocol.admin``
   for ``ElectionType``.
 - ``kafka.partitioner.default.murmur2``, Java's hash of keys (``partition_functions``).
@@ -24,7 +25,7 @@ The ``kafka`` room also imports modules without a leading underscore that kafka-
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from kafka import KafkaAdminClient
@@ -52,6 +53,19 @@ def find_coordinators(admin: KafkaAdminClient, groups: Collection[str]) -> dict[
         return dict(await admin._find_coordinator_ids(groups))
 
     return dict(admin._manager.run(find))
+
+
+def send_to_coordinators(
+    admin: KafkaAdminClient, groups: Collection[str], request_for: Callable[[list[str]], Any]
+) -> list[Any]:
+    """Send the request for its groups to the coordinator of each group in ``groups``, and return the responses.
+
+    Raises UnsupportedVersionError if a broker does not know the request.
+    """
+    coordinators: dict[int, list[str]] = {}
+    for name, broker in find_coordinators(admin, sorted(groups)).items():
+        coordinators.setdefault(broker, []).append(name)
+    return [send_to_broker(admin, request_for(names), broker) for broker, names in coordinators.items()]
 
 
 def forget_controller(admin: KafkaAdminClient) -> None:

@@ -17,6 +17,7 @@ from topicwarden.kafka.admin_client import open_admin
 from topicwarden.kafka.cluster_service import service_of, setting_source
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.consumer_groups import ConsumerGroup, read_groups
+from topicwarden.kafka.eligible_leaders import eligible_leaders
 from topicwarden.kafka.newest_records import NewestRecords, read_newest_records
 from topicwarden.kafka.record_batches import batch_starts, batch_timestamps, denied_partitions, largest_batches
 from topicwarden.kafka.retry import retry_transient
@@ -49,7 +50,8 @@ class Cluster:
         ``hidden`` of the snapshot has the names in ``expected`` that this user may not describe.
 
         Sends one request for metadata, one for the configurations of a thousand topics, and six per broker for its
-        settings, offsets and sizes. Without ``extents``, offsets and sizes are not read; see ``with_extents``.
+        settings, offsets and sizes; and one for the topics with replicas out of sync. Without ``extents``, offsets and
+        sizes are not read; see ``with_extents``.
         """
         return retry_transient(lambda: self._snapshot(topics, expected, extents))
 
@@ -75,7 +77,9 @@ class Cluster:
         ]
         service = service_of(self._admin, self.connection, cluster["cluster_id"])
         settings = self._settings([topic["name"] for topic in described], service)
-        replicas = {topic["name"]: _replicas(topic) for topic in described}
+        at_risk = [str(topic["name"]) for topic in described if any(map(_lacks_replicas, topic["partitions"]))]
+        eligible = eligible_leaders(self._admin, at_risk)
+        replicas = {topic["name"]: _replicas(topic, eligible) for topic in described}
         extents, sizes = self._extents(replicas, list(racks)) if read_extents else ({}, {})
         return Snapshot(
             cluster_id=cluster["cluster_id"],
@@ -312,7 +316,13 @@ def _other_log_bytes(sizes: Mapping[tuple[str, int, int], int], topics: Collecti
     return sum(largest.values())
 
 
-def _replicas(topic: Mapping[str, Any]) -> tuple[PartitionReplicas, ...]:
+def _lacks_replicas(state: Mapping[str, Any]) -> bool:
+    return state["leader_id"] == _NO_LEADER or len(state["isr_nodes"]) < len(state["replica_nodes"])
+
+
+def _replicas(
+    topic: Mapping[str, Any], eligible: Mapping[tuple[str, int], tuple[int, ...]]
+) -> tuple[PartitionReplicas, ...]:
     states = sorted(topic["partitions"], key=lambda state: int(state["partition_index"]))
     return tuple(
         PartitionReplicas(
@@ -321,6 +331,7 @@ def _replicas(topic: Mapping[str, Any]) -> tuple[PartitionReplicas, ...]:
             replicas=tuple(state["replica_nodes"]),
             in_sync=tuple(sorted(state["isr_nodes"])),
             leader_epoch=state.get("leader_epoch"),
+            eligible=eligible.get((topic["name"], state["partition_index"]), ()),
         )
         for state in states
     )

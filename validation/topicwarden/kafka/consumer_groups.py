@@ -18,18 +18,22 @@ from kafka.errors import GroupAuthorizationFailedError
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.retry import retry_transient
 from topicwarden.kafka.share_groups import start_offsets
+from topicwarden.kafka.streams_groups import GroupDescription, describe_streams_groups
 
 _TIMEOUT_S = 20.0
 _WITHOUT_MEMBERS = ("Empty", "Dead")
 
-_CONSUMERS = ("consumer", "streams", "")
+_STREAMS_PROTOCOL = "streams"
+"""Protocol type of streams groups (KIP-1071). librdkafka describes such a group as dead."""
+
+_CONSUMERS = ("consumer", _STREAMS_PROTOCOL, "")
 """Protocol types of groups that commit offsets of topics; Kafka Connect's workers and share groups do not."""
 
 _SHARE = "share"
 """Protocol type and group type of share groups (KIP-932)."""
 
 _STREAMS = "stream"
-"""``StreamsPartitionAssignor.PROTOCOL_NAME``; since KIP-1071 Streams has its own protocol type."""
+"""``StreamsPartitionAssignor.PROTOCOL_NAME``, for Streams applications in classic groups."""
 
 _STREAMS_METADATA = {1: 9, 2: 9}
 """Minimum length by version of the metadata that Streams commits with an offset (``TopicPartitionMetadata``)."""
@@ -75,7 +79,9 @@ def read_groups(admin: KafkaAdminClient, connection: Connection, topics: Collect
     committed = _committed(admin, names) if names else {}
     readers = {name for name, offsets in committed.items() if any(topic in topics for topic, _ in offsets)}
     active = {name for name in committed if str(listed[name].get("group_state") or "") not in _WITHOUT_MEMBERS}
-    described = _described(connection, readers | active)
+    of_streams = {name for name in readers | active if str(listed[name]["protocol_type"]) == _STREAMS_PROTOCOL}
+    streams = describe_streams_groups(admin, of_streams) if of_streams else {}
+    described = streams | _described(connection, (readers | active) - of_streams)
     groups = (
         _group(name, str(listed[name]["protocol_type"]), committed[name], described.get(name))
         for name in sorted(committed)
@@ -104,29 +110,33 @@ def _group(
     name: str,
     protocol: str,
     committed: Mapping[tuple[str, int], tuple[int, str]],
-    described: ConsumerGroupDescription | None,
+    described: GroupDescription | None,
 ) -> ConsumerGroup:
-    members = described.members if described else []
     return ConsumerGroup(
         name,
-        state=_state(described) if described else "",
-        members=len(members) if described else None,
+        state=described.state if described else "",
+        members=described.members if described else None,
         offsets={partition: offset for partition, (offset, _) in committed.items()},
-        assigned=frozenset(
-            (partition.topic, partition.partition)
-            for member in members
-            if member.assignment
-            for partition in member.assignment.topic_partitions
-        ),
-        streams=protocol == "streams"
-        or (described is not None and described.partition_assignor == _STREAMS)
+        assigned=described.assigned if described else frozenset(),
+        streams=protocol == _STREAMS_PROTOCOL
+        or (described is not None and described.streams)
         or any(_is_streams_metadata(metadata) for _, metadata in committed.values()),
     )
 
 
-def _state(described: ConsumerGroupDescription) -> str:
-    """Return Kafka's own name of the state, such as ``PreparingRebalance``."""
-    return "".join(word.capitalize() for word in described.state.name.split("_"))
+def _description(described: ConsumerGroupDescription) -> GroupDescription:
+    return GroupDescription(
+        # Kafka's own name of the state, such as ``PreparingRebalance``
+        state="".join(word.capitalize() for word in described.state.name.split("_")),
+        members=len(described.members),
+        assigned=frozenset(
+            (partition.topic, partition.partition)
+            for member in described.members
+            if member.assignment
+            for partition in member.assignment.topic_partitions
+        ),
+        streams=described.partition_assignor == _STREAMS,
+    )
 
 
 def _committed(admin: KafkaAdminClient, names: list[str]) -> dict[str, dict[tuple[str, int], tuple[int, str]]]:
@@ -147,17 +157,17 @@ def _committed(admin: KafkaAdminClient, names: list[str]) -> dict[str, dict[tupl
     }
 
 
-def _described(connection: Connection, names: Collection[str]) -> dict[str, ConsumerGroupDescription]:
+def _described(connection: Connection, names: Collection[str]) -> dict[str, GroupDescription]:
     """Return the described classic and KIP-848 consumer groups by name; hidden groups are left out."""
     if not names:
         return {}
     admin = AdminClient({**connection.for_librdkafka()})  # polls until it is deleted
     futures = admin.describe_consumer_groups(sorted(names), request_timeout=_TIMEOUT_S)
-    descriptions: dict[str, ConsumerGroupDescription] = {}
+    descriptions: dict[str, GroupDescription] = {}
     for name, future in futures.items():
-        # Denied, of another kind (such as KIP-1071), or the coordinator does not answer.
+        # Denied, of another kind, or the coordinator does not answer.
         with suppress(KafkaException, TimeoutError):
-            descriptions[name] = future.result(_TIMEOUT_S + 1)
+            descriptions[name] = _description(future.result(_TIMEOUT_S + 1))
     del admin
     return descriptions
 

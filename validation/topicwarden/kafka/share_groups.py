@@ -10,7 +10,7 @@ from kafka.errors import UnsupportedVersionError
 from kafka.protocol.api_message import ApiMessage
 
 from topicwarden.kafka import messages
-from topicwarden.kafka.client_internals import find_coordinators, send_to_broker
+from topicwarden.kafka.client_internals import send_to_coordinators
 from topicwarden.kafka.retry import retry_transient
 
 
@@ -52,14 +52,8 @@ def start_offsets(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, 
 def _describe(admin: KafkaAdminClient, names: list[str]) -> list[Any]:
     """Return the response of each coordinator."""
     group = DescribeShareGroupOffsetsRequest.DescribeShareGroupOffsetsRequestGroup
-    coordinators: dict[int, list[str]] = {}
-    for name, broker in find_coordinators(admin, names).items():
-        coordinators.setdefault(broker, []).append(name)
-    return [
-        send_to_broker(
-            admin,
-            DescribeShareGroupOffsetsRequest(groups=[group(group_id=name, topics=None) for name in group_ids]),
-            broker,
-        )
-        for broker, group_ids in coordinators.items()
-    ]
+    return send_to_coordinators(
+        admin,
+        names,
+        lambda ids: DescribeShareGroupOffsetsRequest(groups=[group(group_id=name, topics=None) for name in ids]),
+    )

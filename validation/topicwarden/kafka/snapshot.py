@@ -21,6 +21,8 @@ class PartitionReplicas:
     in_sync: tuple[int, ...]
     leader_epoch: int | None = None
     """Counts elections. If two snapshots have the same epoch, the leader did not change between them."""
+    eligible: tuple[int, ...] = ()
+    """The eligible leader replicas: not in sync, but with every acknowledged record (KIP-966)."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,9 @@ class PartitionExtent:
     latest_offset: int | None
     log_bytes: int | None
 
+
+CORDONED, LOG_DIRS = "cordoned.log.dirs", ("log.dirs", "log.dir")
+"""The brokers' settings that say on which log directories a broker takes no new replicas."""
 
 SET_ON_TOPIC = "DYNAMIC_TOPIC_CONFIG"
 """Kafka's ``ConfigSource`` of a setting that is set on the topic itself."""
@@ -112,6 +117,11 @@ class Snapshot:
         return self.broker_configs[min(self.broker_configs)] if self.broker_configs else {}
 
     @property
+    def cordoned(self) -> frozenset[int]:
+        """The brokers that take no new replicas; empty if access to the brokers' settings is denied."""
+        return cordoned_brokers(self.broker_configs)
+
+    @property
     def leaders(self) -> dict[tuple[str, int], int]:
         """The leader of each (topic, partition) that has a leader."""
         return {
@@ -164,3 +174,21 @@ class Snapshot:
         if value is None:
             return default if self.service.log.apache else None
         return int(value)
+
+
+def cordoned_brokers(broker_configs: Mapping[int, Mapping[str, str]]) -> frozenset[int]:
+    """Return the brokers whose log directories are all cordoned, so that they take no new replicas.
+
+    ``broker_configs`` has settings by broker. Source: KIP-1066, Kafka 4.3.
+    """
+    return frozenset(broker for broker, settings in broker_configs.items() if _is_cordoned(settings))
+
+
+def _is_cordoned(settings: Mapping[str, str]) -> bool:
+    cordoned = _listed(settings.get(CORDONED))
+    directories = next((listed for name in LOG_DIRS if (listed := _listed(settings.get(name)))), set())
+    return bool(cordoned) and ("*" in cordoned or directories <= cordoned)
+
+
+def _listed(value: str | None) -> set[str]:
+    return {item.strip() for item in (value or "").split(",")} - {""}

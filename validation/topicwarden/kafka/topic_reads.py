@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from kafka import KafkaAdminClient
-from kafka.admin import ConfigResourceType, ConfigSourceType
+from kafka.admin import ConfigResource, ConfigResourceType, ConfigSourceType
 from kafka.errors import KafkaError, UnknownTopicOrPartitionError
 from kafka.protocol.admin import DescribeConfigsRequest
 from kafka.protocol.metadata import MetadataRequest
@@ -17,7 +17,7 @@ from kafka.protocol.metadata import MetadataRequest
 from topicwarden.kafka.client_internals import send_to_any_broker, send_to_broker
 from topicwarden.kafka.cluster_service import setting_source
 from topicwarden.kafka.request_error import RequestError, error_of_code
-from topicwarden.kafka.snapshot import SET_ON_TOPIC
+from topicwarden.kafka.snapshot import CORDONED, LOG_DIRS, SET_ON_TOPIC, cordoned_brokers
 from topicwarden.specs.services import APACHE
 from topicwarden.specs.services.profile import ServiceProfile
 
@@ -90,6 +90,24 @@ def living_brokers(admin: KafkaAdminClient) -> dict[int, str | None]:
     """Return the rack of each broker that is not fenced, by broker id."""
     brokers = admin.describe_cluster()["brokers"]
     return {broker["broker_id"]: broker["rack"] for broker in brokers if not broker.get("is_fenced")}
+
+
+def open_brokers(admin: KafkaAdminClient) -> dict[int, str | None]:
+    """Return the rack of each living broker that takes new replicas, by broker id; see ``cordoned_brokers``.
+
+    A broker whose settings are denied, or that does not answer, counts as open: Kafka refuses a wrong placement itself.
+    """
+    brokers = living_brokers(admin)
+    names = dict.fromkeys((CORDONED, *LOG_DIRS))
+    resources = [ConfigResource(ConfigResourceType.BROKER, str(broker), names) for broker in brokers]
+    try:
+        described = admin.describe_configs(resources, config_filter="all").get("broker", {})
+    except KafkaError:
+        return brokers
+    settings = {
+        int(broker): {name: entry["value"] for name, entry in entries.items()} for broker, entries in described.items()
+    }
+    return {broker: rack for broker, rack in brokers.items() if broker not in cordoned_brokers(settings)}
 
 
 def all_replicas(admin: KafkaAdminClient) -> list[list[int]]:

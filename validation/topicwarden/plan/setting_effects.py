@@ -127,7 +127,7 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
     "min.insync.replicas": SettingEffect(
         SettingRisk.LOWER,
         (DataLoss.DURABILITY, DataLoss.AVAILABILITY),
-        "min-insync",
+        "min-insync, eligible-leaders",
         (Allowance.LOWER_MIN_INSYNC,),
         "fewer replicas have an acknowledged write; a higher one refuses writes while replicas are missing",
     ),

@@ -53,6 +53,7 @@ LEADS_TO = {
     "replication-factor": ("replication", "replication_factor"),
     "too-few-brokers": ("replication", "partitions"),
     "min-insync": ("min-insync", "config/{setting}"),
+    "eligible-leaders": ("eligible-leaders", "config/{setting}"),
     "unclean-election": ("unclean-election", "config/{setting}"),
     "flush": ("flush", "config/{setting}"),
     "max-message": ("max-message", "config/max.message.bytes"),
@@ -77,6 +78,7 @@ class Log:
     in_sync: tuple[int, ...] = (1, 2, 3)
     replicas: tuple[int, ...] = (1, 2, 3)
     has_leader: bool = True
+    eligible: tuple[int, ...] = ()
 
     def extent(self) -> PartitionExtent:
         end = self.start + len(self.ages)
@@ -145,7 +147,7 @@ class Scenario:
         effective = {**DEFAULTS, **config} if self.visible_config else {}
         sources = {name: SET_ON_TOPIC if name in config else "DEFAULT_CONFIG" for name in effective}
         replicas = tuple(
-            PartitionReplicas(number, 1 if log.has_leader else None, log.replicas, log.in_sync)
+            PartitionReplicas(number, 1 if log.has_leader else None, log.replicas, log.in_sync, eligible=log.eligible)
             for number, log in enumerate(self.logs)
         )
         extents = {number: log.extent() for number, log in enumerate(self.logs) if log.has_leader}

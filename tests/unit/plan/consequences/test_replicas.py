@@ -89,6 +89,29 @@ def test_the_same_number_of_in_sync_replicas_has_no_consequence(
     assert predicted("min-insync", Scenario(declared, live)) == []
 
 
+@pytest.mark.parametrize(("before", "after"), [(1, 2), (3, 2)])
+def test_a_changed_limit_clears_the_eligible_leaders(before: int, after: int) -> None:
+    behind = replace(IN_SYNC, in_sync=(1,), eligible=(2,))
+    stopped = replace(IN_SYNC, in_sync=(), eligible=(2, 3), has_leader=False)
+    found = only("eligible-leaders", Scenario(least(after), least(before), (IN_SYNC, behind, stopped)))
+    assert found.message == (
+        f"min.insync.replicas goes from {before} to {after}: the controller clears the eligible leader replicas of "
+        "2 partitions, which could lead without the loss of acknowledged records"
+    )
+    assert (found.weight, found.evidence) == (Severity.DANGER, {"partitions": 2, "leaderless": 1})
+    assert found.because == ["1 partition without a leader now can then not elect one of them"]
+    assert found.partitions == [
+        PartitionEffect(partition=1, replicas_before=[2]),
+        PartitionEffect(partition=2, replicas_before=[2, 3]),
+    ]
+
+
+def test_without_eligible_leaders_nothing_is_cleared() -> None:
+    assert predicted("eligible-leaders", Scenario(least(1), least(2), (IN_SYNC, BEHIND))) == []
+    eligible = (replace(IN_SYNC, in_sync=(1,), eligible=(2,)),)
+    assert predicted("eligible-leaders", Scenario(least(2) | {"segment.ms": "9"}, least(2), eligible)) == []
+
+
 UNCLEAN = {"unclean.leader.election.enable": "true"}
 CLEAN = {"unclean.leader.election.enable": "false"}
 

@@ -1,7 +1,8 @@
 """Every replica is in sync.
 
 **fail**: at the time of the snapshot, a partition had fewer in-sync replicas than replicas, or no leader. The brokers
-report this themselves, so one audit is proof. A restarting broker causes this for a short time.
+report this themselves, so one audit is proof. A restarting broker causes this for a short time. If the cluster keeps
+eligible leader replicas (KIP-966), the reasons name those that may lead without the loss of acknowledged records.
 
 Example: ``6 of 12 partitions are under-replicated: 1, 3, 5, 7, 9, 11``, because ``broker 3 is not part of the cluster
 now``.
@@ -17,6 +18,9 @@ from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits()
+
+_LISTED = 5
+"""Partitions whose eligible leader replicas a message lists."""
 
 
 def applies(subject: AuditedTopic) -> bool:
@@ -36,6 +40,12 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     because = [
         f"broker {broker} is {'not part of the cluster now' if broker in gone else 'up, but behind the leader'}"
         for broker in missing
+    ]
+    because += [
+        f"partition {state.partition} has eligible leader replicas: {_listed(state.eligible)}; they have every "
+        "acknowledged record, and may lead"
+        for state in behind[:_LISTED]
+        if state.eligible
     ]
     if leaderless:
         because.append(f"partition {_listed(leaderless)} has no leader, and can be neither read nor written")

@@ -19,7 +19,7 @@ from topicwarden.kafka.topic_reads import (
     TopicProperties,
     all_replicas,
     list_topics,
-    living_brokers,
+    open_brokers,
     read_topics,
     wait_until_visible,
 )
@@ -169,7 +169,7 @@ class Topics:
 
     def _placed(self, topic: NewTopic) -> NewTopic:
         if self._placement is None:
-            racks = racks_of(self._session.request(living_brokers))
+            racks = racks_of(self._session.request(open_brokers))
             self._placement = NewTopicPlacement(racks, self._session.request(all_replicas))
         return replace(topic, replicas=self._placement.place(topic.partitions, topic.replication_factor))
 

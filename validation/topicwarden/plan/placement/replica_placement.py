@@ -2,7 +2,8 @@
 
 A partition is placed correctly if it has the declared number of replicas, all on brokers of the cluster, in as many
 racks as possible. Such partitions are not moved. If a broker has no ``broker.rack``, racks are ignored and every broker
-counts as its own rack (as ``kafka-reassign-partitions --disable-rack-aware``).
+counts as its own rack (as ``kafka-reassign-partitions --disable-rack-aware``). Brokers whose log directories are all
+cordoned (KIP-1066) keep their replicas and get no new ones.
 """
 
 from __future__ import annotations
@@ -89,10 +90,11 @@ def place_replicas(declarations: Iterable[Declaration], snapshot: Snapshot) -> R
         if live is None:
             continue
         factor = topic.replication_factor
-        misplaced = [state for state in live.replicas if not is_placed(state, factor, racks)]
-        if len(racks) < factor:
+        usable = {state.partition: _usable(state, racks, snapshot.cordoned) for state in live.replicas}
+        misplaced = [state for state in live.replicas if not is_placed(state, factor, usable[state.partition])]
+        if any(len(usable[state.partition]) < factor for state in misplaced):
             if any(len(state.replicas) != factor for state in live.replicas):
-                problems.append(_too_few_brokers(declaration, racks))
+                problems.append(_too_few_brokers(declaration, racks, snapshot.cordoned & racks.keys()))
             else:
                 stuck += [StuckPartition(topic.name, state.partition, _lost(state, racks)) for state in misplaced]
             continue
@@ -101,7 +103,9 @@ def place_replicas(declarations: Iterable[Declaration], snapshot: Snapshot) -> R
             for state in misplaced
             if state.leader is None
         ]
-        repairs = [PartitionRepair(state, factor, racks) for state in misplaced if state.leader is not None]
+        repairs = [
+            PartitionRepair(state, factor, usable[state.partition]) for state in misplaced if state.leader is not None
+        ]
         moves += _moves(live, repairs, replicas, leaders)
     return ReplicaPlacement(tuple(sorted(moves)), tuple(sorted(problems)), tuple(sorted(stuck)))
 
@@ -156,7 +160,7 @@ def _moves(
     if not repairs:
         return []
     by_partition = {repair.state.partition: repair for repair in repairs}
-    brokers = sorted(repairs[0].racks)
+    brokers = sorted({broker for repair in repairs for broker in repair.racks})
     replicas.topic_replicas = Counter(broker for state in live.replicas for broker in state.replicas)
     leaders.topic_replicas = Counter(state.replicas[0] for state in live.replicas)
     chosen: dict[int, frozenset[int]] = {}
@@ -167,7 +171,10 @@ def _moves(
     costs = {partition: by_partition[partition].cost(chosen_brokers) for partition, chosen_brokers in chosen.items()}
     even_out(
         chosen,
-        lambda partition, candidates: by_partition[partition].cost(candidates) <= costs[partition],
+        lambda partition, candidates: (
+            candidates <= by_partition[partition].racks.keys()
+            and by_partition[partition].cost(candidates) <= costs[partition]
+        ),
         replicas,
         brokers,
     )
@@ -217,12 +224,18 @@ def _loads(snapshot: Snapshot) -> tuple[BrokerLoad, BrokerLoad]:
     return BrokerLoad(replicas, log_bytes), BrokerLoad(leaders, log_bytes)
 
 
-def _too_few_brokers(declaration: Declaration, racks: Mapping[int, str]) -> Problem:
-    topic, brokers = declaration.topic, ", ".join(map(str, sorted(racks)))
+def _usable(state: PartitionReplicas, racks: Mapping[int, str], cordoned: Collection[int]) -> dict[int, str]:
+    """Return the racks of the brokers that may have a replica: a cordoned broker keeps its replica, but gets no new."""
+    return {broker: rack for broker, rack in racks.items() if broker not in cordoned or broker in state.replicas}
+
+
+def _too_few_brokers(declaration: Declaration, racks: Mapping[int, str], cordoned: Collection[int]) -> Problem:
+    topic, brokers = declaration.topic, sorted(racks.keys() - {*cordoned})
+    without = f" without cordoned brokers ({', '.join(map(str, sorted(cordoned)))})" if cordoned else ""
     return Problem(
         declaration.places.at(("replication_factor",)),
         f"{topic.name}: too few brokers for replication factor {topic.replication_factor}: the cluster has "
-        f"{len(racks)} ({brokers}); declare {len(racks)} at most, or add brokers",
+        f"{len(brokers)} ({', '.join(map(str, brokers))}){without}; declare {len(brokers)} at most, or add brokers",
         rule="too-few-brokers",
     )
 

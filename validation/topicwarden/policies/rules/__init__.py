@@ -38,6 +38,7 @@ from topicwarden.policies.rules import (
     topic_name,
     unclean_leader_election,
     unlikely_values,
+    upcoming_minimums,
 )
 
 RULES: dict[str, Rule] = {
@@ -48,6 +49,7 @@ RULES: dict[str, Rule] = {
     "replicas-above-brokers": replicas_above_brokers,
     "unclean-leader-election": unclean_leader_election,
     "unlikely-values": unlikely_values,
+    "upcoming-minimums": upcoming_minimums,
     "compaction-lag": compaction_lag,
     "tiered-storage": tiered_storage,
     "local-retention": local_retention,

@@ -1,0 +1,81 @@
+"""Run topicwarden on each supported version of Kafka: ``python -m tests.system.versions``.
+
+Prints a table of versions and parts. ``--write`` also writes it to ``docs/versions.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from subprocess import SubprocessError
+
+from confluent_kafka import KafkaException
+from kafka.errors import KafkaError
+
+from tests.conftest import REPOSITORY
+from tests.support.projects import own_cache, project_of
+from tests.system.versions.clusters import VERSIONS, KafkaVersion, running_cluster
+from tests.system.versions.features import FEATURES
+from tests.system.versions.page import page
+from tests.system.versions.parts import PARTS, staged
+from topicwarden.audit.scan.spark_session import spark_session
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.toolchain import toolchain
+
+_TROUBLE = (OSError, AssertionError, ValueError, LookupError, KafkaError, KafkaException, SubprocessError, Refusal)
+"""Errors that end one part. The other parts still run."""
+
+
+def main() -> int:
+    """Run all parts on the selected versions; return 1 if a part failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.system.versions", description=__doc__)
+    parser.add_argument("--only", help="versions whose name contains this text, such as 4.3 or ZooKeeper")
+    parser.add_argument("--part", default="", help="parts and features whose name contains this text")
+    parser.add_argument("--write", action="store_true", help="write docs/versions.md; needs all versions")
+    arguments = parser.parse_args()
+    versions = [version for version in VERSIONS if arguments.only is None or arguments.only in str(version)]
+    if arguments.write and (arguments.part or len(versions) < len(VERSIONS)):
+        parser.error("--write needs all versions and parts: omit --only and --part")
+    results: dict[KafkaVersion, Mapping[str, str | None]] = {}
+    java = toolchain(Project(REPOSITORY)).java
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        own_cache(Path(temporary), warm=True) as folder,
+        spark_session(project_of(folder / "spark", {})),
+    ):
+        for version in versions:
+            results[version] = run(version, java, folder / str(version).replace(", ", "-"), arguments.part)
+    print(page(results))
+    if arguments.write:
+        (REPOSITORY / "docs" / "versions.md").write_text(page(results), encoding="utf-8")
+    return int(any(error for result in results.values() for error in result.values()))
+
+
+def run(version: KafkaVersion, java: Path, folder: Path, only: str = "") -> Mapping[str, str | None]:
+    """Return the error of each part and feature, or None if it passed."""
+    folder.mkdir()
+    errors: dict[str, str | None] = {}
+    features = {name: each.test for name, each in FEATURES.items() if each.in_line(version.line)}
+    with running_cluster(version, java, folder) as cluster, staged(cluster, folder) as stage:
+        for name, part in (PARTS | features).items():
+            if only not in name:
+                continue
+            began = time.monotonic()
+            try:
+                part(stage)
+                errors[name] = None
+            except _TROUBLE as error:
+                traceback.print_exc()
+                errors[name] = f"{type(error).__name__}: {error}"
+            print(f"Kafka {version}: {name}: {errors[name] or 'passed'} ({time.monotonic() - began:.0f} s)", flush=True)
+    return errors
+
+
+if __name__ == "__main__":
+    sys.exit(main())
