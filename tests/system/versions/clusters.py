@@ -42,11 +42,11 @@ class KafkaVersion:
 
 @dataclass(frozen=True)
 class RunningCluster:
-    """The addresses of running brokers, their JVM, and the sandbox that they are; None with ZooKeeper."""
+    """The addresses of running brokers, their Java, and the sandbox that they are; None with ZooKeeper."""
 
     version: KafkaVersion
     servers: list[str]
-    jvm: Jvm
+    java: Path
     sandbox: Sandbox | None = None
 
 
@@ -70,10 +70,10 @@ def running_cluster(version: KafkaVersion, java: Path, folder: Path) -> Iterator
     jvm = Jvm(java, jars_of(version))
     if version.zookeeper:
         with _zookeeper_cluster(jvm, folder) as servers:
-            yield RunningCluster(version, servers, jvm)
+            yield RunningCluster(version, servers, java)
     else:
         with running(Sandbox(folder / "sandbox", jvm.java, jvm.jars), BROKERS, _QUICK, _HEAP) as sandbox:
-            yield RunningCluster(version, sandbox.bootstrap_servers, jvm, sandbox)
+            yield RunningCluster(version, sandbox.bootstrap_servers, java, sandbox)
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from topicwarden.kafka.consumer_groups import ConsumerGroup
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
+from topicwarden.sandbox.jvm import Jvm
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.specs.configs import kafka_lines
 from topicwarden.toolchain import toolchain
@@ -94,7 +95,8 @@ def share_groups(stage: Stage) -> None:
     """A share group (KIP-932) is seen in the audit, and nothing is said to be lost."""
     _topic(stage, "shared.v1", RECORDS)
     folder = stage.deployment.project.root
-    read = share_consumer(stage.cluster.jvm, stage.servers, "shared.v1", "sharing", records=RECORDS, folder=folder)
+    consumer = Jvm(stage.cluster.java, maven_jars.provide("newest"))
+    read = share_consumer(consumer, stage.servers, "shared.v1", "sharing", records=RECORDS, folder=folder)
     assert read.returncode == 0, read.stdout + read.stderr
     until(lambda: bool(_groups(stage, "shared.v1")["sharing"].offsets), "the share group has an offset")
     assert _groups(stage, "shared.v1")["sharing"].share

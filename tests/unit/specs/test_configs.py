@@ -72,7 +72,8 @@ def test_nothing_is_near_nonsense() -> None:
 @pytest.mark.parametrize(
     ("name", "lines"),
     [
-        ("retention.ms", ("3.9", "4.0", "4.1", "4.2", "4.3")),
+        ("retention.ms", ("3.9", "4.0", "4.1", "4.2", "4.3", "4.4")),
+        ("errors.deadletterqueue.group.enable", ("4.4",)),
         ("message.format.version", ("3.9",)),
         ("message.downconversion.enable", ("3.9",)),
     ],
@@ -84,7 +85,7 @@ def test_a_line_of_kafka_has_its_own_settings(name: str, lines: tuple[str, ...])
 
 def test_bounds_and_defaults_are_of_the_line() -> None:
     small = {line: definitions(line)["segment.bytes"].problem("1000") is None for line in kafka_lines()}
-    assert small == {"3.9": True, "4.0": True, "4.1": False, "4.2": False, "4.3": False}
+    assert small == {"3.9": True, "4.0": True, "4.1": False, "4.2": False, "4.3": False, "4.4": False}
     assert definitions("3.9")["message.timestamp.after.max.ms"].default == str(2**63 - 1)
     assert definitions("4.0")["message.timestamp.after.max.ms"].default == "3600000"
 
@@ -94,7 +95,7 @@ def test_deprecated_is_what_kafka_calls_so() -> None:
         "message.format.version",
         "message.timestamp.difference.max.ms",
     }
-    assert not [each for each in definitions("4.3").values() if each.deprecated]
+    assert not [each for each in definitions("4.4").values() if each.deprecated]
 
 
 def test_the_generator_says_since_until_and_what_differs() -> None:

@@ -82,6 +82,7 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
     "delete.retention.ms": _earlier_cleaning(
         "tombstones are removed sooner, and a consumer that lags misses deletions", "tombstones"
     ),
+    "errors.deadletterqueue.group.enable": _HARMLESS,
     "file.delete.delay.ms": SettingEffect(SettingRisk.NONE, why="it only affects files of deleted segments"),
     "flush.messages": SettingEffect(
         SettingRisk.HIGHER,
@@ -109,6 +110,9 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
     ),
     "local.retention.ms": SettingEffect(SettingRisk.NONE, why="tiered storage keeps a copy of what the broker drops"),
     "max.compaction.lag.ms": _earlier_cleaning("the cleaner must run sooner"),
+    "max.decompressed.message.bytes": _refuses_writes(
+        "larger records are refused, and stop the cleaner and lookups by timestamp", "decompressed-message"
+    ),
     "max.message.bytes": _refuses_writes("larger batches are refused", "max-message"),
     "message.downconversion.enable": SettingEffect(SettingRisk.NONE, why="since Kafka 4.0 it does nothing"),
     "message.format.version": SettingEffect(SettingRisk.NONE, why="since Kafka 3.0 it does nothing"),
@@ -132,6 +136,8 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
         "fewer replicas have an acknowledged write; a higher one refuses writes while replicas are missing",
     ),
     "preallocate": _HARMLESS,
+    "remote.copy.lag.bytes": SettingEffect(SettingRisk.NONE, why="brokers keep what is not in remote storage yet"),
+    "remote.copy.lag.ms": SettingEffect(SettingRisk.NONE, why="brokers keep what is not in remote storage yet"),
     "remote.log.copy.disable": SettingEffect(SettingRisk.NONE, why="what is in remote storage stays readable"),
     "remote.log.delete.on.disable": SettingEffect(
         SettingRisk.NONE, why="it counts when remote.storage.enable is turned off"

@@ -56,6 +56,7 @@ LEADS_TO = {
     "eligible-leaders": ("eligible-leaders", "config/{setting}"),
     "unclean-election": ("unclean-election", "config/{setting}"),
     "flush": ("flush", "config/{setting}"),
+    "decompressed-message": ("decompressed-message", "config/max.decompressed.message.bytes"),
     "max-message": ("max-message", "config/max.message.bytes"),
     "timestamp-limit": ("timestamps", "config/{setting}"),
     "timestamp-type": ("timestamps", "config/{setting}"),

@@ -79,6 +79,16 @@ def test_a_limit_that_is_not_lower_refuses_nothing(scenario: Scenario) -> None:
     assert predicted("max-message", scenario) == []
 
 
+def test_a_lower_limit_of_decompressed_records_also_stops_the_cleaner() -> None:
+    name = "max.decompressed.message.bytes"
+    found = only("decompressed-message", Scenario({name: "1000"}, {name: "2000"}))
+    assert found.message == "records above 1,000 bytes (1kB) after decompression will be refused"
+    assert (found.weight, found.evidence) == (Severity.DANGER, {name: 1_000})
+    assert found.because and found.remedy
+    assert predicted("decompressed-message", Scenario({name: "2000"}, {name: "1000"})) == []
+    assert only("decompressed-message", Scenario({name: "2000"}, {})).weight is Severity.DANGER
+
+
 BEFORE, AFTER, TYPE = "message.timestamp.before.max.ms", "message.timestamp.after.max.ms", "message.timestamp.type"
 
 

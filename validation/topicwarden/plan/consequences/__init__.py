@@ -4,6 +4,7 @@ from topicwarden.plan.consequence_rule import ConsequenceRule
 from topicwarden.plan.consequences import (
     broker_defaults,
     compaction,
+    decompressed_message,
     destroyed,
     drift,
     duplicate,
@@ -43,6 +44,7 @@ CONSEQUENCES: dict[str, ConsequenceRule] = {
     "unclean-election": unclean_election,
     "flush": flush,
     "max-message": max_message,
+    "decompressed-message": decompressed_message,
     "timestamps": timestamps,
     "broker-defaults": broker_defaults,
     "drift": drift,

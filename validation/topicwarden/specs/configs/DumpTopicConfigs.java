@@ -5,7 +5,7 @@ import java.util.TreeMap;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import org.apache.kafka.common.config.ConfigDef;
-import org.apache.kafka.common.utils.AppInfoParser;
+import org.apache.kafka.server.config.ServerTopicConfigSynonyms;
 import org.apache.kafka.storage.internals.log.LogConfig;
 
 /**
@@ -20,14 +20,12 @@ public class DumpTopicConfigs {
         Map<String, Object> configs = new TreeMap<>();
         LogConfig.configKeys().forEach((name, key) -> {
             if (!key.internalConfig) {
-                String server = LogConfig.configDefCopy().serverConfigName(name).orElse(null);
+                String server = ServerTopicConfigSynonyms.TOPIC_CONFIG_SYNONYMS.get(name);
                 configs.put(name, definition(key, server));
             }
         });
-        Map<String, Object> catalogue = new LinkedHashMap<>();
-        catalogue.put("kafka", AppInfoParser.getVersion());
-        catalogue.put("configs", configs);
-        System.out.println(new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsString(catalogue));
+        ObjectMapper json = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+        System.out.println(json.writeValueAsString(Map.of("configs", configs)));
     }
 
     private static Map<String, Object> definition(ConfigDef.ConfigKey key, String server) {

@@ -1,6 +1,6 @@
 """Generate ``catalogue.json`` from Kafka's jars, which Maven downloads. Maintainers run this by hand::
 
-    python -m topicwarden.specs.configs.generate 3.9.2 4.0.1 4.1.1 4.2.0 4.3.1
+    python -m topicwarden.specs.configs.generate 3.9.2 4.0.1 4.1.1 4.2.0 4.3.1 4.4.0
 
 Definitions and documentation come from the last release that has a configuration. ``differs`` has the fields that are
 different in earlier lines. ``since`` and ``until`` name the first and the last line that has the configuration. They
