@@ -40,6 +40,14 @@ def committed(
     return replace(of, consumer_groups=following)
 
 
+def shared(offset: int) -> AuditedTopic:
+    """Return the log of ``committed`` with a share group instead."""
+    of = committed(offset)
+    assert of.consumer_groups
+    group = ConsumerGroup("g", "Empty", None, {("t", 0): offset}, share=True)
+    return replace(of, consumer_groups=replace(of.consumer_groups, groups=(group,)))
+
+
 def read(records: int, start: int = 50, end: int = 150) -> AuditedTopic:
     """Return a compacted topic with ``records`` found in ``[start, end)``; the group must still read deletions."""
     of = committed(60, live=COMPACT, forgotten=61)
@@ -80,6 +88,7 @@ def leaderless() -> AuditedTopic:
 
 
 CASES = (
+    Case("group-lag", "a share group's number is an upper bound", shared(49), (UNDECIDABLE,), says="g: at most 1 off"),
     Case(
         "group-lag",
         "one offset is lost",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from kafka.errors import GroupAuthorizationFailedError
 
 from topicwarden.kafka import consumer_groups as kafka_groups
+from topicwarden.kafka import streams_groups
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.consumer_groups import read_groups
+from topicwarden.kafka.streams_groups import GroupDescription, describe_streams_groups
 
 
 class Listing:
@@ -55,3 +58,42 @@ def test_an_active_group_that_nobody_describes_may_read_any_topic(monkeypatch: p
         ("active", True, None),
         ("sealed", True, None),
     ]
+
+
+class Streaming(Listing):
+    """A cluster with a streams group (KIP-1071), which librdkafka describes as dead."""
+
+    def list_groups(self) -> list[dict[str, Any]]:
+        return [{"group_id": "app", "protocol_type": "streams", "group_state": "Stable", "group_type": "streams"}]
+
+
+def test_a_streams_group_is_described_by_its_own_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    described = GroupDescription("Stable", 2, frozenset({("t", 0)}), streams=True)
+    monkeypatch.setattr(kafka_groups, "describe_streams_groups", lambda _, names: dict.fromkeys(names, described))
+    (group,) = read_groups(Streaming(), Connection(("127.0.0.1:1",), tls=False), ["t"])
+    assert (group.name, group.state, group.members, group.streams) == ("app", "Stable", 2, True)
+    assert group.assigned == {("t", 0)}
+
+
+def test_a_task_of_a_streams_group_reads_its_partition_of_every_source_topic(monkeypatch: pytest.MonkeyPatch) -> None:
+    subtopology = SimpleNamespace(
+        subtopology_id="0",
+        source_topics=["a", "b"],
+        repartition_source_topics=[SimpleNamespace(name="app-repartition")],
+    )
+    tasks = [
+        SimpleNamespace(subtopology_id="0", partitions=[1, 2]),
+        SimpleNamespace(subtopology_id="9", partitions=[3]),
+    ]
+    member = SimpleNamespace(assignment=SimpleNamespace(active_tasks=tasks))
+    known = {"group_id": "app", "error_code": 0, "group_state": "Stable", "members": [member]}
+    groups = [
+        SimpleNamespace(**known, topology=SimpleNamespace(subtopologies=[subtopology])),
+        SimpleNamespace(**{**known, "group_id": "starting"}, topology=None),
+        SimpleNamespace(**{**known, "group_id": "denied", "error_code": 30}, topology=None),
+    ]
+    monkeypatch.setattr(streams_groups, "send_to_coordinators", lambda *_: [SimpleNamespace(groups=groups)])
+    found = describe_streams_groups(None, ["app", "starting", "denied"])
+    assert found.keys() == {"app", "starting"}
+    assert found["app"].assigned == {(topic, number) for topic in ("a", "b", "app-repartition") for number in (1, 2)}
+    assert (found["starting"].members, found["starting"].assigned) == (1, frozenset())

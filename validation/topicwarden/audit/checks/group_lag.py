@@ -69,42 +69,49 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         if len(assigned) < len(counts):
             unassigned[group.name] = {number: count for number, count in counts.items() if number not in assigned}
     yield from _result_for_groups(
+        groups,
         Verdict.UNDECIDABLE,
         unassigned,
         "are unread and gone, for groups without a known member that reads them now",
-        ("the log starts after the committed offsets of these groups",),
-        _REMEDY,
+        because=("the log starts after the committed offsets of these groups",),
+        remedy=_REMEDY,
     )
     yield from _result_for_groups(
+        groups,
         Verdict.UNDECIDABLE,
         _count_by_group(
             groups, subject, lambda partition, committed: committed - groups.ends.get(partition, committed)
         ),
         "are committed after the log end",
-        ("the topic was truncated, or deleted and created again; auto.offset.reset decides where the groups continue",),
-        "reset the groups' offsets",
+        because=(
+            "the topic was truncated, or deleted and created again",
+            "auto.offset.reset decides where the groups continue",
+        ),
+        remedy="reset the groups' offsets",
     )
     yield from _result_for_groups(
+        groups,
         Verdict.SUSPECT,
         _count_by_group(groups, subject, lambda partition, committed: _expiring(subject, groups, partition, committed)),
         "are unread and will be deleted soon",
-        (
+        because=(
             f"retention.ms is {config.get('retention.ms', 'not known')}, retention.bytes "
             f"{config.get('retention.bytes', 'not known')}; at most a tenth of it is left",
         ),
-        "check the consumers, or increase the retention until they have caught up",
+        remedy="check the consumers, or increase the retention until they have caught up",
     )
     yield from _result_for_groups(
+        groups,
         Verdict.UNDECIDABLE,
         _count_by_group(
             groups, subject, lambda partition, committed: _missed_deletions(subject, groups, partition, committed)
         ),
         "are unread and older than delete.retention.ms: the groups may miss deletions among them",
-        (
+        because=(
             f"delete.retention.ms is {config.get('delete.retention.ms', 'not known')}: tombstones may be gone",
             "records of these partitions have been compacted away",
         ),
-        "empty what the groups built from the topic, then read the topic again from its beginning",
+        remedy="empty what the groups built from the topic, then read the topic again from its beginning",
     )
 
 
@@ -202,14 +209,25 @@ def _lost(group: ConsumerGroup, counts: OffsetCounts, logs: Mapping[int, Partiti
 
 
 def _result_for_groups(
-    verdict: Verdict, found: Mapping[str, OffsetCounts], what: str, because: tuple[str, ...], remedy: str
+    progress: GroupProgress,
+    verdict: Verdict,
+    found: Mapping[str, OffsetCounts],
+    what: str,
+    *,
+    because: tuple[str, ...],
+    remedy: str,
 ) -> Iterable[CheckResult]:
-    """Yield one result for all groups, sorted by their number of offsets; none if there are no groups."""
+    """Yield one result for all groups, sorted by their number of offsets; none if there are no groups.
+
+    The records of a share group are acknowledged one by one, so its number is an upper bound (KIP-932).
+    """
     if not found:
         return
+    shares = {group.name for group in progress.groups if group.share}
     totals = sorted(((sum(counts.values()), name) for name, counts in found.items()), reverse=True)
     groups = [
-        f"group {name}: {total:,} offsets in {len(found[name])} partition{'s' if len(found[name]) > 1 else ''}"
+        f"{f'share group {name}: at most' if name in shares else f'group {name}:'} {total:,} offsets "
+        f"in {len(found[name])} partition{'s' if len(found[name]) > 1 else ''}"
         for total, name in totals[:_MAX_GROUPS]
     ]
     if len(totals) > _MAX_GROUPS:
