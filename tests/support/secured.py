@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from tests.support.iam import token_check
 from tests.support.sandboxes import running
 from tests.support.token_server import TokenServer, token_server
 from topicwarden.kafka.admin_client import open_admin
@@ -36,6 +37,7 @@ LISTENERS = {
     "SASL": "SASL_PLAINTEXT",
     "SASLTLS": "SASL_SSL",
     "OAUTH": "SASL_PLAINTEXT",
+    "IAM": "SASL_SSL",
     "FARAWAY": "PLAINTEXT",
 }
 """The security protocol of each listener. ``FARAWAY`` advertises a port where nothing listens."""
@@ -74,12 +76,16 @@ def encrypted_key(key: str, passphrase: str, form: PrivateFormat = PrivateFormat
 
 @contextmanager
 def secured_broker(sandbox: Sandbox) -> Iterator[SecuredBroker]:
-    """Run one broker with ``LISTENERS``, and the user alice for every SASL mechanism."""
+    """Run one broker with ``LISTENERS``, and the user alice for every SASL mechanism.
+
+    The jars of ``sandbox`` are those of ``iam.jars_with_check``.
+    """
     ca, ports = trustme.CA(), _ports()
-    with token_server(USER, PASSWORD) as tokens, pytest.MonkeyPatch.context() as patch:
+    with token_server(USER, PASSWORD) as tokens, token_check() as check, pytest.MonkeyPatch.context() as patch:
         # Brokers, too, refuse every URL that this property does not list.
-        patch.setenv("JAVA_TOOL_OPTIONS", f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={tokens.keys_url}")
-        properties = _properties(ca, ports) | _oauth(tokens)
+        allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={tokens.keys_url}"
+        patch.setenv("JAVA_TOOL_OPTIONS", f"{allowed} -Dtoken.check={check}")
+        properties = _properties(ca, ports) | _oauth(tokens) | _iam()
         with running(sandbox, 1, properties, port=ports["PLAINTEXT"]):
             with open_admin(Connection((f"{HOST}:{ports['PLAINTEXT']}",), tls=False)) as admin:
                 for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
@@ -100,6 +106,17 @@ def _oauth(tokens: TokenServer) -> dict[str, str]:
     }
 
 
+def _iam() -> dict[str, str]:
+    """Return the properties of the listener that stands in for Amazon MSK's."""
+    iam = "listener.name.iam.oauthbearer"
+    return {
+        "listener.name.iam.sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{iam}.sasl.jaas.config": f"{_MODULES}.oauthbearer.OAuthBearerLoginModule required;",
+        f"{iam}.sasl.server.callback.handler.class": "TokenCheck",
+        f"{iam}.connections.max.reauth.ms": "60000",
+    }
+
+
 def _ports() -> dict[str, int]:
     while True:
         first = random.randrange(22_000, 30_000)
@@ -117,6 +134,7 @@ def _properties(ca: trustme.CA, ports: dict[str, int]) -> dict[str, str]:
         "tls": ca.issue_cert(HOST, "localhost"),
         "mutual": ca.issue_cert(HOST),
         "sasltls": ca.issue_cert(HOST),
+        "iam": ca.issue_cert(HOST),
         "expired": ca.issue_cert(HOST, not_before=today - timedelta(days=9), not_after=today - timedelta(days=1)),
         "othername": ca.issue_cert("kafka.example.com"),
     }

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.projects import own_cache, project_of
+from tests.support.iam import jars_with_check
+from tests.support.projects import own_cache
 from tests.support.secured import SecuredBroker, secured_broker
-from topicwarden.cli.sandbox import sandbox_of
+from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain
 
 
@@ -16,6 +17,8 @@ from topicwarden.toolchain import Toolchain
 def broker(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredBroker]:
     with (
         own_cache(tmp_path_factory.mktemp("secured")) as folder,
-        secured_broker(sandbox_of(project_of(folder / "sandbox", {}))) as broker,
+        secured_broker(
+            Sandbox(folder / "sandbox", tools.java, jars_with_check(tools.java, tools.kafka_jars, folder / "jars"))
+        ) as broker,
     ):
         yield broker

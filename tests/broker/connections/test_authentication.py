@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import PrivateFormat
 from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
+from tests.support import iam
 from tests.support.projects import Shell, empty_stack, own_cache, project_of
 from tests.support.secured import PASSWORD, USER, SecuredBroker, encrypted_key
 from topicwarden.audit.request import AuditRequest
@@ -102,6 +103,18 @@ def oauth(broker: SecuredBroker, folder: Path) -> Settings:
     }
 
 
+def aws_iam(broker: SecuredBroker, _: Path) -> Settings:
+    return {
+        **over_tls(broker, _),
+        "kafka:bootstrapServers": [broker.addresses["IAM"]],
+        "kafka:saslMechanism": "aws-iam",
+        "kafka:saslAwsRegion": iam.REGION,
+        "kafka:saslAwsAccessKey": iam.ACCESS_KEY,
+        "kafka:saslAwsSecretKey": iam.SECRET_KEY,
+        "kafka:saslAwsToken": iam.SESSION_TOKEN,
+    }
+
+
 WAYS: dict[str, Callable[[SecuredBroker, Path], Settings]] = {
     "tls": over_tls,
     "mutual tls": mutual,
@@ -113,8 +126,9 @@ WAYS: dict[str, Callable[[SecuredBroker, Path], Settings]] = {
     "scram-sha256 over tls": user("scram-sha256", tls=True),
     "scram-sha512": user("scram-sha512", tls=False),
     "oauthbearer": oauth,
+    "aws-iam": aws_iam,
 }
-DEPLOYED = ("mutual tls", "unverified mutual tls", "scram-sha256 over tls", "oauthbearer")
+DEPLOYED = ("mutual tls", "unverified mutual tls", "scram-sha256 over tls", "oauthbearer", "aws-iam")
 """The ways that a deploy uses, too: engine, program and provider have the same settings."""
 
 
@@ -180,8 +194,10 @@ def test_tokens_are_renewed_during_a_long_audit(broker: SecuredBroker, spark: Sp
 
 def deploy(shell: Shell, backend: Path, topic: str) -> None:
     """Deploy with the real engine, and look for secrets in all that it prints and keeps."""
-    if "kafka:saslPassword" in (shell.folder / "stacks" / "Pulumi.dev.yaml").read_text():
-        encrypt(shell, "kafka:saslPassword", PASSWORD)
+    settings = (shell.folder / "stacks" / "Pulumi.dev.yaml").read_text()
+    for name, secret in SECRETS.items():
+        if name in settings:
+            encrypt(shell, name, secret)
     for command in (("plan",), ("up", "--yes")):
         done = shell.topicwarden(*command, "--stack", "dev")
         assert done.returncode == 0, done.stdout + done.stderr
@@ -197,7 +213,15 @@ def encrypt(shell: Shell, name: str, value: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+SECRETS = {
+    "kafka:saslPassword": PASSWORD,
+    "kafka:saslAwsSecretKey": iam.SECRET_KEY,
+    "kafka:saslAwsToken": iam.SESSION_TOKEN,
+}
+
+
 def assert_no_secret(text: str) -> None:
     assert "PRIVATE KEY" not in text
     assert PASSPHRASE not in text
-    assert PASSWORD not in text
+    for secret in SECRETS.values():
+        assert secret not in text

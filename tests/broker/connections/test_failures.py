@@ -12,10 +12,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import trustme
 
+from tests.support import iam
 from tests.support.secured import PASSWORD, USER, SecuredBroker, pem
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import Connection
 from topicwarden.model.problem import Refusal
+from topicwarden.specs.aws_settings import AwsSettings
 
 
 def tls(broker: SecuredBroker, listener: str) -> Connection:
@@ -33,6 +35,11 @@ def sasl(broker: SecuredBroker, mechanism: str, password: str) -> Connection:
 def oauth(broker: SecuredBroker, token_url: str, password: str = PASSWORD) -> Connection:
     servers = (broker.addresses["OAUTH"],)
     return replace(sasl(broker, "OAUTHBEARER", password), bootstrap_servers=servers, token_url=token_url)
+
+
+def signed(broker: SecuredBroker, secret_key: str, region: str = iam.REGION) -> Connection:
+    aws = AwsSettings(region, access_key=iam.ACCESS_KEY, secret_key=secret_key, session_token=iam.SESSION_TOKEN)
+    return replace(tls(broker, "IAM"), sasl_mechanism="OAUTHBEARER", aws=aws)
 
 
 def of_another_ca(broker: SecuredBroker) -> Connection:
@@ -88,6 +95,14 @@ FAILURES: dict[str, tuple[Callable[[SecuredBroker], Connection], str]] = {
     "refused token": (
         lambda broker: oauth(broker, broker.tokens.other_url),
         '/other is refused: {"status":"invalid_token"}; look at its audience, issuer and scope',
+    ),
+    "wrong secret key": (
+        lambda broker: signed(broker, "wrong"),
+        "the signed token (access key) is refused: ",
+    ),
+    "wrong region": (
+        lambda broker: signed(broker, iam.SECRET_KEY, "us-east-1"),
+        "allow kafka-cluster:Connect in its policy, and look at kafka:saslAwsRegion",
     ),
     "advertised address": (
         lambda broker: plain(broker, "FARAWAY"),

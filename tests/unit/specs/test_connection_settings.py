@@ -28,6 +28,7 @@ def read(settings: dict[str, Any], root: Path = Path()) -> tuple[ConnectionSetti
 
 
 CLIENT = {"kafka:clientCert": CERTIFICATE, "kafka:clientKey": KEY}
+IAM = {"kafka:saslMechanism": "aws-iam", "kafka:saslAwsRegion": "eu-central-1"}
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "address": ({"kafka:bootstrapServers": "kafka"}, "kafka:bootstrapServers: expected addresses such as"),
     "port": ({"kafka:bootstrapServers": ["kafka:70000"]}, 'seen "kafka:70000"'),
@@ -75,6 +76,39 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
             zip(CLIENT, pem(CA.issue_cert("client.example.com", not_before=PAST, not_after=PAST)), strict=True),
         ),
         f"kafka:clientCert: expired at {PAST:%Y-%m-%d}",
+    ),
+    "IAM without region": ({"kafka:saslMechanism": "aws-iam"}, "kafka:saslMechanism: needs kafka:saslAwsRegion"),
+    "IAM with a user": ({**IAM, "kafka:saslUsername": "a"}, "kafka:saslUsername: has no effect with"),
+    "IAM with a token URL": (
+        {**IAM, "kafka:saslTokenUrl": "https://sso.example.com/token"},
+        "kafka:saslTokenUrl: has no effect without kafka:saslMechanism: oauthbearer",
+    ),
+    "IAM without TLS": ({**IAM, "kafka:tlsEnabled": False}, "kafka:saslMechanism: needs TLS"),
+    "no region": ({**IAM, "kafka:saslAwsRegion": "Frankfurt"}, "expected a region such as eu-central-1"),
+    "no role": ({**IAM, "kafka:saslAwsRoleArn": "topics"}, "expected a role such as arn:aws:iam::123456789012:role/"),
+    "access key without secret": (
+        {**IAM, "kafka:saslAwsAccessKey": "AKIA"},
+        "kafka:saslAwsAccessKey: needs kafka:saslAwsSecretKey",
+    ),
+    "secret without access key": (
+        {**IAM, "kafka:saslAwsSecretKey": "s"},
+        "kafka:saslAwsSecretKey: has no effect without kafka:saslAwsAccessKey",
+    ),
+    "external id without role": (
+        {**IAM, "kafka:saslAwsExternalId": "x"},
+        "kafka:saslAwsExternalId: has no effect without kafka:saslAwsRoleArn",
+    ),
+    "two identities": (
+        {**IAM, "kafka:saslAwsProfile": "p", "kafka:saslAwsAccessKey": "A", "kafka:saslAwsSecretKey": "s"},
+        "kafka:saslAwsProfile: contradicts kafka:saslAwsAccessKey",
+    ),
+    "region without IAM": (
+        {"kafka:saslAwsRegion": "eu-central-1"},
+        "kafka:saslAwsRegion: has no effect without kafka:saslMechanism: aws-iam",
+    ),
+    "a setting of the provider that nothing obeys": (
+        {**IAM, "kafka:saslAwsCredsDebug": True},
+        "kafka:saslAwsCredsDebug: topicwarden does not use this setting",
     ),
     "without TLS": ({**CLIENT, "kafka:tlsEnabled": False}, "kafka:clientCert: has no effect without TLS"),
 }

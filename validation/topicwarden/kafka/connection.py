@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +17,10 @@ from typing import Any
 import yaml
 
 from topicwarden import child_processes
+from topicwarden.kafka.aws_tokens import LIFETIME_S, token, token_series
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+from topicwarden.specs.aws_settings import AwsSettings
 from topicwarden.specs.certificate_settings import Certificates
 from topicwarden.specs.connection_settings import NAMES, OAUTHBEARER, read_connection_settings
 from topicwarden.specs.services import by_hosts
@@ -34,6 +37,9 @@ _SECURITY = "org.apache.kafka.common.security"
 _UNVERIFIED = "io.topicwarden.reader.source.TrustingSslEngineFactory"
 """The class of the Spark reader that accepts any certificate; Kafka has no setting for it."""
 
+_SIGNED = "io.topicwarden.reader.source.SignedTokens"
+"""The class of the Spark reader that gives Kafka's login the tokens that this process has signed."""
+
 NO_PULUMI = (
     "pulumi is not on the PATH: `topicwarden sandbox install` installs it, and "
     '`eval "$(topicwarden sandbox env)"` puts it there'
@@ -49,7 +55,7 @@ class Connection:
     ``ca_cert``, ``client_cert`` and ``client_key`` are PEM text; the key is PKCS #8 and not encrypted. ``sandbox`` is
     true for the local sandbox, whose data is disposable. ``moved_to`` is Kafka's id of the cluster that the stack moved
     to, according to its settings. ``profile`` is the service that the settings name, or whose host names they have;
-    None if only the cluster can tell.
+    None if only the cluster can tell. ``aws`` is the identity that signs tokens for Amazon MSK.
     """
 
     bootstrap_servers: tuple[str, ...]
@@ -63,6 +69,7 @@ class Connection:
     password: str | None = None
     token_url: str | None = None
     scopes: tuple[str, ...] = ()
+    aws: AwsSettings | None = None
     sandbox: bool = False
     moved_to: str | None = None
     profile: ServiceProfile | None = None
@@ -91,7 +98,10 @@ class Connection:
     def _sasl_for_java(self) -> dict[str, str]:
         if self.sasl_mechanism is None:
             return {}
-        if self.sasl_mechanism == OAUTHBEARER:
+        if self.aws:
+            user, module = f"tokens={_jaas(token_series(self.aws))}", f"{_SECURITY}.oauthbearer.OAuthBearerLoginModule"
+            settings = {"sasl.login.callback.handler.class": _SIGNED}
+        elif self.sasl_mechanism == OAUTHBEARER:
             scope = f" scope={_jaas(' '.join(self.scopes))}" if self.scopes else ""
             user = f"clientId={_jaas(self.username)} clientSecret={_jaas(self.password)}{scope}"
             login = f"{_SECURITY}.oauthbearer.OAuthBearerLogin"
@@ -107,16 +117,24 @@ class Connection:
         jaas = f"{module} required {user};"
         return settings | {"sasl.mechanism": self.sasl_mechanism, "sasl.jaas.config": jaas}
 
-    def for_librdkafka(self) -> dict[str, str]:
+    def for_librdkafka(self) -> dict[str, Any]:
         """Return the settings for librdkafka's clients."""
-        settings = {"bootstrap.servers": ",".join(self.bootstrap_servers), "security.protocol": self.security_protocol}
+        settings: dict[str, Any] = {
+            "bootstrap.servers": ",".join(self.bootstrap_servers),
+            "security.protocol": self.security_protocol,
+        }
         if self.ca_cert:
             settings["ssl.ca.pem"] = self.ca_cert
         if self.tls and not self.verify_tls:
             settings["enable.ssl.certificate.verification"] = "false"
         if self.client_cert and self.client_key:
             settings |= {"ssl.certificate.pem": self.client_cert, "ssl.key.pem": self.client_key}
-        if self.sasl_mechanism == OAUTHBEARER:
+        if aws := self.aws:
+            settings |= {
+                "sasl.mechanism": self.sasl_mechanism,
+                "oauth_cb": lambda _: (token(aws), time.time() + LIFETIME_S),
+            }
+        elif self.sasl_mechanism == OAUTHBEARER:
             settings |= {
                 "sasl.mechanism": self.sasl_mechanism,
                 "sasl.oauthbearer.method": "oidc",
@@ -173,6 +191,7 @@ def connection_from(project: Project, origin: str, settings: Mapping[str, Any]) 
         password=read.password,
         token_url=read.token_url,
         scopes=read.scopes,
+        aws=read.aws,
         moved_to=moved_to,
         profile=profile or by_hosts(read.servers),
     )

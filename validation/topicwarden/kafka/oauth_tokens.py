@@ -1,4 +1,4 @@
-"""Access tokens for SASL OAUTHBEARER, by the client credentials grant (RFC 6749, section 4.4)."""
+"""Access tokens for SASL OAUTHBEARER: by the client credentials grant (RFC 6749, section 4.4), or signed for MSK."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from urllib.request import Request, urlopen
 
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
+from topicwarden.kafka.aws_tokens import token
 from topicwarden.kafka.connection import Connection
+from topicwarden.specs.aws_settings import AwsSettings
 
 _TIMEOUT_S: Final = 10.0
 _RENEWED_AT: Final = 0.8
@@ -65,6 +67,18 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
         if not isinstance(answer, dict) or not isinstance(answer.get("access_token"), str):
             raise NoToken(f"the answer of the token endpoint {url} has no access_token; correct kafka:saslTokenUrl")
         return answer
+
+
+class SignedTokens(AbstractTokenProvider):  # type: ignore[misc]
+    """The tokens of an AWS identity, for Amazon MSK; each connection gets a new one."""
+
+    def __init__(self, aws: AwsSettings) -> None:
+        super().__init__()
+        self._aws = aws
+
+    def token(self) -> str:
+        """Return a token that has not expired. Raises NoAwsCredentials."""
+        return token(self._aws)
 
 
 @cache

@@ -44,6 +44,11 @@ def _authentication_error(connection: Connection, channel: socket.socket) -> str
     mechanism = get_sasl_mechanism(connection.sasl_mechanism)(**sasl_settings(connection))
     while not mechanism.is_done():
         error, message, token = request_sasl_authenticate(channel, mechanism.auth_bytes())
+        if error and connection.aws:
+            return (
+                f"the signed token ({connection.aws}) is refused: {message}; allow kafka-cluster:Connect in its "
+                "policy, and look at kafka:saslAwsRegion"
+            )
         if error and connection.token_url:
             return f"the token of {connection.token_url} is refused: {message}; look at its audience, issuer and scope"
         if error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.oauth_tokens import tokens_of
+from topicwarden.kafka.oauth_tokens import SignedTokens, tokens_of
 from topicwarden.specs.connection_settings import OAUTHBEARER
 
 
@@ -14,7 +14,8 @@ def sasl_settings(connection: Connection) -> dict[str, Any]:
     if connection.sasl_mechanism is None:
         return {}
     if connection.sasl_mechanism == OAUTHBEARER:
-        return {"sasl_mechanism": OAUTHBEARER, "sasl_oauth_token_provider": tokens_of(connection)}
+        provider = SignedTokens(connection.aws) if connection.aws else tokens_of(connection)
+        return {"sasl_mechanism": OAUTHBEARER, "sasl_oauth_token_provider": provider}
     return {
         "sasl_mechanism": connection.sasl_mechanism,
         "sasl_plain_username": connection.username,

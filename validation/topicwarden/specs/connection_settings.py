@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from topicwarden.model.message_text import did_you_mean, quoted
-from topicwarden.specs import certificate_settings
+from topicwarden.specs import aws_settings, certificate_settings
+from topicwarden.specs.aws_settings import AwsSettings, read_aws_settings
 from topicwarden.specs.certificate_settings import Certificates, read_certificates
 from topicwarden.specs.settings_reader import SettingProblem, SettingsReader
 
@@ -25,7 +26,7 @@ _TOKEN_URL, _SCOPES = "kafka:saslTokenUrl", "kafka:saslOauthScopes"
 
 NAMES: Final = (
     *(SERVERS, _TLS, _SKIP_VERIFY, *_CERTIFICATES),
-    *(_MECHANISM, _USER, _PASSWORD, _TOKEN_URL, _SCOPES),
+    *(_MECHANISM, _USER, _PASSWORD, _TOKEN_URL, _SCOPES, *aws_settings.NAMES),
 )
 """The settings that topicwarden uses."""
 
@@ -33,11 +34,14 @@ OF_THE_PROVIDER: Final = ("kafka:timeout", "kafka:kafkaVersion")
 """Settings of the provider without any effect on topicwarden."""
 
 OAUTHBEARER: Final = "OAUTHBEARER"
+_AWS_IAM: Final = "aws-iam"
+"""Amazon MSK with IAM, whose listeners accept signed tokens by ``OAUTHBEARER``."""
 _MECHANISMS: Final = {
     "plain": "PLAIN",
     "scram-sha256": "SCRAM-SHA-256",
     "scram-sha512": "SCRAM-SHA-512",
     "oauthbearer": OAUTHBEARER,
+    _AWS_IAM: OAUTHBEARER,
 }
 _ADDRESS: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/@\[\]]+):([0-9]{1,5})")
 
@@ -47,7 +51,7 @@ class ConnectionSettings:
     """The address of a cluster, and how to authenticate. ``repr`` shows no secret.
 
     ``mechanism`` is in Kafka's words (``SCRAM-SHA-256``), None without SASL. With ``OAUTHBEARER``, user and password
-    are the id and secret of a client of the token endpoint ``token_url``.
+    are the id and secret of a client of the token endpoint ``token_url``; or ``aws`` is the identity that signs tokens.
     """
 
     servers: tuple[str, ...] = ()
@@ -58,6 +62,7 @@ class ConnectionSettings:
     password: str | None = field(default=None, repr=False)
     token_url: str | None = None
     scopes: tuple[str, ...] = ()
+    aws: AwsSettings | None = None
     certificates: Certificates = field(default_factory=Certificates)
 
 
@@ -84,6 +89,7 @@ def read_connection_settings(
         password=password,
         token_url=_token_url(reader, mechanism),
         scopes=reader.texts(_SCOPES, "a list of scopes such as [kafka]"),
+        aws=_aws(reader, tls=tls),
         certificates=read_certificates(reader, "kafka:"),
     )
     return connection, reader.problems
@@ -105,19 +111,36 @@ def _credentials(reader: SettingsReader) -> tuple[str | None, str | None, str | 
         return None, None, None
     if mechanism not in _MECHANISMS:
         reader.problem(_MECHANISM, f"expected one of {', '.join(_MECHANISMS)}, seen {quoted(mechanism)}")
+    if mechanism == _AWS_IAM:
+        return OAUTHBEARER, None, None
     for name in (_USER, _PASSWORD):
         if name not in reader.settings and not (reader.offline and name == _PASSWORD):
             reader.problem(_MECHANISM, f"needs {name}; write it")
     return _MECHANISMS.get(mechanism), reader.text(_USER), reader.text(_PASSWORD)
 
 
+def _aws(reader: SettingsReader, *, tls: bool) -> AwsSettings | None:
+    if reader.settings.get(_MECHANISM) != _AWS_IAM:
+        for name in aws_settings.NAMES:
+            if name in reader.settings:
+                reader.problem(name, f"has no effect without {_MECHANISM}: {_AWS_IAM}; remove it")
+        return None
+    if not tls:
+        reader.problem(_MECHANISM, f"needs TLS, as tokens give access; remove {_TLS}: false")
+    for name in (_USER, _PASSWORD):
+        if name in reader.settings:
+            reader.problem(name, f"has no effect with {_MECHANISM}: {_AWS_IAM}; remove it")
+    return read_aws_settings(reader, _MECHANISM)
+
+
 def _token_url(reader: SettingsReader, mechanism: str | None) -> str | None:
     url = reader.text(_TOKEN_URL)
     if url is not None and not url.startswith(("https://", "http://")):
         reader.problem(_TOKEN_URL, f"expected a URL such as https://sso.example.com/token, seen {quoted(url)}")
-    if mechanism == OAUTHBEARER and _TOKEN_URL not in reader.settings:
+    by_client = mechanism == OAUTHBEARER and reader.settings.get(_MECHANISM) != _AWS_IAM
+    if by_client and _TOKEN_URL not in reader.settings:
         reader.problem(_MECHANISM, f"needs {_TOKEN_URL}; write it")
-    if mechanism != OAUTHBEARER and _TOKEN_URL in reader.settings:
+    if not by_client and _TOKEN_URL in reader.settings:
         reader.problem(_TOKEN_URL, f"has no effect without {_MECHANISM}: oauthbearer; remove it")
     return url
 

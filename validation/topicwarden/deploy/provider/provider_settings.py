@@ -9,10 +9,11 @@ from topicwarden.deploy.provider.properties import UNKNOWN, Properties
 from topicwarden.kafka.connection import Connection, connection_from
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
+from topicwarden.specs import aws_settings
 
 _NOT_SETTINGS = ("version", "pluginDownloadURL", "__internal", "__defaults")
 
-SECRETS: Final = ("saslPassword", "clientKey", "clientKeyPassphrase")
+SECRETS: Final = ("saslPassword", "clientKey", "clientKeyPassphrase", *(name[6:] for name in aws_settings.SECRETS))
 """Settings that the state only has encrypted, also if the stack's settings have them in plain text."""
 
 
