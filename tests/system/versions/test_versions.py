@@ -19,7 +19,7 @@ OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
 @pytest.mark.parametrize(
     ("version", "parts"),
     [(OLDEST, (create, plan, delete)), (NEWEST, (create, eligible_leaders, streams_groups, cordoned))],
-    ids=str,
+    ids=["oldest", "newest"],
 )
 @pytest.mark.usefixtures("spark")
 def test_a_version_of_kafka(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -92,6 +93,12 @@ def test_an_assumed_role_signs_until_its_credentials_expire(requests: list[dict[
     assert problem_of(token(aws, NOW), NOW) is None
     (request,) = requests
     assert (request["RoleArn"], request["ExternalId"]) == ([ROLE], ["x7"])
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "botocore.exceptions", None)
+    with pytest.raises(NoAwsCredentials, match="is not installed: `pip install 'topicwarden\\[aws\\]'`"):
+        token(KEYS)
 
 
 @pytest.mark.parametrize(

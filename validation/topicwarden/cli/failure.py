@@ -18,7 +18,6 @@ CODE = 2
 
 _EXTRAS = {
     **dict.fromkeys(("pyspark", "py4j"), "audit"),
-    "botocore": "aws",
     **dict.fromkeys(("pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "google"), "deploy"),
 }
 """The extra of this package that installs a module."""

@@ -73,8 +73,10 @@ def _hmac(key: bytes, text: str) -> bytes:
 
 def _frozen(aws: AwsSettings) -> Any:
     """Return credentials that are valid now: access key, secret key, and the session token of temporary ones."""
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 -- an extra, and slow to import
-
+    try:
+        from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 -- an extra, and slow to import
+    except ModuleNotFoundError as error:
+        raise NoAwsCredentials(f"{error.name} is not installed: `pip install 'topicwarden[aws]'`") from error
     try:
         credentials = _credentials(aws)
         if credentials is None:
