@@ -37,7 +37,7 @@ check: $(LOCKED)  ## Style, types, wording, and which room may import which.
 	$(VENV)/lint-imports
 	$(VENV)/python -m tests.style
 
-wheel: $(LOCKED)  ## dist/topicwarden-*.whl with a Spark reader for each supported Spark line.
+wheel: $(LOCKED)  ## dist/topicwarden-*.whl with the Spark reader, after a check that it serves each supported Spark line.
 	$(VENV)/python -W ignore::RuntimeWarning -m topicwarden.toolchain.spark_reader
 	$(VENV)/python -m hatchling build --target wheel
 

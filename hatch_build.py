@@ -1,4 +1,4 @@
-"""Put the built jars of the Spark reader into the wheel; ``make wheel`` builds them first."""
+"""Put the built jar of the Spark reader into the wheel; ``make wheel`` builds it first."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-JARS = "topicwarden/audit/jars"
-
 
 class SparkReaderHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Add the jars that there are. An installation from Git has none, and needs none for `topicwarden check`."""
+        """Add the jar if it is built. An installation from Git has none, and `topicwarden check` needs none."""
         if version == "standard":
             folder = Path(self.root) / ".cache" / "jars" / "reader"
-            for jar in sorted(folder.glob("spark-reader-*.jar")):
-                build_data["force_include"][str(jar)] = f"{JARS}/{jar.name}"
+            for jar in sorted(folder.glob("spark-reader-*.jar"))[-1:]:  # the newest Spark line's serves all lines
+                build_data["force_include"][str(jar)] = "topicwarden/audit/spark-reader.jar"

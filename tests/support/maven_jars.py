@@ -7,7 +7,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from tests.conftest import REPOSITORY
-from topicwarden.toolchain import jars
+from topicwarden.toolchain import maven_jars
 
 _POMS = Path(__file__).parent / "maven"
 
@@ -16,4 +16,4 @@ def provide(name: str, poms: Path = _POMS) -> Path:
     """Return the folder with the jars of ``<name>/pom.xml`` in ``poms``; download them if missing or outdated."""
     cache = REPOSITORY / ".cache"
     with FileLock(cache / f".{name}.lock"):  # two workers of one run may need them at the same time
-        return jars.provide(cache, name, print, poms)
+        return maven_jars.provide(cache, name, print, poms)

@@ -14,6 +14,7 @@ from topicwarden.audit.scan import reader_jars
 from topicwarden.kafka.connection import Connection
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+from topicwarden.toolchain import spark_reader
 from topicwarden.toolchain.spark_reader import MODULE
 
 
@@ -38,11 +39,11 @@ def test_login_modules_are_found_though_kafka_is_relocated(java: Path, tmp_path:
 
 def test_the_jar_of_the_wheel_comes_before_the_built_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyspark.__version__", "4.1.7")
-    monkeypatch.setattr(reader_jars, "PACKAGED", tmp_path / "wheel")
-    monkeypatch.delenv("TOPICWARDEN_CACHE", raising=False)
+    packaged = tmp_path / "wheel" / "spark-reader.jar"
+    monkeypatch.setattr(reader_jars, "PACKAGED", packaged)
+    monkeypatch.setenv("TOPICWARDEN_CACHE", str(tmp_path / "cache"))
     project = Project(tmp_path)
-    built = project.cache / "jars" / "reader" / "spark-reader-4.1.jar"
-    packaged = tmp_path / "wheel" / "spark-reader-4.1.jar"
+    built = spark_reader.jar(project)
     for jar in (built, packaged):
         jar.parent.mkdir(parents=True)
         jar.touch()
@@ -55,8 +56,8 @@ def test_the_jar_of_the_wheel_comes_before_the_built_one(tmp_path: Path, monkeyp
     ("version", "module", "message"),
     [
         ("3.5.1", MODULE, "the audit supports Spark 4.0, 4.1, 4.2, found pyspark 3.5.1; run `pip install"),
-        ("4.0.1", MODULE, "the reader for Spark 4.0 is not built; run `topicwarden sandbox install`"),
-        ("4.0.1", Path("nowhere"), "this installation of topicwarden has no reader for Spark 4.0"),
+        ("4.0.1", MODULE, "the Spark reader is not built; run `topicwarden sandbox install`"),
+        ("4.0.1", Path("nowhere"), "this installation of topicwarden has no Spark reader"),
     ],
 )
 def test_without_a_jar_the_message_says_what_to_do(
@@ -64,7 +65,7 @@ def test_without_a_jar_the_message_says_what_to_do(
 ) -> None:
     monkeypatch.setattr("pyspark.__version__", version)
     monkeypatch.setattr(reader_jars, "MODULE", module)
-    monkeypatch.delenv("TOPICWARDEN_CACHE", raising=False)
+    monkeypatch.setenv("TOPICWARDEN_CACHE", str(tmp_path))
     with pytest.raises(Refusal) as refusal:
         reader_jars.jars(Project(tmp_path))
     assert message in str(refusal.value)

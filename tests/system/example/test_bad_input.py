@@ -141,9 +141,7 @@ def test_no_java(no_java: dict[str, str], own_cache: dict[str, str], sandbox: Sa
     shell = shell_of(tmp_path, GOOD, **no_java)
     assert "17 or later" in refused(shell.topicwarden("audit", "--stack", "dev"))
     shell = shell_of(tmp_path, GOOD, **no_java, **own_cache)
-    assert "not installed: a JDK, 17 or newer; run `topicwarden sandbox install`" in refused(
-        shell.topicwarden("sandbox", "up")
-    )
+    assert "this needs Java, 17 or newer (Debian: apt install" in refused(shell.topicwarden("sandbox", "up"))
     assert not (Path(own_cache["TOPICWARDEN_CACHE"]) / "sandbox").exists()
 
 

@@ -12,8 +12,9 @@ from rich.console import Console
 
 from topicwarden.cli.audit import auditing
 from topicwarden.cli.check import check
+from topicwarden.cli.pulumi_stacks import run_pulumi, select_stack
 from topicwarden.cli.rules import check_docs
-from topicwarden.cli.sandbox import run_pulumi, sandbox_of, select_stack, show
+from topicwarden.cli.sandbox import sandbox_of, show
 from topicwarden.kafka.config_admin import has_records
 from topicwarden.kafka.connection import on_sandbox
 from topicwarden.model.finding import AuditReport

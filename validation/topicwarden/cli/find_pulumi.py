@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import shutil
 
+from topicwarden.cli.pulumi_stacks import is_local, provide_stack
+from topicwarden.deploy.linked_environment import link_environment
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.model.project import Project
 from topicwarden.toolchain import environment
 
 
 def engine_of(project: Project, stack: str) -> PulumiEngine:
-    """Return the Pulumi engine for ``stack``. Raises Refusal if Pulumi is not installed."""
-    return PulumiEngine(project, stack, {} if shutil.which("pulumi") else environment(project, stack))
+    """Return the Pulumi engine for ``stack``, ready to run the project's program. Raises Refusal without Pulumi.
+
+    The state of a stack on the sandbox is beside the sandbox, unless the user has chosen a backend.
+    """
+    link_environment(project)
+    local = is_local(project, stack)
+    if local:
+        provide_stack(project, stack)
+    return PulumiEngine(project, stack, environment(project, stack) if local or not shutil.which("pulumi") else {})

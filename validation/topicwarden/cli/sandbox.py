@@ -11,9 +11,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from topicwarden import child_processes
+from topicwarden.cli.pulumi_stacks import is_local, provide_stack
+from topicwarden.deploy.linked_environment import link_environment
 from topicwarden.kafka.connection import on_sandbox
-from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.report.terminal_output import note
 from topicwarden.sandbox import class_archive
@@ -22,14 +22,22 @@ from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.sandbox_state import HOST
 from topicwarden.sandbox.sandbox_status import SandboxStatus
 from topicwarden.specs.stack_selection import selected_stacks
-from topicwarden.toolchain import PASSPHRASES, environment, toolchain
+from topicwarden.toolchain import PASSPHRASES, environment, jars, kafka_jars, pulumi_cli
 from topicwarden.toolchain import install as install_tools
+from topicwarden.toolchain.prerequisites import require_java
 
 
 def sandbox_of(project: Project) -> Sandbox:
-    """Return the project's sandbox. Raises Refusal if its tools are not installed."""
-    tools = toolchain(project)
-    return Sandbox(project.cache / "sandbox", tools.java, tools.kafka_jars)
+    """Return the project's sandbox, ready to start. Downloads Kafka's jars if they are missing.
+
+    Raises Refusal if that fails, or if there is no Java.
+    """
+    return Sandbox(project.cache / "sandbox", require_java(), kafka_jars(project, note))
+
+
+def _present_sandbox(project: Project) -> Sandbox:
+    """Return the project's sandbox, which can be inspected and stopped, without its tools."""
+    return Sandbox(project.cache / "sandbox", Path("java"), jars.folder(project.tools_cache))
 
 
 def up(brokers: int, port: int | None) -> int:
@@ -40,32 +48,33 @@ def up(brokers: int, port: int | None) -> int:
 
 def down(remove: bool) -> int:
     project = find_project()
-    sandbox_of(project).down(remove, note)
+    _present_sandbox(project).down(remove, note)
     if remove:
         # Otherwise Pulumi's state would contain topics that no longer exist.
-        _delete_state(project.cache / "pulumi" / "state", _sandbox_stacks(project))
+        _delete_state(pulumi_cli.state(project.cache), _sandbox_stacks(project))
     else:
         note("the sandbox is down; its data is kept for the next `topicwarden sandbox up`")
     return 0
 
 
 def status() -> int:
-    current = sandbox_of(find_project()).status()
+    current = _present_sandbox(find_project()).status()
     show(current)
     return 0 if current.ready else 1
 
 
 def change(verb: str, broker: int) -> int:
     """Stop, kill or start one broker; ``verb`` is ``stop``, ``kill`` or ``start``."""
-    sandbox = sandbox_of(find_project())
+    sandbox = (sandbox_of if verb == "start" else _present_sandbox)(find_project())
     getattr(sandbox, verb)(broker, note)
     show(sandbox.status())
     return 0
 
 
-def install() -> int:
+def install(jars_from: Path | None = None) -> int:
+    """Install all tools; ``jars_from`` is a folder that has Kafka's jars."""
     project = find_project()
-    tools = install_tools(project, note)
+    tools = install_tools(project, note, jars_from)
     class_archive.create(tools.java, tools.kafka_jars, note)
     try:
         from topicwarden.audit.scan.spark_session import (  # noqa: PLC0415 - the sandbox itself needs no Spark
@@ -80,10 +89,9 @@ def install() -> int:
     else:
         configure(project)
         archive_spark_classes(project, note)
-    # In a backend that the user has chosen, the user creates the stacks.
-    if "PULUMI_BACKEND_URL" not in os.environ:
-        for stack in _sandbox_stacks(project):
-            select_stack(project, stack)
+    for stack in project.stack_names():
+        if is_local(project, stack):
+            provide_stack(project, stack)
     return 0
 
 
@@ -93,6 +101,7 @@ def env(stack: str | None) -> int:
     ``stack`` limits them to one stack; the default is all stacks.
     """
     project = find_project()
+    link_environment(project)
     stacks = selected_stacks(project, stack) if stack else project.stack_names()
     on_sandbox_stacks = _sandbox_stacks(project)
     mixed = set(on_sandbox_stacks) & set(stacks) and not set(stacks) <= set(on_sandbox_stacks)
@@ -108,23 +117,6 @@ def env(stack: str | None) -> int:
 
 def _sandbox_stacks(project: Project) -> list[str]:
     return [stack for stack in project.stack_names() if on_sandbox(project, stack)]
-
-
-def select_stack(project: Project, stack: str) -> None:
-    """Select the stack in Pulumi, and create it if it does not exist."""
-    run_pulumi(project, stack, "stack", "select", "--create", stack)
-
-
-def run_pulumi(project: Project, stack: str, *arguments: str, show: bool = False) -> None:
-    """Run Pulumi in the project's environment for ``stack``. Raises Refusal with its output if it fails.
-
-    With ``show``, the output goes to this process's own output instead.
-    """
-    command = [str(toolchain(project).pulumi), *arguments, "--non-interactive"]
-    result = child_processes.run(command, project.root, {**os.environ, **environment(project, stack)}, show=show)
-    if result.returncode:
-        output = "" if show else f": {(result.stdout + result.stderr).strip()}"
-        raise Refusal(f"`pulumi {' '.join(arguments)}` ended with exit code {result.returncode}{output}")
 
 
 def _delete_state(state: Path, stacks: Sequence[str]) -> None:

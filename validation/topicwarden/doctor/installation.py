@@ -35,7 +35,7 @@ def installed_parts(project: Project | None) -> list[InstalledPart]:
 
 def _pulumi(project: Project | None) -> InstalledPart:
     on_path = shutil.which("pulumi")
-    found = Path(on_path) if on_path else pulumi_cli.present(project.cache) if project else None
+    found = Path(on_path) if on_path else pulumi_cli.present(project.tools_cache) if project else None
     seen, oldest = pulumi_cli.version(found) if found else None, ".".join(map(str, pulumi_cli.OLDEST))
     usable = pulumi_cli.recent_enough(seen)
     problem = "" if usable else f"expected {oldest} or newer, found {seen}; " if seen else ""
@@ -67,7 +67,7 @@ def _packages(extra: str, commands: tuple[str, ...]) -> Iterator[InstalledPart]:
 def _reader(project: Project | None) -> InstalledPart:
     line = spark_reader.installed_line()
     supported, remedy = line in spark_reader.LINES, ""
-    jar = spark_reader.find_jar(project, line) if line and supported else None
+    jar = spark_reader.find_jar(project) if line and supported else None
     if not supported:
         lines = f"pyspark {', '.join(spark_reader.LINES)}"
         remedy = f"expected {lines}, found {line or 'none'}; pip install 'topicwarden[audit]'"

@@ -42,7 +42,7 @@ _SIGNED = "io.topicwarden.reader.source.SignedTokens"
 
 NO_PULUMI = (
     "pulumi is not on the PATH: `topicwarden sandbox install` installs it, and "
-    '`eval "$(topicwarden sandbox env)"` puts it there'
+    '`eval "$(topicwarden sandbox env)"` puts it there; https://www.pulumi.com/docs/install has other ways'
 )
 SANDBOX_PASSPHRASE = "sandbox"
 """Passphrase of the sandbox's stacks. It is public, so no other stack may be encrypted with it."""

@@ -1,12 +1,18 @@
-"""The folders of the project that a command runs in, and its git-ignored cache."""
+"""The folders of the project that a command runs in, its git-ignored cache, and the cache of the user."""
 
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from topicwarden.model.problem import Refusal
+
+CACHE = "TOPICWARDEN_CACHE"
+"""The variable that overrides the folders of both caches."""
+
+_CHECKOUT = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True)
@@ -29,12 +35,16 @@ class Project:
 
     @property
     def cache(self) -> Path:
-        """The folder of everything that can be recreated: jars, Pulumi, the sandbox and its state.
+        """The folder of this project's own data: its sandbox and the state of the sandbox's stacks, histories, logs."""
+        return _override() or self.root / ".cache"
 
-        The environment variable ``TOPICWARDEN_CACHE`` overrides it.
+    @property
+    def tools_cache(self) -> Path:
+        """The folder of downloads, which all projects of a user share: jars, Pulumi, archives of loaded classes.
+
+        ``.cache`` of the source checkout that this package runs from, else a folder in the user's cache.
         """
-        override = os.environ.get("TOPICWARDEN_CACHE")
-        return Path(override).resolve() if override else self.root / ".cache"
+        return _override() or (_CHECKOUT / ".cache" if in_checkout() else _user_cache())
 
     @property
     def spark_conf(self) -> Path:
@@ -56,3 +66,25 @@ def find_project(start: Path | None = None) -> Project:
         if (folder / "Pulumi.yaml").is_file() and (folder / "topics").is_dir():
             return Project(folder)
     raise Refusal(f"no project at {origin} or above it: expected a folder with Pulumi.yaml and topics/; cd into it")
+
+
+def in_checkout() -> bool:
+    """Return whether this package runs from a checkout of its repository, which has the sources of the Spark reader."""
+    return (_CHECKOUT / "validation" / "spark-reader" / "pom.xml").is_file()
+
+
+def _override() -> Path | None:
+    override = os.environ.get(CACHE)
+    return Path(override).resolve() if override else None
+
+
+def _user_cache() -> Path:
+    """Return the folder in the user's cache. Source: XDG Base Directory Specification; Apple's File System Basics."""
+    configured = os.environ.get("XDG_CACHE_HOME", "")
+    if Path(configured).is_absolute():
+        return Path(configured, "topicwarden")
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        raise Refusal(f"the user has no home folder: set {CACHE} to a folder for downloads") from error
+    return home.joinpath(*(("Library", "Caches") if sys.platform == "darwin" else (".cache",)), "topicwarden")

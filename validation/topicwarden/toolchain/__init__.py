@@ -1,22 +1,25 @@
-"""Install the tools that are not Python packages: Kafka's jars, the Spark reader, and Pulumi with its Kafka plugin."""
+"""Provide the tools that are not Python packages: Java, Kafka's jars, the Spark reader, and Pulumi."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
-from topicwarden.kafka.connection import SANDBOX_PASSPHRASE, on_sandbox
+from topicwarden.kafka.connection import NO_PULUMI, SANDBOX_PASSPHRASE, on_sandbox
 from topicwarden.model.problem import Refusal
-from topicwarden.model.project import Project
+from topicwarden.model.project import CACHE, Project
 from topicwarden.toolchain import jars, prerequisites, pulumi_cli, spark_reader
 
 PASSPHRASES = {"PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"}
+BACKENDS = {"PULUMI_BACKEND_URL", "PULUMI_ACCESS_TOKEN"}
+"""Variables with which a user chooses a backend for the state."""
 
 
 @dataclass(frozen=True)
@@ -29,66 +32,91 @@ class Toolchain:
     pulumi_home: Path
 
 
-def install(project: Project, say: Callable[[str], None]) -> Toolchain:
-    """Install the missing tools into the project's cache, and return all paths. Installed tools are not changed.
+def install(project: Project, say: Callable[[str], None], jars_from: Path | None = None) -> Toolchain:
+    """Install the missing tools into the cache of the user, and return all paths. Installed tools are not changed.
 
-    ``say`` receives each line of progress. Raises Refusal if a prerequisite is missing or a download fails.
+    ``jars_from`` is a folder that has Kafka's jars. ``say`` receives each line of progress. Raises Refusal if a
+    prerequisite is missing or a download fails.
     """
-    project.cache.mkdir(parents=True, exist_ok=True)
-    with _install_lock(project.cache):
-        choice = pulumi_cli.choose(project.cache)
-        lacking = jars.missing(project.cache)
-        lines = spark_reader.missing(project)
+    cache = project.tools_cache
+    with _install_lock(cache, say):
+        choice = pulumi_cli.choose(cache)
+        reader = spark_reader.outdated(project)
         builds = choice.source is pulumi_cli.PulumiSource.BUILD and choice.present is None
-        prerequisites.require(maven=bool(lacking or lines), go=builds)
-        for name in lacking:
-            jars.fetch(project.cache, name, say)
-        for line in lines:
-            spark_reader.build(project, line, say)
-        pulumi_cli.install(project.cache, choice, say)
+        prerequisites.require(maven=reader, go=builds)
+        if not jars.present(cache):
+            jars.fetch(cache, say, jars_from)
+        if reader:
+            spark_reader.build(project, say)
+        pulumi_cli.install(cache, choice, say)
     return toolchain(project)
+
+
+def kafka_jars(project: Project, say: Callable[[str], None]) -> Path:
+    """Return the folder of Kafka's jars; download them first if they are missing. Raises Refusal if that fails."""
+    cache = project.tools_cache
+    if not jars.present(cache):
+        with _install_lock(cache, say):
+            if not jars.present(cache):
+                jars.fetch(cache, say)
+    return jars.folder(cache)
 
 
 def toolchain(project: Project) -> Toolchain:
     """Return the paths of the installed tools; install nothing. Raises Refusal with the names of missing tools."""
-    cache = project.cache
+    cache = project.tools_cache
     java, pulumi = prerequisites.find_java(), pulumi_cli.present(cache)
-    lacking = [f"jars of {name}" for name in jars.missing(cache)]
-    lacking += [f"the reader for Spark {line}" for line in spark_reader.missing(project)]
+    lacking = [] if jars.present(cache) else ["Kafka's jars"]
+    lacking += ["the Spark reader"] if spark_reader.outdated(project) else []
     if java is None or pulumi is None or lacking:
-        lacking += [name for name, found in (("a JDK, 17 or newer", java), ("Pulumi", pulumi)) if found is None]
+        lacking += [name for name, found in (("Java, 17 or newer", java), ("Pulumi", pulumi)) if found is None]
         raise Refusal(f"not installed: {', '.join(lacking)}; run `topicwarden sandbox install`")
-    return Toolchain(java, jars.folder(cache, "kafka"), pulumi, pulumi_cli.home(cache))
+    return Toolchain(java, jars.folder(cache), pulumi, pulumi_cli.home(cache))
 
 
 def environment(project: Project, stack: str | None = None) -> dict[str, str]:
     """Return the environment variables that ``pulumi``, Python and Spark need in addition to ``os.environ``.
 
     A backend and a passphrase that the user has set are not changed. The sandbox's passphrase is included only for a
-    ``stack`` on the sandbox; without ``stack``, only if every stack of the project is on the sandbox.
+    ``stack`` on the sandbox; without ``stack``, only if every stack of the project is on the sandbox. Raises Refusal if
+    Pulumi is not installed.
     """
-    tools = toolchain(project)
+    pulumi = pulumi_cli.present(project.tools_cache) or shutil.which("pulumi")
+    if pulumi is None:
+        raise Refusal(NO_PULUMI)
     state = pulumi_cli.state(project.cache)
     state.mkdir(parents=True, exist_ok=True)
-    path = [str(tools.pulumi.parent), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
+    path = [str(Path(pulumi).parent), str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)]
     variables = {
         "PATH": os.pathsep.join(path),
         "SPARK_CONF_DIR": str(project.spark_conf),
-        "PULUMI_HOME": str(tools.pulumi_home),
+        "PULUMI_HOME": str(pulumi_cli.home(project.tools_cache)),
         "PULUMI_SKIP_UPDATE_CHECK": "true",
         "PULUMI_BACKEND_URL": os.environ.get("PULUMI_BACKEND_URL", state.as_uri()),
     }
     stacks = project.stack_names() if stack is None else [stack]
     if stacks and not PASSPHRASES & os.environ.keys() and all(on_sandbox(project, each) for each in stacks):
         variables["PULUMI_CONFIG_PASSPHRASE"] = SANDBOX_PASSPHRASE
-    java_home = tools.java.parent.parent
-    if (java_home / "lib" / "modules").is_file():
-        variables["JAVA_HOME"] = str(java_home)
+    java = prerequisites.find_java()
+    if java is not None and (java.parents[1] / "lib" / "modules").is_file():
+        variables["JAVA_HOME"] = str(java.parents[1])
     return variables
 
 
 @contextmanager
-def _install_lock(cache: Path) -> Iterator[None]:
+def _install_lock(cache: Path, say: Callable[[str], None]) -> Iterator[None]:
     """Lock ``cache`` for one installation at a time. The operating system releases the lock of a killed process."""
-    with FileLock(cache / ".install.lock", fallback_to_soft=False):
+    lock = FileLock(cache / ".install.lock", fallback_to_soft=False)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            say(f"another command is installing into {cache}: waiting for it")
+            lock.acquire()
+    except OSError as error:
+        raise Refusal(f"{cache} cannot be written: {error.strerror}; set {CACHE} to a folder for downloads") from error
+    try:
         yield
+    finally:
+        lock.release()

@@ -1,65 +1,103 @@
-"""Download Kafka's jars with Maven, from the poms in the folder ``maven``."""
+"""Provide Kafka's jars: exactly the locked ones, from a folder, over HTTP, or with Maven."""
 
 from __future__ import annotations
 
-import hashlib
+import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from topicwarden.toolchain import maven
+from topicwarden.model.problem import Refusal
+from topicwarden.toolchain import maven_jars
+from topicwarden.toolchain.jar_download import REPOSITORY, DownloadError, download, repository
+from topicwarden.toolchain.jar_lock import LOCK, POM, LockedJar, checksum, locked_jars
 
-SETS = ("kafka",)
+OFFLINE = "TOPICWARDEN_JARS"
+"""The variable with a folder that has the jars, for machines without a network."""
 
-_POMS = Path(__file__).parent / "maven"
-_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
-_STAMP = ".pom.sha256"
-
-
-def folder(cache: Path, name: str) -> Path:
-    """Return the folder that contains all jars of a set, without subfolders."""
-    return cache / "jars" / name
+_STAMP = ".lock.sha256"
 
 
-def missing(cache: Path) -> list[str]:
-    """Return the sets that are not installed, or that were downloaded from another version of their pom."""
-    return [name for name in SETS if _stamp(folder(cache, name)) != _fingerprint(name)]
+def folder(cache: Path) -> Path:
+    """Return the folder of Kafka's jars, which has no subfolders."""
+    return cache / "jars" / "kafka"
 
 
-def provide(cache: Path, name: str, say: Callable[[str], None], poms: Path = _POMS) -> Path:
-    """Return the folder of a set. Download the jars if they are missing or are from another version of the pom.
+def present(cache: Path) -> bool:
+    """Return whether the jars are installed, and are those of the current lock."""
+    stamp = folder(cache) / _STAMP
+    return stamp.is_file() and stamp.read_text(encoding="utf-8") == checksum(LOCK)
 
-    ``poms`` contains a folder with the name of the set and its ``pom.xml``. Raises Refusal like ``fetch``.
+
+def fetch(cache: Path, say: Callable[[str], None], source: Path | None = None) -> None:
+    """Put all jars into ``folder(cache)``, or none. The hash of each one is verified.
+
+    ``source``, by default the folder in ``TOPICWARDEN_JARS``, has the jars, side by side or as in a Maven repository;
+    nothing is downloaded then. Raises Refusal if a jar is missing or has another hash.
     """
-    if _stamp(folder(cache, name)) != _fingerprint(name, poms):
-        fetch(cache, name, say, poms)
-    return folder(cache, name)
-
-
-def fetch(cache: Path, name: str, say: Callable[[str], None], poms: Path = _POMS) -> None:
-    """Download the jars of a set into its folder: all of them or none.
-
-    Raises Refusal with Maven's first error.
-    """
-    began = time.monotonic()
-    target = folder(cache, name)
-    partial = target.with_name(f".{name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    say(f"jars of {name}: downloading with Maven")
-    arguments = [_GOAL, "-DincludeScope=runtime", f"-DoutputDirectory={partial}"]
-    maven.run(arguments, poms / name, f"download the jars of {name}")
-    (partial / _STAMP).write_text(_fingerprint(name, poms), encoding="utf-8")
+    began, every = time.monotonic(), locked_jars()
+    target = folder(cache)
+    if len(list(target.glob("*.jar"))) == len(every) and all(jar.matches(target / jar.name) for jar in every):
+        (target / _STAMP).write_text(checksum(LOCK), encoding="utf-8")  # another lock had the same jars
+        return
+    partial = target.with_name(f".{target.name}.partial")  # keeps the jars of an interrupted download
+    partial.mkdir(parents=True, exist_ok=True)
+    configured = os.environ.get(OFFLINE)
+    source = source or (Path(configured) if configured else None)
+    missing = [jar for jar in every if not jar.matches(partial / jar.name)]
+    missing = _copied(missing, partial, target)
+    if source is not None:
+        origin = str(source)
+        missing = _copied(missing, partial, source)
+        if missing:
+            raise Refusal(_lacking(source, missing, len(every)))
+    else:
+        origin = _fetch_missing(missing, partial, say) if missing else str(target)
+    for stray in {file.name for file in partial.iterdir()} - {jar.name for jar in every}:
+        (partial / stray).unlink()
+    (partial / _STAMP).write_text(checksum(LOCK), encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)
     partial.rename(target)
-    say(f"jars of {name}: {len(list(target.glob('*.jar')))} in {time.monotonic() - began:.0f} s")
+    say(f"Kafka: {len(every)} jars from {origin} in {time.monotonic() - began:.0f} s")
 
 
-def _fingerprint(name: str, poms: Path = _POMS) -> str:
-    return hashlib.sha256((poms / name / "pom.xml").read_bytes()).hexdigest()
+def _copied(jars: Iterable[LockedJar], target: Path, source: Path) -> list[LockedJar]:
+    """Copy the jars that ``source`` has into ``target``, and return the others."""
+    others = []
+    for jar in jars:
+        found = next((file for file in (source / jar.name, source / jar.path) if jar.matches(file)), None)
+        if found is None:
+            others.append(jar)
+        else:
+            shutil.copyfile(found, target / jar.name)
+    return others
 
 
-def _stamp(target: Path) -> str | None:
-    stamp = target / _STAMP
-    return stamp.read_text(encoding="utf-8") if stamp.is_file() else None
+def _lacking(source: Path, missing: list[LockedJar], every: int) -> str:
+    names = ", ".join(jar.name for jar in missing[:3]) + (", …" if len(missing) > 3 else "")
+    return (
+        f"{source} lacks {len(missing)} of {every} jars, or has other versions of them: {names}; {LOCK} lists all jars "
+        "with their hashes"
+    )
+
+
+def _fetch_missing(missing: list[LockedJar], partial: Path, say: Callable[[str], None]) -> str:
+    """Download the jars, with Maven if that fails and Maven is installed; return where they came from."""
+    say(f"Kafka: downloading {len(missing)} jars, {sum(jar.size for jar in missing) >> 20} MiB, from {repository()}")
+    try:
+        download(missing, partial, lambda line: say(f"Kafka: {line}"))
+        return repository()
+    except DownloadError as error:
+        remedy = (
+            f"check the network and the proxy, set {REPOSITORY} to a mirror of Maven Central, or run `topicwarden "
+            "sandbox install --from FOLDER` with a folder that has the jars"
+        )
+        if shutil.which("mvn") is None:
+            raise Refusal(f"Kafka's jars cannot be downloaded: {error}; {remedy}") from error
+        say(f"Kafka: {error}; trying Maven, which may know a mirror")
+        maven_jars.copy(POM, partial)
+        wrong = [jar.name for jar in missing if not jar.matches(partial / jar.name)]
+        if wrong:
+            raise Refusal(f"Maven has other jars than the locked ones: {', '.join(wrong[:3])}; {remedy}") from error
+        return "Maven"

@@ -1,4 +1,4 @@
-"""Find the tools that an installation needs: always a JDK, Maven to download jars, Go to build Pulumi."""
+"""Find the tools that an installation needs: always Java, Maven to build the Spark reader, Go to build Pulumi."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ GO = (1, 21)  # the first version that downloads the newer Go toolchain that a g
 
 _HOW = {
     "java": (
-        f"a JDK, {JAVA} or newer (Debian: apt install openjdk-17-jdk-headless; macOS: brew install openjdk@17, "
+        f"Java, {JAVA} or newer (Debian: apt install openjdk-17-jre-headless; macOS: brew install openjdk@17, "
         "then set JAVA_HOME)"
     ),
-    "maven": "Maven, for Kafka's jars and the Spark reader (Debian: apt install maven; macOS: brew install maven)",
+    "maven": "Maven and a JDK, to build the Spark reader (Debian: apt install maven; macOS: brew install maven)",
     "go": (
         f"Go, {GO[0]}.{GO[1]} or newer, to build Pulumi, because Pulumi's download site cannot be reached "
         "(https://go.dev/dl; macOS: brew install go); or Pulumi itself on the PATH"
@@ -46,6 +46,14 @@ def _java() -> tuple[str | None, str | None]:
     return named, release[1] if release else None
 
 
+def require_java() -> Path:
+    """Return the path of ``java``. Raises Refusal if Java is missing or too old."""
+    java = find_java()
+    if java is None:
+        raise Refusal(f"this needs {_HOW['java']}")
+    return java
+
+
 def find_go() -> str | None:
     """Return the path of ``go``; None if it is not installed or too old."""
     go = shutil.which("go")
@@ -67,7 +75,7 @@ def require(*, maven: bool, go: bool) -> Path:
         missing.append("go")
     if java is None or missing:
         parts = "\n".join(f"  - {_HOW[part]}" for part in missing)
-        raise Refusal(f"these tools are missing:\n{parts}\nInstall them, then run `topicwarden sandbox install` again.")
+        raise Refusal(f"these tools are missing:\n{parts}\nInstall them, then run the command again.")
     return java
 
 

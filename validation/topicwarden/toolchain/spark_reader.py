@@ -1,6 +1,7 @@
-"""Build the Spark reader from its Maven module. Only a source checkout has the module; the wheel has the jars.
+"""Build the Spark reader from its Maven module. Only a source checkout has the module; the wheel has the jar.
 
-``python -m topicwarden.toolchain.spark_reader`` builds the jars of all Spark lines, for the wheel.
+``python -m topicwarden.toolchain.spark_reader`` builds the jar for the wheel. It verifies that the jar serves all Spark
+lines.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ import hashlib
 import shutil
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
 from topicwarden.model.problem import Refusal
@@ -22,46 +25,40 @@ LINES = ("4.0", "4.1", "4.2")
 
 MODULE = Path(__file__).parents[2] / "spark-reader"
 
+PACKAGED = Path(__file__).parents[1] / "spark-reader.jar"
+"""Where the wheel has the jar."""
 
-PACKAGED = Path(__file__).parents[1] / "jars"
-"""Where the wheel has the jars."""
 
-
-def find_jar(project: Project | None, line: str) -> Path | None:
-    """Return the jar for a Spark line: the one of the wheel, else the one that ``project`` has built."""
-    places = [PACKAGED / _name(line), *([] if project is None else [jar(project, line)])]
+def find_jar(project: Project | None) -> Path | None:
+    """Return the jar: the one of the wheel, else the one that was built from the sources; None if there is none."""
+    places = [PACKAGED, *([] if project is None else [jar(project)])]
     return next((path for path in places if path.is_file()), None)
 
 
-def missing(project: Project) -> list[str]:
-    """Return the Spark line that needs a build: that of the installed pyspark, if its jar is missing or outdated.
-
-    Empty if there is nothing to build from, or no supported pyspark.
-    """
-    line = installed_line()
-    if line not in LINES or not (MODULE / "pom.xml").is_file():
-        return []
-    return [] if _stamp(jar(project, line)) == fingerprint() else [line]
+def outdated(project: Project) -> bool:
+    """Return whether the jar must be built: there are sources and a pyspark, and no jar that was built from them."""
+    if not (MODULE / "pom.xml").is_file() or find_spec("pyspark") is None:
+        return False
+    stamp = _stamp_file(jar(project))
+    return not jar(project).is_file() or not stamp.is_file() or stamp.read_text(encoding="utf-8") != fingerprint()
 
 
-def jar(project: Project, line: str) -> Path:
-    """Return the path of a jar in the project's cache."""
-    return project.cache / "jars" / "reader" / _name(line)
+def jar(project: Project) -> Path:
+    """Return the path of the built jar. It is compiled for the newest line, and has the same classes for every line."""
+    return project.tools_cache / "jars" / "reader" / _name(LINES[-1])
 
 
-def build(project: Project, line: str, say: Callable[[str], None]) -> Path:
-    """Build the jar of a Spark line and return its path. Raises Refusal with Maven's first error."""
+def build(project: Project, say: Callable[[str], None]) -> None:
+    """Build the jar. Raises Refusal with Maven's first error."""
     started = time.monotonic()
-    say(f"Spark reader for Spark {line}: building with Maven")
-    maven.run([f"-Dspark.line={line}", "-Dquick", "-DskipTests", "package"], MODULE, "build the Spark reader")
-    target = jar(project, line)
+    say("Spark reader: building with Maven")
+    target = jar(project)
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(".partial")
-    shutil.copyfile(MODULE / "target" / line / target.name, partial)
+    shutil.copyfile(_built(LINES[-1]), partial)
     partial.replace(target)
     _stamp_file(target).write_text(fingerprint(), encoding="utf-8")
-    say(f"Spark reader for Spark {line}: {target.stat().st_size >> 20} MiB in {time.monotonic() - started:.0f} s")
-    return target
+    say(f"Spark reader: {target.stat().st_size >> 20} MiB in {time.monotonic() - started:.0f} s")
 
 
 def fingerprint() -> str:
@@ -73,10 +70,6 @@ def fingerprint() -> str:
     return digest.hexdigest()
 
 
-def _name(line: str) -> str:
-    return f"spark-reader-{line}.jar"
-
-
 def installed_line() -> str | None:
     """Return the line of the installed pyspark, without importing it."""
     try:
@@ -85,22 +78,36 @@ def installed_line() -> str | None:
         return None
 
 
+def _built(line: str) -> Path:
+    """Build the jar for a Spark line, and return its path in the module."""
+    maven.run([f"-Dspark.line={line}", "-Dquick", "-DskipTests", "package"], MODULE, "build the Spark reader")
+    return MODULE / "target" / line / _name(line)
+
+
+def _name(line: str) -> str:
+    return f"spark-reader-{line}.jar"
+
+
 def _stamp_file(target: Path) -> Path:
     return target.with_suffix(".sha256")
 
 
-def _stamp(target: Path) -> str | None:
-    stamp = _stamp_file(target)
-    return stamp.read_text(encoding="utf-8") if target.is_file() and stamp.is_file() else None
+def _contents(path: Path) -> dict[str, int]:
+    """Return the checksums of the files in a jar, without the times, in which all jars differ."""
+    with zipfile.ZipFile(path) as archive:
+        return {entry.filename: entry.CRC for entry in archive.infolist()}
 
 
 def main() -> int:
-    """Build the outdated jars of all lines."""
+    """Build the jar if it is outdated. Return 2 if that fails, or if the jar for another line has other classes."""
     project = find_project()
     try:
-        for line in LINES:
-            if _stamp(jar(project, line)) != fingerprint():
-                build(project, line, print)
+        if outdated(project):
+            build(project, print)
+        for line in LINES[:-1]:
+            print(f"Spark reader: comparing with the jar for Spark {line}")
+            if _contents(_built(line)) != _contents(jar(project)):
+                raise Refusal(f"the jar for Spark {line} differs from the one for Spark {LINES[-1]}: ship both")
     except Refusal as refusal:
         print(refusal, file=sys.stderr)
         return 2

@@ -1,6 +1,6 @@
-"""The jar of the Spark reader for the running Spark: a data source that reads exact offset ranges.
+"""The jar of the Spark reader: a data source that reads exact offset ranges.
 
-The wheel contains the jars. In a source checkout ``topicwarden sandbox install`` builds them.
+The wheel contains the jar. In a source checkout ``topicwarden sandbox install`` builds it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def jars(project: Project) -> list[Path]:
             f"the audit supports Spark {', '.join(LINES)}, found pyspark {pyspark.__version__}; "
             "run `pip install 'topicwarden[audit]'`"
         )
-    if path := find_jar(project, line):
+    if path := find_jar(project):
         return [path]
     if (MODULE / "pom.xml").is_file():
-        raise Refusal(f"the reader for Spark {line} is not built; run `topicwarden sandbox install`")
+        raise Refusal("the Spark reader is not built; run `topicwarden sandbox install`")
     raise Refusal(
-        f"this installation of topicwarden has no reader for Spark {line}: it was not installed from a wheel; "
+        "this installation of topicwarden has no Spark reader: it was not installed from a wheel; "
         "run `pip install --force-reinstall --only-binary topicwarden 'topicwarden[audit]'`"
     )

@@ -65,7 +65,7 @@ def spark_classes(project: Project, jars: Sequence[Path], *, record: bool) -> Sp
     if java is None:
         return None
     identity = [pyspark.__version__, *map(_identity, [java, *jars])]
-    folder = (project.cache / "jars" / "spark-classes").resolve()
+    folder = (project.tools_cache / "jars" / "spark-classes").resolve()
     path = folder / f"classes-{hashlib.sha256(repr(identity).encode()).hexdigest()[:16]}.jsa"
     seen = path.with_suffix(".seen")
     try:

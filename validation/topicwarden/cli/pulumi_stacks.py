@@ -1,0 +1,41 @@
+"""Run Pulumi in the environment of a project, and create the stacks of the sandbox."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from topicwarden import child_processes
+from topicwarden.kafka.connection import on_sandbox
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.toolchain import BACKENDS, environment, pulumi_cli
+
+
+def is_local(project: Project, stack: str) -> bool:
+    """Return whether the state of ``stack`` is beside the sandbox: it is a stack of the sandbox without a backend."""
+    return on_sandbox(project, stack) and not BACKENDS & os.environ.keys()
+
+
+def provide_stack(project: Project, stack: str) -> None:
+    """Create ``stack``, whose state is beside the sandbox, if it does not exist."""
+    if not any(pulumi_cli.state(project.cache).glob(f".pulumi/stacks/*/{stack}.json")):
+        select_stack(project, stack)
+
+
+def select_stack(project: Project, stack: str) -> None:
+    """Select the stack in Pulumi, and create it if it does not exist."""
+    run_pulumi(project, stack, "stack", "select", "--create", stack)
+
+
+def run_pulumi(project: Project, stack: str, *arguments: str, show: bool = False) -> None:
+    """Run Pulumi in the project's environment for ``stack``. Raises Refusal with its output if it fails.
+
+    With ``show``, the output goes to this process's own output instead.
+    """
+    variables = {**os.environ, **environment(project, stack)}
+    command = [shutil.which("pulumi", path=variables["PATH"]) or "pulumi", *arguments, "--non-interactive"]
+    result = child_processes.run(command, project.root, variables, show=show)
+    if result.returncode:
+        output = "" if show else f": {(result.stdout + result.stderr).strip()}"
+        raise Refusal(f"`pulumi {' '.join(arguments)}` ended with exit code {result.returncode}{output}")
