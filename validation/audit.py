@@ -1,11 +1,8 @@
 """The audit as a PySpark job: ``spark-submit validation/audit.py --stack prod --out reports/``.
 
-The same options and exit codes as ``topicwarden audit``; Spark's master is what spark-submit was given.
+The same as ``python -m topicwarden.audit``, which is in the wheel.
 """
 
-import sys
+import runpy
 
-from topicwarden.cli.main import run
-
-sys.argv[1:1] = ["audit"]
-run()
+runpy.run_module("topicwarden.audit", run_name="__main__")

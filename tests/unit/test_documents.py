@@ -20,7 +20,8 @@ FOREIGN = {
 """Options of other programs, and of typer itself, that a document names without the command."""
 GENERATED = (".cache/",)
 """Folders that a user creates by running commands."""
-ROOTS = (REPOSITORY, REPOSITORY / "validation" / "topicwarden")
+_PACKAGE = REPOSITORY / "validation" / "topicwarden"
+ROOTS = (REPOSITORY, _PACKAGE, _PACKAGE / "template" / "project")
 """File names in documents are relative to these folders."""
 
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -40,7 +40,7 @@ def test_login_modules_are_found_though_kafka_is_relocated(java: Path, tmp_path:
 def test_the_jar_of_the_wheel_comes_before_the_built_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyspark.__version__", "4.1.7")
     packaged = tmp_path / "wheel" / "spark-reader.jar"
-    monkeypatch.setattr(reader_jars, "PACKAGED", packaged)
+    monkeypatch.setattr(spark_reader, "PACKAGED", packaged)
     monkeypatch.setenv("TOPICWARDEN_CACHE", str(tmp_path / "cache"))
     project = Project(tmp_path)
     built = spark_reader.jar(project)

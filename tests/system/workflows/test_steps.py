@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.projects import borrowing_cache, copy_of_the_example
 from tests.system.workflows.runner import TEMPLATE, Ran, Runner
+from topicwarden.cli.init import CI
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.model.project import Project
 from topicwarden.report.plan.markdown import marker
@@ -66,7 +67,8 @@ def clone(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         pytest.skip("jq is not installed; the fake gh filters with it")
     folder = tmp_path_factory.mktemp("workflows")
     project = copy_of_the_example(folder / "clone")
-    shutil.copytree(TEMPLATE, project.root, dirs_exist_ok=True)
+    for part in CI["github"]:
+        shutil.copytree(TEMPLATE / part, project.root / part)
     programs, comments_file = folder / "programs", folder / "comments.json"
     programs.mkdir()
     shutil.copy(Path(__file__).with_name("gh"), programs)

@@ -39,6 +39,21 @@ Broker = Annotated[int, typer.Argument(help="The id of the broker, from 1.", min
 # Each command imports its module when it is called, so that `check` starts no JVM and does not import Pulumi.
 
 
+@app.command(epilog="Example: topicwarden init orders --ci github")
+def init(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="The folder of the project (default: this one).", show_default=False)
+    ] = Path(),
+    ci: Annotated[
+        str | None, typer.Option("--ci", help="Also write CI files: github or gitlab.", show_default=False)
+    ] = None,
+) -> None:
+    """Write a new project: two topics, policies, a stack on the sandbox, Pulumi's files. Overwrites nothing."""
+    from topicwarden.cli.init import init
+
+    raise typer.Exit(init(folder, ci))
+
+
 @app.command(epilog="Example: topicwarden check --stack prod --format sarif > topicwarden.sarif")
 def check(
     paths: Annotated[
@@ -456,12 +471,22 @@ def sandbox_start(broker: Broker) -> None:
     raise typer.Exit(sandbox.change("start", broker))
 
 
-@sandbox_app.command("install", epilog="Example: topicwarden sandbox install")
-def sandbox_install() -> None:
-    """Download the tools for deploy, audit and the sandbox: Kafka, Spark's Kafka connector, Pulumi. Needed once."""
+@sandbox_app.command("install", epilog="Example: topicwarden sandbox install --from /media/jars")
+def sandbox_install(
+    jars_from: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FOLDER",
+            help="Take Kafka's jars from this folder, instead of downloading them from Maven Central.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Install the tools for deploys and the sandbox: Kafka, and Pulumi if it is not on the PATH. Needed once."""
     from topicwarden.cli import sandbox
 
-    raise typer.Exit(sandbox.install())
+    raise typer.Exit(sandbox.install(jars_from))
 
 
 @sandbox_app.command("env", epilog='Example: eval "$(topicwarden sandbox env)"; pulumi preview --stack dev')

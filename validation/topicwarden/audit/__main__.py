@@ -1,0 +1,15 @@
+"""The audit as a PySpark job: ``python -m topicwarden.audit --stack prod``, or this file with ``spark-submit``.
+
+The same options and exit codes as ``topicwarden audit``; Spark's master is what spark-submit was given.
+"""
+
+import sys
+from pathlib import Path
+
+# spark-submit puts the folder of this file on the path, where modules of the audit would hide those of other packages.
+sys.path[:] = [folder for folder in sys.path if Path(folder).absolute() != Path(__file__).absolute().parent]
+
+from topicwarden.cli.main import run  # noqa: E402
+
+sys.argv[1:1] = ["audit"]
+run()

@@ -1,0 +1,116 @@
+"""`topicwarden init`: write the files of a new project."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import topicwarden
+from topicwarden.cli.schema import SCHEMAS
+from topicwarden.deploy.linked_environment import link_environment
+from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
+from topicwarden.report import terminal_output
+
+TEMPLATE: Final = Path(topicwarden.__file__).parent / "template"
+"""The files that this command writes: always those in ``project``, and the others for a CI."""
+CI: Final = {"github": (".github", "ci"), "gitlab": (".gitlab-ci.yml", "ci")}
+"""The parts of the template for each CI."""
+
+_EXAMPLES: Final = ("topics", "policies/topics.yaml")
+"""Examples, which are written only into a folder that has no YAML yet."""
+_PULUMI_FILES: Final = {"PulumiPolicy.yaml"}
+_NOT_IN_A_NAME: Final = re.compile(r"[^\w.-]+", re.ASCII)
+_MAX_NAME: Final = 100  # Pulumi's limit
+
+
+def init(folder: Path, ci: str | None) -> int:
+    """Write the files of a project into ``folder``, and print what to do next. Existing files are kept and named.
+
+    ``ci`` is a key of ``CI``. Raises Refusal if a file cannot be written.
+    """
+    if ci is not None and ci not in CI:
+        raise Refusal(f"there are no files for --ci {ci}: expected one of {', '.join(CI)}")
+    if folder.exists() and not folder.is_dir():
+        raise Refusal(f"{folder} is a file: expected a folder, which may be new")
+    root = folder.absolute()
+    written, kept = [], []
+    try:
+        for name, text in list(_files(root, ci)):
+            path = root / name
+            if path.exists() or path.is_symlink():
+                kept += [] if path.is_file() and path.read_bytes() == text.encode() else [name]
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            written.append(name)
+    except OSError as error:
+        raise Refusal(
+            f"{error.filename or root} cannot be written: {error.strerror}; files so far: {len(written)}"
+        ) from error
+    environment = link_environment(Project(root))
+    terminal_output.write_text("\n".join([*_report(folder, written, kept, environment), *_next_steps(folder)]) + "\n")
+    return 0
+
+
+def _files(root: Path, ci: str | None) -> Iterator[tuple[str, str]]:
+    """Yield the path and the text of each file, without examples for folders that have YAML of their own."""
+    for path, text in _template(TEMPLATE / "project", TEMPLATE / "project"):
+        if path.startswith(_EXAMPLES) and _has_yaml(root / path.partition("/")[0]):
+            continue
+        own = {
+            "Pulumi.yaml": ("name: topicwarden\n", f"name: {_project_name(root)}\n"),
+            "requirements.txt": ("[audit,deploy]\n", f"[audit,deploy]=={topicwarden.__version__}\n"),
+        }
+        yield path, text.replace(*own[path]) if path in own else text
+    for name in ("topic", "policy"):
+        yield f"schemas/{name}.schema.json", json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n"
+    for part in CI[ci] if ci else ():
+        yield from _template(TEMPLATE / part, TEMPLATE)
+
+
+def _template(part: Path, top: Path) -> Iterator[tuple[str, str]]:
+    files: Iterable[Path] = [part] if part.is_file() else sorted(part.rglob("*"))
+    for file in files:
+        if file.is_file() and file.suffix != ".pyc":
+            yield file.relative_to(top).as_posix(), file.read_text(encoding="utf-8")
+
+
+def _has_yaml(folder: Path) -> bool:
+    return any(file.name not in _PULUMI_FILES for file in folder.rglob("*.yaml"))
+
+
+def _project_name(root: Path) -> str:
+    """Return the name of the folder as Pulumi accepts it: letters, digits, dots, dashes, underscores."""
+    return _NOT_IN_A_NAME.sub("-", root.resolve().name).strip("-.")[:_MAX_NAME] or "topics"
+
+
+def _report(folder: Path, written: Sequence[str], kept: Sequence[str], environment: Path | None) -> Iterator[str]:
+    yield from (f"wrote {folder / name}" for name in written)
+    yield from (f"kept  {folder / name}: it exists; compare it with {_source(name)}" for name in kept)
+    if environment is not None:
+        yield f"wrote {folder / environment.name}: a virtual environment with this installation of topicwarden"
+
+
+def _source(name: str) -> Path | str:
+    source = next((path for path in (TEMPLATE / "project" / name, TEMPLATE / name) if path.is_file()), None)
+    return source or f"`topicwarden schema {Path(name).name.partition('.')[0]}`"
+
+
+def _next_steps(folder: Path) -> Iterator[str]:
+    program = "topicwarden" if shutil.which("topicwarden") else str(Path(sys.argv[0]).absolute())
+    yield "\nNext:"
+    if folder.absolute() != Path.cwd():
+        yield f"  cd {shlex.quote(str(folder))}"
+    for command, effect in (
+        ("sandbox up", "start a Kafka cluster on this machine"),
+        ("up --stack dev --yes", "deploy the topics to it"),
+        ("audit --stack dev", "read their records, and compare them with the YAML"),
+    ):
+        yield f"  {f'{shlex.quote(program)} {command}':<36}  # {effect}"
