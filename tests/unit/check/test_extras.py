@@ -40,15 +40,26 @@ def root(tmp_path: Path) -> Path:
     return project(tmp_path, {"topics/a.yaml": "partitions: 1\nreplication_factor: 1\n"})
 
 
-@pytest.mark.parametrize("command", [["audit", "--stack", "dev"], ["demo"]])
-def test_a_missing_extra_is_one_line(root: Path, command: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("command", "package", "extra"),
+    [
+        (["audit", "--stack", "dev"], "pyspark", "audit"),
+        (["demo"], "pyspark", "audit"),
+        (["plan", "--stack", "dev"], "pulumi", "deploy"),
+        (["up", "--stack", "dev", "--yes"], "pulumi", "deploy"),
+        (["import", "--stack", "dev"], "pulumi", "deploy"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_missing_extra_is_one_line(root: Path, command: list[str], package: str, extra: str) -> None:
     done = _without(root, command)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "topicwarden: pyspark is not installed: `pip install 'topicwarden[audit]'`\n"
+    message = f"the Python package {package} is not installed: `pip install 'topicwarden[{extra}]'`"
+    assert done.stderr == f"topicwarden: {message}\n"
 
 
 def test_what_needs_no_extra_has_none(root: Path) -> None:
-    done = _without(root, ["check"], ["show"], ["schema"], ["rules"], ["sandbox", "--help"])
+    done = _without(root, ["check"], ["show"], ["schema"], ["rules"], ["init", "new"], ["sandbox", "--help"])
     assert done.returncode == 0, done.stderr
 
 

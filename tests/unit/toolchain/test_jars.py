@@ -16,7 +16,7 @@ import pytest
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.toolchain import jar_download, jars, kafka_jars
-from topicwarden.toolchain.jar_lock import LOCK, POM, LockedJar, checksum, locked_jars
+from topicwarden.toolchain.jar_lock import LOCK, POM, LockedJar, checksum, lock_text, locked_jars
 
 CONTENTS = {f"org/example/{name}/1/{name}-1.jar": name.encode() * 1000 for name in ("broker", "clients", "tools")}
 JARS = [LockedJar(hashlib.sha256(data).hexdigest(), len(data), path) for path, data in CONTENTS.items()]
@@ -76,6 +76,16 @@ def test_the_lock_is_that_of_the_pom() -> None:
     """After a change of the pom, run ``python -m topicwarden.toolchain.jar_lock``."""
     assert f"# pom.xml: {checksum(POM / 'pom.xml')}" in LOCK.read_text(encoding="utf-8")
     assert len(locked_jars()) == len({jar.name for jar in locked_jars()}) > 50
+
+
+def test_the_lock_of_a_repository_names_each_jar(tmp_path: Path) -> None:
+    for path, data in CONTENTS.items():
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_bytes(data)
+        (tmp_path / path).with_suffix(".pom").touch()
+    head, pom, *lines = lock_text(tmp_path).splitlines()
+    assert head.startswith("# Written by") and pom.endswith(checksum(POM / "pom.xml"))
+    assert lines == [f"{jar.sha256} {jar.size} {jar.path}" for jar in sorted(JARS, key=lambda jar: jar.path)]
 
 
 def test_all_jars_are_downloaded_and_reported(repository: Repository, tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def line_for(error: Exception) -> str:
         log = _write_log(error.details) if error.details else None
         return f"{error}; the log is {log}" if log else str(error)
     if isinstance(error, ModuleNotFoundError) and (extra := _EXTRAS.get((error.name or "").partition(".")[0])):
-        return f"{error.name} is not installed: `pip install 'topicwarden[{extra}]'`"
+        return f"the Python package {error.name} is not installed: `pip install 'topicwarden[{extra}]'`"
     summary = " ".join(str(error).split())[:500]
     description = f"{type(error).__name__}: {summary}" if summary else type(error).__name__
     log = _write_log(details_of(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from importlib.util import find_spec
 
 from topicwarden.cli.pulumi_stacks import is_local, provide_stack
 from topicwarden.deploy.linked_environment import link_environment
@@ -12,10 +13,13 @@ from topicwarden.toolchain import environment
 
 
 def engine_of(project: Project, stack: str) -> PulumiEngine:
-    """Return the Pulumi engine for ``stack``, ready to run the project's program. Raises Refusal without Pulumi.
+    """Return the Pulumi engine for ``stack``, ready to run the project's program.
 
-    The state of a stack on the sandbox is beside the sandbox, unless the user has chosen a backend.
+    The state of a stack on the sandbox is beside the sandbox, unless the user has chosen a backend. Raises Refusal
+    without Pulumi, and ModuleNotFoundError without its Python packages.
     """
+    if find_spec("pulumi") is None:
+        raise ModuleNotFoundError("No module named 'pulumi'", name="pulumi")
     link_environment(project)
     local = is_local(project, stack)
     if local:

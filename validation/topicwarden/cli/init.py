@@ -104,13 +104,14 @@ def _source(name: str) -> Path | str:
 
 
 def _next_steps(folder: Path) -> Iterator[str]:
-    program = "topicwarden" if shutil.which("topicwarden") else str(Path(sys.argv[0]).absolute())
+    program = shlex.quote("topicwarden" if shutil.which("topicwarden") else str(Path(sys.argv[0]).absolute()))
+    steps = {
+        f"{program} sandbox up": "start a Kafka cluster on this machine",
+        f"{program} up --stack dev --yes": "deploy the topics to it",
+        f"{program} audit --stack dev": "read their records, and compare them with the YAML",
+    }
     yield "\nNext:"
     if folder.absolute() != Path.cwd():
         yield f"  cd {shlex.quote(str(folder))}"
-    for command, effect in (
-        ("sandbox up", "start a Kafka cluster on this machine"),
-        ("up --stack dev --yes", "deploy the topics to it"),
-        ("audit --stack dev", "read their records, and compare them with the YAML"),
-    ):
-        yield f"  {f'{shlex.quote(program)} {command}':<36}  # {effect}"
+    width = max(map(len, steps))
+    yield from (f"  {command:<{width}}  # {effect}" for command, effect in steps.items())

@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
@@ -76,19 +77,13 @@ def install(jars_from: Path | None = None) -> int:
     project = find_project()
     tools = install_tools(project, note, jars_from)
     class_archive.create(tools.java, tools.kafka_jars, note)
-    try:
-        from topicwarden.audit.scan.spark_session import (  # noqa: PLC0415 - the sandbox itself needs no Spark
-            archive_spark_classes,
-            configure,
-        )
-    except ModuleNotFoundError:
-        note(
-            "Spark is not configured, because it is not installed; run `pip install 'topicwarden[audit]'`, then "
-            "`topicwarden sandbox install` again"
-        )
+    if find_spec("pyspark") is None:
+        note("Spark is not installed; `pip install 'topicwarden[audit]'` installs it, for audits")
     else:
-        configure(project)
-        archive_spark_classes(project, note)
+        from topicwarden.audit.scan import spark_session  # noqa: PLC0415 - the sandbox itself needs no Spark
+
+        spark_session.configure(project)
+        spark_session.archive_spark_classes(project, note)
     for stack in project.stack_names():
         if is_local(project, stack):
             provide_stack(project, stack)
@@ -110,6 +105,10 @@ def env(stack: str | None) -> int:
             "PULUMI_CONFIG_PASSPHRASE is not set, because not every stack is on the sandbox; "
             f"`topicwarden sandbox env --stack {on_sandbox_stacks[0]}` sets it for {on_sandbox_stacks[0]}"
         )
+    if find_spec("pyspark") is not None and not (project.spark_conf / "spark-defaults.conf").is_file():
+        from topicwarden.audit.scan.spark_session import configure  # noqa: PLC0415 - most commands need no Spark
+
+        configure(project)
     for name, value in environment(project, stack).items():
         print(f"export {name}={shlex.quote(value)}")
     return 0
