@@ -21,7 +21,7 @@ def files(folder: Path) -> dict[str, str]:
     return {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8")
         for path in folder.rglob("*")
-        if path.is_file() and ".venv" not in path.parts
+        if path.is_file() and not {".venv", ".cache"} & {*path.parts}
     }
 
 

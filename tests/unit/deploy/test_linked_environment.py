@@ -76,7 +76,9 @@ def test_a_link_to_another_installation_is_replaced(project: Project, monkeypatc
     assert link_environment(project)
 
 
-@pytest.mark.parametrize("text", ["name: p\nruntime: python\n", PULUMI.replace(".venv/bin", "/opt/tools/bin")])
+@pytest.mark.parametrize(
+    "text", ["name: p\nruntime: python\n", PULUMI.replace(".venv", "/opt/tools"), PULUMI.replace(".venv", "../tools")]
+)
 def test_a_project_that_names_no_provider_of_its_own_gets_none(project: Project, text: str) -> None:
     (project.root / "Pulumi.yaml").write_text(text)
     assert link_environment(project) is None

@@ -13,6 +13,8 @@ import venv
 from pathlib import Path
 from typing import Final
 
+from filelock import FileLock
+
 import topicwarden
 from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.model.problem import Refusal
@@ -34,15 +36,23 @@ def link_environment(project: Project) -> Path | None:
     environment that the user made. A link to another installation is replaced.
     """
     folder = _environment_folder(project)
-    if folder is None or folder.resolve() == Path(sys.prefix).resolve():
-        return None
-    if _is_current(folder) if _is_link(folder) else folder.exists():
+    if folder is None or not _outdated(folder):
         return None
     try:
-        _write(folder)
+        project.cache.mkdir(parents=True, exist_ok=True)
+        with FileLock(project.cache / ".venv.lock", fallback_to_soft=False):
+            if _outdated(folder):  # and no other command has written it meanwhile
+                _write(folder)
     except OSError as error:
         raise Refusal(f"the virtual environment {folder} cannot be written: {error.strerror}") from error
     return folder
+
+
+def _outdated(folder: Path) -> bool:
+    """Return whether ``folder`` must be written: it is missing, or a link to another installation."""
+    if folder.resolve() == Path(sys.prefix).resolve():
+        return False
+    return not _is_current(folder) if _is_link(folder) else not folder.exists()
 
 
 def _environment_folder(project: Project) -> Path | None:
@@ -51,7 +61,8 @@ def _environment_folder(project: Project) -> Path | None:
     for provider in (plugins.get("providers") if isinstance(plugins, dict) else None) or ():
         if isinstance(provider, dict) and provider.get("name") == "kafka":
             path = project.root / str(provider.get("path"))
-            return path.parent if path.name == "bin" and path.is_relative_to(project.root) else None
+            inside = path.is_relative_to(project.root) and ".." not in path.parts
+            return path.parent if inside and path.name == "bin" else None
     return None
 
 

@@ -34,8 +34,15 @@ def fetch(cache: Path, say: Callable[[str], None], source: Path | None = None) -
     """Put all jars into ``folder(cache)``, or none. The hash of each one is verified.
 
     ``source``, by default the folder in ``TOPICWARDEN_JARS``, has the jars, side by side or as in a Maven repository;
-    nothing is downloaded then. Raises Refusal if a jar is missing or has another hash.
+    nothing is downloaded then. Raises Refusal if a jar is missing or has another hash, or cannot be stored.
     """
+    try:
+        _fetch(cache, say, source)
+    except OSError as error:
+        raise Refusal(f"Kafka's jars cannot be stored in {folder(cache)}: {error.strerror}") from error
+
+
+def _fetch(cache: Path, say: Callable[[str], None], source: Path | None) -> None:
     began, every = time.monotonic(), locked_jars()
     target = folder(cache)
     if len(list(target.glob("*.jar"))) == len(every) and all(jar.matches(target / jar.name) for jar in every):
