@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,5 +14,6 @@ class SparkReaderHook(BuildHookInterface[Any]):
         """Add the jar if it is built. An installation from Git has none, and `topicwarden check` needs none."""
         if version == "standard":
             folder = Path(self.root) / ".cache" / "jars" / "reader"
-            for jar in sorted(folder.glob("spark-reader-*.jar"))[-1:]:  # the newest Spark line's serves all lines
+            jars = sorted(folder.glob("spark-reader-*.jar"), key=lambda jar: [*map(int, re.findall(r"\d+", jar.stem))])
+            for jar in jars[-1:]:  # the one of the newest Spark line serves all lines
                 build_data["force_include"][str(jar)] = "topicwarden/audit/spark-reader.jar"

@@ -79,7 +79,7 @@ def _download(opener: urllib.request.OpenerDirector, jar: LockedJar, folder: Pat
     try:
         attempts(_read, opener, jar, folder, stopped)
     except (OSError, HTTPException, ValueError) as error:
-        raise DownloadError(f"{jar.path}: {_reason(error)}") from error
+        raise DownloadError(f"{_reason(error)} ({jar.name})") from error
 
 
 def _read(opener: urllib.request.OpenerDirector, jar: LockedJar, folder: Path, stopped: Event) -> None:
@@ -91,7 +91,7 @@ def _read(opener: urllib.request.OpenerDirector, jar: LockedJar, folder: Path, s
         if stopped.is_set():
             return
         if not jar.matches(partial):
-            raise DownloadError(f"{jar.path}: {repository()} has another file than the locked one")
+            raise DownloadError(f"{repository()} has another {jar.name} than the locked one")
         partial.replace(folder / jar.name)
     finally:
         partial.unlink(missing_ok=True)
