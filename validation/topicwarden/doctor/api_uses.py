@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from topicwarden.model.diagnosis import MissingApi
+from topicwarden.model.diagnosis import AbsentApi
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ API_USES: Final = (
 """What Kafka of every supported line offers, and managed services may lack."""
 
 
-def missing_apis(offered: Mapping[str, int]) -> Iterator[MissingApi]:
+def missing_apis(offered: Mapping[str, int]) -> Iterator[AbsentApi]:
     """Yield the uses that brokers with the APIs ``offered`` (highest version by name) do not allow."""
     for use in API_USES:
         if offered.get(use.name, -1) < use.version:
-            yield MissingApi(name=use.name, version=use.version, commands=[*use.commands], lost=use.lost)
+            yield AbsentApi(name=use.name, version=use.version, commands=[*use.commands], lost=use.lost)

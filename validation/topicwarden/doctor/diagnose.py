@@ -17,12 +17,12 @@ from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.user_rights import read_cluster_rights, read_group_rights, read_topic_rights
 from topicwarden.model.diagnosis import (
     Ability,
+    AbsentApi,
     CheckState,
     ClusterFacts,
     CommandState,
     Diagnosis,
     InstalledPart,
-    MissingApi,
     Possession,
     RightState,
 )
@@ -108,7 +108,7 @@ def _facts(state: ClusterState) -> ClusterFacts:
 def _command(
     name: str,
     parts: Sequence[InstalledPart],
-    apis: Sequence[MissingApi],
+    apis: Sequence[AbsentApi],
     rights: Sequence[RightState],
     errors: int = 0,
 ) -> CommandState:

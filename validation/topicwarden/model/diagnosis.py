@@ -52,7 +52,7 @@ class ClusterFacts(_Model):
     groups: int = Field(description="Consumer groups that this user sees.")
 
 
-class MissingApi(_Model):
+class AbsentApi(_Model):
     """An API that not all brokers offer, and what is lost without it."""
 
     name: str
@@ -104,7 +104,7 @@ class Diagnosis(_Model):
     commands: list[CommandState]
     parts: list[InstalledPart]
     cluster: ClusterFacts | None = None
-    missing_apis: list[MissingApi] = []
+    missing_apis: list[AbsentApi] = []
     rights: list[RightState] = []
     checks: int = Field(default=0, description="The number of checks of the audit.")
     undecidable: list[CheckState] = []
