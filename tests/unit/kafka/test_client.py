@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kafka.errors import KafkaConnectionError
+from kafka.errors import KafkaConnectionError, KafkaError, NodeNotReadyError, UnknownBrokerIdError
 
 from topicwarden.kafka import admin_client, broker_probe
 from topicwarden.kafka.broker_probe import Probed
@@ -33,6 +33,21 @@ def test_an_error_of_kafkas_is() -> None:
     refused = pytest.raises(Refusal, match=r"the Kafka cluster at 127\.0\.0\.1:1 stopped answering")
     with refused, admin_client.open_admin(Connection(("127.0.0.1:1",), tls=False)):
         raise KafkaConnectionError("gone")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (UnknownBrokerIdError(3), "broker 3 left the cluster during the command; run the command again"),
+        (NodeNotReadyError(3), "broker 3 does not answer; run the command again"),
+    ],
+)
+def test_a_lost_broker_is_named(error: KafkaError, reason: str) -> None:
+    with (
+        pytest.raises(Refusal, match=reason),
+        admin_client.open_admin(Connection(("127.0.0.1:1",), tls=False)),
+    ):
+        raise error
 
 
 def test_an_address_that_hangs_has_a_reason_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from kafka import KafkaAdminClient
-from kafka.errors import KafkaError
+from kafka.errors import KafkaError, NodeNotReadyError, UnknownBrokerIdError
 
 from topicwarden.kafka.broker_probe import probe
 from topicwarden.kafka.client_internals import advertised_addresses
@@ -107,4 +107,8 @@ def _raised_by_client(error: BaseException) -> bool:
 
 
 def _reason(error: BaseException) -> str:
+    if isinstance(error, UnknownBrokerIdError) and error.args:
+        return f"broker {error.args[0]} left the cluster during the command; run the command again when it is back"
+    if isinstance(error, NodeNotReadyError) and error.args and isinstance(error.args[0], int):
+        return f"broker {error.args[0]} does not answer; run the command again when it does"
     return str(error).strip().partition("\n")[0] or type(error).__name__
