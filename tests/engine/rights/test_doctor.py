@@ -93,6 +93,26 @@ def test_rights_on_a_prefix_are_rights_on_its_topics(cluster: RestrictedCluster,
     assert report.cluster and report.cluster.topics == 2
 
 
+def test_rights_on_topics_outside_of_the_scope_do_not_count(
+    cluster: RestrictedCluster, project: Project, folder: Path
+) -> None:
+    with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
+        admin.create_topics([NewTopic("e.other.v1", 1, 1)])
+    files = {"d.kept.v1.yaml": declared()}
+    settings = cluster.settings.rstrip()[:-1] + ", 'topicwarden:scope': {topics: ['d.*']}}\n"
+    scoped = project_of(folder / "scoped", files, settings)
+    of_audit = [each for each in COMMANDS["audit"] if each.right.resource == "Topic"]
+    granted = [rule(each.right.operation, "Topic", "d.", pattern="Prefixed") for each in of_audit]
+    others = [each for each in rules(COMMANDS["audit"], None) if each.resource_type != "Topic"]
+    try:
+        with cluster.granted([*granted, *others, rule("Describe", "Topic", "e.other.v1")]):
+            assert diagnosis(scoped, "--command", "audit")[0] == 0
+            assert diagnosis(project, "--command", "audit")[0] == 1
+    finally:
+        with KafkaAdminClient(bootstrap_servers=cluster.servers) as admin:
+            admin.delete_topics(["e.other.v1"])
+
+
 def test_asking_changes_nothing(cluster: RestrictedCluster, project: Project) -> None:
     for granted in ([], rules(EVERY, None)):
         with cluster.granted(granted):

@@ -18,6 +18,7 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.check_specs import check
 from topicwarden.report import terminal_output
 from topicwarden.report.doctor import json, text
+from topicwarden.specs.stack_file import read_stack_file
 
 FORMATS = ("text", "json")
 _PIPED_WIDTH = 120
@@ -51,8 +52,9 @@ def _diagnosed(stack: str | None, commands: Sequence[str]) -> Diagnosis:
     project = find_project()
     connection = connect_to(project, stack)
     topics, errors = _declared(project, stack)
+    scope = read_stack_file(project, stack).scope
     with waiting("asking the brokers"):
-        state = read_cluster_state(connection, [topic.name for topic in topics])
+        state = read_cluster_state(connection, [topic.name for topic in topics], scope)
     return diagnose(stack, installed_parts(project), state, topics, commands=commands, errors=errors)
 
 

@@ -27,6 +27,7 @@ from topicwarden.model.diagnosis import (
     RightState,
 )
 from topicwarden.model.topic import Allowance, Topic
+from topicwarden.specs.stack_scope import StackScope
 
 ALL_COMMANDS: Final = ("check", *COMMANDS)
 _DELETING: Final = {Allowance.DELETE, Allowance.RECREATE}
@@ -42,14 +43,17 @@ class ClusterState:
     rights: UserRights
 
 
-def read_cluster_state(connection: Connection, declared: Collection[str]) -> ClusterState:
+def read_cluster_state(connection: Connection, declared: Collection[str], scope: StackScope) -> ClusterState:
     """Return the cluster and the rights of the user, read in few requests that change nothing.
+
+    ``scope`` has the topics that the stack owns: the rights on others do not count.
 
     Raises Refusal if the cluster cannot be reached.
     """
     with open_admin(connection) as admin:
         described = admin.describe_cluster()
-        rights = UserRights(read_cluster_rights(admin), read_topic_rights(admin, declared), read_group_rights(admin))
+        topics = read_topic_rights(admin, declared, scope)
+        rights = UserRights(read_cluster_rights(admin), topics, read_group_rights(admin))
         brokers = sum(not each.get("is_fenced") for each in described["brokers"])
         return ClusterState(described["cluster_id"], brokers, read_broker_features(admin), rights)
 

@@ -42,6 +42,7 @@ from topicwarden.kafka.access_admin import words
 from topicwarden.kafka.client_internals import send_to_any_broker, send_to_broker
 from topicwarden.kafka.retry import retry_transient
 from topicwarden.kafka.throttle_admin import RATES
+from topicwarden.specs.stack_scope import StackScope
 
 _WORDS: Final = {int(member): word for word, member in words("operation").items()}
 _AT_ONCE: Final = 1_000
@@ -106,9 +107,9 @@ def read_cluster_rights(admin: KafkaAdminClient) -> dict[str, bool | None]:
     }
 
 
-def read_topic_rights(admin: KafkaAdminClient, declared: Collection[str]) -> TopicRights:
-    """Return the user's rights on all topics that the user sees, and on the ``declared`` ones."""
-    topics = list(_send(admin, _metadata(None)).topics)
+def read_topic_rights(admin: KafkaAdminClient, declared: Collection[str], scope: StackScope) -> TopicRights:
+    """Return the user's rights on all topics in ``scope`` that the user sees, and on the ``declared`` ones."""
+    topics = [each for each in _send(admin, _metadata(None)).topics if scope.owns(each.name)]
     seen = {topic.name for topic in topics}
     unseen = sorted({*declared} - seen)
     for start in range(0, len(unseen), _AT_ONCE):
