@@ -16,4 +16,4 @@ class SparkReaderHook(BuildHookInterface[Any]):
             folder = Path(self.root) / ".cache" / "jars" / "reader"
             jars = sorted(folder.glob("spark-reader-*.jar"), key=lambda jar: [*map(int, re.findall(r"\d+", jar.stem))])
             for jar in jars[-1:]:  # the one of the newest Spark line serves all lines
-                build_data["force_include"][str(jar)] = "topicwarden/audit/spark-reader.jar"
+                build_data["force_include"][str(jar)] = "topicwarden/toolchain/spark-reader.jar"

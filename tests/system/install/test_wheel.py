@@ -92,8 +92,8 @@ def test_the_wheel_has_the_reader_the_locked_jars_and_the_template(wheel: Path) 
     files = {path.relative_to(template.parents[1]).as_posix() for path in template.rglob("*") if path.is_file()}
     files = {name for name in files if "__pycache__" not in name}
     assert files <= names
-    assert {"topicwarden/audit/spark-reader.jar", "topicwarden/toolchain/maven/kafka/jars.lock"} <= names
-    assert [name for name in names if name.endswith(".jar")] == ["topicwarden/audit/spark-reader.jar"]
+    assert {"topicwarden/toolchain/spark-reader.jar", "topicwarden/toolchain/maven/kafka/jars.lock"} <= names
+    assert [name for name in names if name.endswith(".jar")] == ["topicwarden/toolchain/spark-reader.jar"]
 
 
 def test_the_commands_of_the_tutorial_do_what_it_says(tutorial: dict[str, str]) -> None:

@@ -25,7 +25,7 @@ LINES = ("4.0", "4.1", "4.2")
 
 MODULE = Path(__file__).parents[2] / "spark-reader"
 
-PACKAGED = Path(__file__).parents[1] / "spark-reader.jar"
+PACKAGED = Path(__file__).with_name("spark-reader.jar")
 """Where the wheel has the jar."""
 
 
