@@ -10,7 +10,7 @@ import pytest
 from tests.support.projects import own_cache
 from tests.system.versions.clusters import VERSIONS, KafkaVersion, running_cluster
 from tests.system.versions.features import cordoned, eligible_leaders, streams_groups
-from tests.system.versions.parts import Stage, create, delete, plan, staged
+from tests.system.versions.parts import Stage, audit, create, delete, plan, staged
 from topicwarden.toolchain import Toolchain
 
 OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
@@ -18,7 +18,7 @@ OLDEST, NEWEST = VERSIONS[0], VERSIONS[-1]
 
 @pytest.mark.parametrize(
     ("version", "parts"),
-    [(OLDEST, (create, plan, delete)), (NEWEST, (create, eligible_leaders, streams_groups, cordoned))],
+    [(OLDEST, (create, plan, audit, delete)), (NEWEST, (create, eligible_leaders, streams_groups, cordoned))],
     ids=["oldest", "newest"],
 )
 @pytest.mark.usefixtures("spark")
