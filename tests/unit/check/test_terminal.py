@@ -146,3 +146,18 @@ def test_a_verbose_command_prints_the_details_of_an_error(tmp_path: Path, monkey
     assert "Traceback" not in brief.err
     assert len(brief.err.splitlines()) == 1
     assert "Traceback" in verbose.err
+
+
+NOTE = (
+    "from topicwarden.report.terminal_output import keep_notes_out_of_output, note; "
+    "keep_notes_out_of_output(); note('reading'); print('{}')"
+)
+
+
+def test_notes_are_kept_out_of_output_for_machines() -> None:
+    merged = subprocess.run(
+        [sys.executable, "-c", NOTE], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
+    )
+    assert merged.stdout == "{}\n"
+    apart = subprocess.run([sys.executable, "-c", NOTE], capture_output=True, text=True, check=True)
+    assert (apart.stdout, apart.stderr) == ("{}\n", "reading\n")

@@ -68,6 +68,8 @@ def audit(
     """
     if form != "text" and form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of text, {', '.join(FORMATS)}")
+    if form != "text":
+        terminal_output.keep_notes_out_of_output()
     if out is not None:
         require_writable(out)
     project = find_project()

@@ -6,7 +6,9 @@ import io
 import os
 import re
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
+from os.path import sameopenfile
 
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)", re.MULTILINE)
 """The start of a GitHub workflow command: ``::`` at the start of a line, ``##[`` anywhere."""
@@ -28,6 +30,15 @@ def note(line: str) -> None:
     """Print a line for people on standard error: progress or a summary. Quiet commands omit it."""
     if not VERBOSITY.quiet:
         print(without_commands(line), file=sys.stderr, flush=True)
+
+
+def keep_notes_out_of_output() -> None:
+    """Omit notes from now on if they would be part of the output, which is in a format for machines.
+
+    Under ``spark-submit``, standard error is written to standard output (Spark's ``PythonRunner``).
+    """
+    with suppress(OSError, ValueError):  # a stream that is not a file
+        VERBOSITY.quiet |= not sys.stderr.isatty() and sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
 
 
 def write(text: str) -> None:
