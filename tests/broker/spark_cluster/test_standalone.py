@@ -19,6 +19,7 @@ from tests.support.clients import until
 from tests.support.projects import BIN, Shell, own_cache, project_of
 from tests.support.sandboxes import running
 from tests.support.spark_cluster import WORKERS, SparkCluster, spark_cluster
+from topicwarden.audit.scan.spark_session import configure
 from topicwarden.kafka.config_admin import connected
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -121,6 +122,7 @@ def test_a_history_that_only_the_driver_can_write_is_refused(
 
 
 def test_spark_submit_uses_a_history_on_a_shared_disk(project: Project, cluster: SparkCluster) -> None:
+    configure(project)  # as `topicwarden sandbox env` does
     # The driver and the executors are different users, who share folders that all may write.
     command = (
         f"umask 0; exec {BIN / 'spark-submit'} --master {cluster.url} "

@@ -6,6 +6,7 @@ import socket
 import socketserver
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -15,8 +16,9 @@ from topicwarden.sandbox.ports import free_port
 
 class _Echo(socketserver.BaseRequestHandler):
     def handle(self) -> None:
-        while data := self.request.recv(65_536):
-            self.request.sendall(data)
+        with suppress(ConnectionResetError):  # the proxy cuts connections
+            while data := self.request.recv(65_536):
+                self.request.sendall(data)
 
 
 class _Server(socketserver.ThreadingTCPServer):

@@ -28,11 +28,18 @@ _DESCRIPTIONS: Final = {
     "kafka:clientKey": "The client's private key, as PEM text or a path.",
     "kafka:clientKeyFile": "The path of the client's private key, relative to the project.",
     "kafka:clientKeyPassphrase": "The passphrase of an encrypted private key.",
-    "kafka:saslMechanism": "How to authenticate: plain, scram-sha256, scram-sha512 or oauthbearer.",
+    "kafka:saslMechanism": "How to authenticate: plain, scram-sha256, scram-sha512, oauthbearer or aws-iam.",
     "kafka:saslUsername": "The user name; with oauthbearer, the id of the client.",
     "kafka:saslPassword": "The password; with oauthbearer, the secret of the client.",
     "kafka:saslTokenUrl": "The token endpoint for oauthbearer.",
     "kafka:saslOauthScopes": "The scopes to request from the token endpoint.",
+    "kafka:saslAwsRegion": "The AWS region of the cluster, for aws-iam.",
+    "kafka:saslAwsProfile": "The profile of AWS's configuration files to sign with.",
+    "kafka:saslAwsRoleArn": "The ARN of the role to assume before signing.",
+    "kafka:saslAwsExternalId": "The external id that the role demands.",
+    "kafka:saslAwsAccessKey": "The id of the access key to sign with.",
+    "kafka:saslAwsSecretKey": "The secret of the access key; encrypt this setting.",
+    "kafka:saslAwsToken": "The session token of a temporary access key; encrypt this setting.",
 }
 
 
