@@ -84,8 +84,13 @@ NOT_DRAWN: Final[Mapping[str, str]] = {
         (
             *("local.retention.bytes", "local.retention.ms", "remote.storage.enable"),
             *("remote.log.copy.disable", "remote.log.delete.on.disable"),
+            *("remote.copy.lag.bytes", "remote.copy.lag.ms"),
         ),
         "these brokers have no remote storage",
+    ),
+    **dict.fromkeys(
+        ("errors.deadletterqueue.group.enable", "max.decompressed.message.bytes"),
+        "the brokers of these tests are older than Kafka 4.4",
     ),
 }
 

@@ -45,7 +45,9 @@ public final class SignedTokens implements AuthenticateCallbackHandler {
     }
   }
 
-  /** Returns the newest token that has begun; the first one if the clock of this machine is behind. */
+  /**
+   * Returns the newest token that has begun; the first one if the clock of this machine is behind.
+   */
   OAuthBearerToken tokenAt(long now) throws IOException {
     Map.Entry<Long, String> newest = tokens.floorEntry(now);
     Map.Entry<Long, String> chosen = newest == null ? tokens.firstEntry() : newest;
