@@ -33,8 +33,13 @@ except (KeyError, OSError):
 request = json.dumps([arguments, os.getcwd(), dict(os.environ)]).encode()
 socket.send_fds(server, [len(request).to_bytes(8, "big")], [0, 1, 2])
 server.sendall(request)
+def forward(number, _):
+    try:
+        server.sendall(bytes([number]))
+    except OSError:  # the process has just ended
+        pass
 for number in (signal.SIGTERM, signal.SIGINT):
-    signal.signal(number, lambda number, _: server.sendall(bytes([number])))
+    signal.signal(number, forward)
 answer = b""
 while len(answer) < 4:
     if select.select([server], [], [], 1)[0]:

@@ -184,7 +184,8 @@ class UpScene:
         prefix, required = f"u{row}", self._rights[row - 1] if row else None
         # A deploy after one that deleted a topic begins with a refresh, which needs other rights first.
         deletes = required is not None and required.right.operation == "Delete"
-        self._stack.declare(prefix, AFTER | ({} if deletes else {"gone.v1": BEFORE["gone.v1"]}))
+        after = AFTER | ({} if deletes else {"gone.v1": BEFORE["gone.v1"]})
+        self._stack.declare(prefix, after)
         done = self._stack.shell.topicwarden("up", "--stack", "dev", "--yes")
         text = done.stdout + done.stderr
         if not done.returncode:
@@ -196,8 +197,9 @@ class UpScene:
             return Observed(Effect.REFUSED, unseen, text)
         failed = {name.removeprefix(f"{prefix}.") for name in re.findall(r"(\S+): Kafka denies this user", text)}
         assert required is not None
-        assert failed == WRITTEN[required.right.operation], "the other topics are deployed"
-        self._stack.declare(prefix, {name: text for name, text in AFTER.items() if name not in failed})
+        assert failed == WRITTEN[required.right.operation], f"expected: the other topics are deployed; {text}"
+        unchanged = {name: BEFORE[name] for name in failed & BEFORE.keys()}
+        self._stack.declare(prefix, {name: text for name, text in after.items() if name not in failed} | unchanged)
         return Observed(Effect.REFUSED, text=text)
 
 
