@@ -221,8 +221,9 @@ class RangeReaderTest {
   void aRecordThatCannotBeReadLeavesTheOtherRangesAlone() throws IOException {
     for (Throwable error : List.of(new KafkaException("k: v"), new OutOfMemoryError("heap"))) {
       consumers.clear();
-      consumers.add(poisoned(error));
-      consumers.add(poisoned(error));
+      for (int number = 0; number < 3; number++) { // together, the poisoned range, the other one
+        consumers.add(poisoned(error));
+      }
       try (Reader reader = reader(List.of(RANGES.get(0), new OffsetRange(1, OTHER, 0, 9)))) {
         assertFalse(reader.next());
         assertEquals(12, reader.offsets.size());
