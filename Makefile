@@ -34,6 +34,7 @@ check: $(LOCKED)  ## Style, types, wording, and which room may import which.
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
+	$(VENV)/mypy benchmarks
 	$(VENV)/lint-imports
 	$(VENV)/python -m tests.style
 

@@ -27,6 +27,7 @@ from kafka import KafkaAdminClient
 from topicwarden.kafka.topic_reads import TopicProperties, wait_until_visible
 from topicwarden.model.project import find_project
 from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.specs.services import APACHE
 from topicwarden.toolchain import environment, toolchain
 
 DOMAINS = 10
@@ -91,7 +92,7 @@ def floor(servers: list[str], topics: int, partitions: int) -> None:
         began = time.perf_counter()
         send()
         sent = time.perf_counter() - began
-        wait_until_visible(admin, dict.fromkeys(names, state))
+        wait_until_visible(admin, dict.fromkeys(names, state), APACHE)
         _print(topics, "-", f"Admin API: {step}", sent)
         _print(topics, "-", "  and every broker shows it", time.perf_counter() - began)
     admin.close()
@@ -113,7 +114,7 @@ class MeasuredStack:
         self._variables = {**os.environ, **variables, **state}
         self._run("pulumi", "stack", "init", "dev")
         parallel = ("--parallel", "1000")
-        up = ("topicwarden", "up", "--stack", "dev", "--yes")
+        up: tuple[str, ...] = ("topicwarden", "up", "--stack", "dev", "--yes")
         if self._provider == "official":
             up = ("pulumi", "up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", "dev", *parallel)
         preview = ("pulumi", "preview", "--stack", "dev", *parallel)

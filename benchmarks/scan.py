@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -86,9 +87,9 @@ def report(spark: SparkSession, connection: Connection) -> None:
         f"{SMALL_TOPICS} small topics": [part for part in parts if part.range.topic != LARGE],
     }.items():
         works: dict[str, Callable[[], object]] = {
-            "bare count, Spark's source": lambda chosen=chosen: sparks_own(spark, connection, chosen),
-            "bare count, our source": lambda chosen=chosen: ours(spark, connection, chosen),
-            "the audit's whole scan": lambda chosen=chosen: scan(spark, connection, chosen, snapshot.taken_at, rules),
+            "bare count, Spark's source": partial(sparks_own, spark, connection, chosen),
+            "bare count, our source": partial(ours, spark, connection, chosen),
+            "the audit's whole scan": partial(scan, spark, connection, chosen, snapshot.taken_at, rules),
         }
         seconds: dict[str, list[float]] = {name: [] for name in works}
         for round_ in range(ROUNDS + 1):
