@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,9 +29,21 @@ sandbox_app = typer.Typer(help="Run a Kafka cluster on this machine, for tests a
 app.add_typer(sandbox_app, name="sandbox")
 
 
-Stack = Annotated[
-    str,
-    typer.Option("--stack", "-s", metavar="STACK", help="stacks/Pulumi.STACK.yaml", autocompletion=completion.stacks),
+def _stack_option(help_text: str) -> Any:
+    return typer.Option("--stack", "-s", metavar="STACK", help=help_text, autocompletion=completion.stacks)
+
+
+Stack = Annotated[str, _stack_option("stacks/Pulumi.STACK.yaml")]
+OnlyStack = Annotated[str | None, _stack_option("The stack; optional if the project has only one.")]
+Topics = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--topics",
+        "-t",
+        metavar="GLOB",
+        autocompletion=completion.topics,
+        help="Only topics that match this glob, or not !GLOB. Can be repeated.",
+    ),
 ]
 Broker = Annotated[int, typer.Argument(help="The id of the broker, from 1.", min=1)]
 
@@ -65,12 +77,7 @@ def check(
             show_default=False,
         ),
     ] = None,
-    stack: Annotated[
-        str | None,
-        typer.Option(
-            "--stack", "-s", metavar="STACK", autocompletion=completion.stacks, help="Only this stack (default: all)."
-        ),
-    ] = None,
+    stack: Annotated[str | None, _stack_option("Only this stack (default: all).")] = None,
     form: Annotated[
         str | None,
         typer.Option(
@@ -111,16 +118,7 @@ def show(
             autocompletion=completion.topics,
         ),
     ] = None,
-    stack: Annotated[
-        str | None,
-        typer.Option(
-            "--stack",
-            "-s",
-            metavar="STACK",
-            autocompletion=completion.stacks,
-            help="The stack; optional if the project has only one.",
-        ),
-    ] = None,
+    stack: OnlyStack = None,
     form: Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="text or json.")] = "text",
 ) -> None:
     """Show a topic as a stack declares it, and where each value comes from."""
@@ -139,16 +137,7 @@ def import_(
             show_default=False,
         ),
     ] = None,
-    stack: Annotated[
-        str | None,
-        typer.Option(
-            "--stack",
-            "-s",
-            metavar="STACK",
-            autocompletion=completion.stacks,
-            help="The stack; optional if the project has only one.",
-        ),
-    ] = None,
+    stack: OnlyStack = None,
     sources: Annotated[
         list[Path] | None,
         typer.Option(
@@ -193,16 +182,7 @@ def plan(
             show_default=False,
         ),
     ] = None,
-    topics: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--topics",
-            "-t",
-            metavar="GLOB",
-            autocompletion=completion.topics,
-            help="Preview only topics that match this glob, or not !GLOB. Can be repeated.",
-        ),
-    ] = None,
+    topics: Topics = None,
     *,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit code 3 if changes are pending and none is refused.")
@@ -228,16 +208,7 @@ def up(
 @app.command(epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/")
 def audit(
     stack: Stack,
-    topics: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--topics",
-            "-t",
-            metavar="GLOB",
-            autocompletion=completion.topics,
-            help="Only topics that match this glob, or not !GLOB. Can be repeated.",
-        ),
-    ] = None,
+    topics: Topics = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -319,16 +290,7 @@ def audit(
 )
 def rebalance(
     stack: Stack,
-    topics: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--topics",
-            "-t",
-            metavar="GLOB",
-            autocompletion=completion.topics,
-            help="Only topics that match this glob, or not !GLOB. Can be repeated.",
-        ),
-    ] = None,
+    topics: Topics = None,
     throttle: Annotated[
         str,
         typer.Option(
@@ -357,10 +319,7 @@ def rebalance(
 
 @app.command(epilog="Example: topicwarden doctor --stack prod --command audit")
 def doctor(
-    stack: Annotated[
-        str | None,
-        typer.Option("--stack", "-s", help="Also ask the cluster of this stack. Changes nothing.", show_default=False),
-    ] = None,
+    stack: Annotated[str | None, _stack_option("Also ask the cluster of this stack. Changes nothing.")] = None,
     form: Annotated[str, typer.Option("--format", "-f", help="text or json.")] = "text",
     commands: Annotated[
         list[str] | None,
@@ -492,14 +451,7 @@ def sandbox_install(
 @sandbox_app.command("env", epilog='Example: eval "$(topicwarden sandbox env)"; pulumi preview --stack dev')
 def sandbox_env(
     stack: Annotated[
-        str | None,
-        typer.Option(
-            "--stack",
-            "-s",
-            metavar="STACK",
-            autocompletion=completion.stacks,
-            help="For this stack; a stack on the sandbox also gets the sandbox's passphrase.",
-        ),
+        str | None, _stack_option("For this stack; a stack on the sandbox also gets the sandbox's passphrase.")
     ] = None,
 ) -> None:
     """Print the environment variables that `pulumi` and `spark-submit` need in this project."""
