@@ -64,7 +64,7 @@ def test_without_a_jar_the_message_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, module: Path, message: str
 ) -> None:
     monkeypatch.setattr("pyspark.__version__", version)
-    monkeypatch.setattr(reader_jars, "MODULE", module)
+    monkeypatch.setattr(spark_reader, "MODULE", module)
     monkeypatch.setenv("TOPICWARDEN_CACHE", str(tmp_path))
     with pytest.raises(Refusal) as refusal:
         reader_jars.jars(Project(tmp_path))

@@ -144,7 +144,6 @@ def test_missing_programs_have_a_remedy_for_users_of_pip(monkeypatch: pytest.Mon
     monkeypatch.setenv("PATH", "")
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     monkeypatch.setattr(installation, "package_version", lambda package: None)
-    monkeypatch.setattr("topicwarden.toolchain.spark_reader.installed_line", lambda: None)
     parts = {part.name: part for part in installation.installed_parts(None)}
     assert {name for name, part in parts.items() if part.version is None} == parts.keys() - {"Python"}
     assert parts["pulumi"].remedy == "pip install 'topicwarden[deploy]'"

@@ -48,10 +48,7 @@ def _pulumi(project: Project | None) -> InstalledPart:
 def _java() -> InstalledPart:
     usable, seen = prerequisites.find_java() is not None, prerequisites.java_version()
     problem = f"expected {prerequisites.JAVA} or newer, found {seen}; " if seen else ""
-    remedy = (
-        f"{problem}install a Java runtime, {prerequisites.JAVA} or newer (Debian: apt install openjdk-17-jre-headless; "
-        "macOS: brew install openjdk@17), and set JAVA_HOME"
-    )
+    remedy = f"{problem}install {prerequisites.HOW['java']}"
     return InstalledPart(
         name="Java", version=seen if usable else None, commands=[*_AUDIT], remedy="" if usable else remedy
     )
@@ -65,18 +62,10 @@ def _packages(extra: str, commands: tuple[str, ...]) -> Iterator[InstalledPart]:
 
 
 def _reader(project: Project | None) -> InstalledPart:
-    line = spark_reader.installed_line()
-    supported, remedy = line in spark_reader.LINES, ""
-    jar = spark_reader.find_jar(project) if line and supported else None
-    if not supported:
-        lines = f"pyspark {', '.join(spark_reader.LINES)}"
-        remedy = f"expected {lines}, found {line or 'none'}; pip install 'topicwarden[audit]'"
-    elif jar is None and (spark_reader.MODULE / "pom.xml").is_file():
-        remedy = "it is built from source by `topicwarden sandbox install`"
-    elif jar is None:
-        remedy = "pip install --force-reinstall --only-binary topicwarden 'topicwarden[audit]'"
+    seen = package_version("pyspark")
+    remedy = spark_reader.problem(project, seen) or ""
     return InstalledPart(
-        name="Spark reader", version=f"for Spark {line}" if jar else None, commands=[*_AUDIT], remedy=remedy
+        name="Spark reader", version=None if remedy else f"for pyspark {seen}", commands=[*_AUDIT], remedy=remedy
     )
 
 

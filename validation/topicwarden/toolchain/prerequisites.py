@@ -13,7 +13,7 @@ from topicwarden.model.problem import Refusal
 JAVA = 17  # the oldest version that Kafka's brokers and Spark 4 support
 GO = (1, 21)  # the first version that downloads the newer Go toolchain that a go.mod requires
 
-_HOW = {
+HOW = {
     "java": (
         f"Java, {JAVA} or newer (Debian: apt install openjdk-17-jre-headless; macOS: brew install openjdk@17, "
         "then set JAVA_HOME)"
@@ -24,6 +24,7 @@ _HOW = {
         "(https://go.dev/dl; macOS: brew install go); or Pulumi itself on the PATH"
     ),
 }
+"""Each tool, with the way to install it."""
 
 
 def find_java() -> Path | None:
@@ -50,7 +51,7 @@ def require_java() -> Path:
     """Return the path of ``java``. Raises Refusal if Java is missing or too old."""
     java = find_java()
     if java is None:
-        raise Refusal(f"this needs {_HOW['java']}")
+        raise Refusal(f"this needs {HOW['java']}")
     return java
 
 
@@ -74,7 +75,7 @@ def require(*, maven: bool, go: bool) -> Path:
     if go and not find_go():
         missing.append("go")
     if java is None or missing:
-        parts = "\n".join(f"  - {_HOW[part]}" for part in missing)
+        parts = "\n".join(f"  - {HOW[part]}" for part in missing)
         raise Refusal(f"these tools are missing:\n{parts}\nInstall them, then run the command again.")
     return java
 

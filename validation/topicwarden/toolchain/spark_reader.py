@@ -12,7 +12,6 @@ import sys
 import time
 import zipfile
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -33,6 +32,23 @@ def find_jar(project: Project | None) -> Path | None:
     """Return the jar: the one of the wheel, else the one that was built from the sources; None if there is none."""
     places = [PACKAGED, *([] if project is None else [jar(project)])]
     return next((path for path in places if path.is_file()), None)
+
+
+def problem(project: Project | None, pyspark: str | None) -> str | None:
+    """Return why audits have no reader with this version of pyspark, and what to do; None if they have one."""
+    if pyspark is None or ".".join(pyspark.split(".")[:2]) not in LINES:
+        return (
+            f"the audit supports Spark {', '.join(LINES)}, found pyspark {pyspark or 'none'}; "
+            "run `pip install 'topicwarden[audit]'`"
+        )
+    if find_jar(project):
+        return None
+    if (MODULE / "pom.xml").is_file():
+        return "the Spark reader is not built; run `topicwarden sandbox install`"
+    return (
+        "this installation of topicwarden has no Spark reader: it was not installed from a wheel; "
+        "run `pip install --force-reinstall --only-binary topicwarden 'topicwarden[audit]'`"
+    )
 
 
 def outdated(project: Project) -> bool:
@@ -68,14 +84,6 @@ def fingerprint() -> str:
         if path.is_file():
             digest.update(str(path.relative_to(MODULE)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
-
-
-def installed_line() -> str | None:
-    """Return the line of the installed pyspark, without importing it."""
-    try:
-        return ".".join(version("pyspark").split(".")[:2])
-    except PackageNotFoundError:
-        return None
 
 
 def _built(line: str) -> Path:

@@ -11,7 +11,7 @@ import pyspark
 
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.toolchain.spark_reader import LINES, MODULE, find_jar
+from topicwarden.toolchain import spark_reader
 
 FORMAT = "io.topicwarden.reader.source.OffsetRangeSource"
 """The name of the data source for ``spark.read.format``."""
@@ -19,17 +19,6 @@ FORMAT = "io.topicwarden.reader.source.OffsetRangeSource"
 
 def jars(project: Project) -> list[Path]:
     """Return the jars that a Spark session needs. Raises Refusal if there is none for the installed pyspark."""
-    line = ".".join(pyspark.__version__.split(".")[:2])
-    if line not in LINES:
-        raise Refusal(
-            f"the audit supports Spark {', '.join(LINES)}, found pyspark {pyspark.__version__}; "
-            "run `pip install 'topicwarden[audit]'`"
-        )
-    if path := find_jar(project):
-        return [path]
-    if (MODULE / "pom.xml").is_file():
-        raise Refusal("the Spark reader is not built; run `topicwarden sandbox install`")
-    raise Refusal(
-        "this installation of topicwarden has no Spark reader: it was not installed from a wheel; "
-        "run `pip install --force-reinstall --only-binary topicwarden 'topicwarden[audit]'`"
-    )
+    if reason := spark_reader.problem(project, pyspark.__version__):
+        raise Refusal(reason)
+    return [path for path in [spark_reader.find_jar(project)] if path]
