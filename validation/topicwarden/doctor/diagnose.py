@@ -54,8 +54,8 @@ def read_cluster_state(connection: Connection, declared: Collection[str], scope:
         described = admin.describe_cluster()
         topics = read_topic_rights(admin, declared, scope)
         rights = UserRights(read_cluster_rights(admin), topics, read_group_rights(admin))
-        brokers = sum(not each.get("is_fenced") for each in described["brokers"])
-        return ClusterState(described["cluster_id"], brokers, read_broker_features(admin), rights)
+        living = [each["broker_id"] for each in described["brokers"] if not each.get("is_fenced")]
+        return ClusterState(described["cluster_id"], len(living), read_broker_features(admin, living), rights)
 
 
 def diagnose(

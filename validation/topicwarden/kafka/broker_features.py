@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -53,17 +53,16 @@ class BrokerFeatures:
         return f"{newest} or later" if level > _LAST_KNOWN else newest
 
 
-def read_broker_features(admin: KafkaAdminClient) -> BrokerFeatures:
-    """Return what the living brokers offer, with one request for each broker. Needs no rights.
+def read_broker_features(admin: KafkaAdminClient, brokers: Collection[int]) -> BrokerFeatures:
+    """Return what ``brokers`` offer, with one request for each one. Needs no rights.
 
     A broker that does not answer is left out. Raises KafkaError if none answers.
     """
-    brokers = [each for each in admin.describe_cluster()["brokers"] if not each.get("is_fenced")]
     request = ApiVersionsRequest(client_software_name="topicwarden", client_software_version=__version__)
     answers = []
     for number, broker in enumerate(brokers, 1):
         try:
-            answers.append(send_to_broker(admin, request, broker["broker_id"]))
+            answers.append(send_to_broker(admin, request, broker))
         except KafkaError:
             if number == len(brokers) and not answers:
                 raise
