@@ -24,7 +24,7 @@ EVERY = tuple({str(each.right): each for rights in COMMANDS.values() for each in
 
 @pytest.fixture(scope="module")
 def project(cluster: RestrictedCluster, folder: Path) -> Project:
-    """Two topics that exist, one of which may be deleted, and one that does not."""
+    """Return a project with three topics: one exists, one exists and may be deleted, one does not exist."""
     files = {
         "d.kept.v1.yaml": declared(),
         "d.gone.v1.yaml": declared(more="allow: [delete]"),

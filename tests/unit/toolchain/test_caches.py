@@ -14,7 +14,7 @@ from topicwarden.model.project import Project
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The home folder of a user who has installed the wheel."""
+    """Return the home folder of a user with an installed wheel."""
     for name in ("TOPICWARDEN_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))

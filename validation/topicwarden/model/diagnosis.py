@@ -97,7 +97,7 @@ class CheckState(_Model):
 
 
 class Diagnosis(_Model):
-    """The whole report; without a stack, only what is installed and what follows from it."""
+    """The whole report. Without a stack, it has only the installed parts and the commands that they allow."""
 
     topicwarden: str
     stack: str | None
