@@ -10,6 +10,7 @@ import atexit
 import os
 import sys
 from collections.abc import Callable
+from typing import Any
 
 import pulumi
 
@@ -24,18 +25,23 @@ class ProgramEnd:
 
     def __init__(self, reached: Callable[[], None]) -> None:
         self._reached = reached
-        self._complete = False
+        self._unknown = 1
         atexit.register(self._at_exit)
 
-    def expect(self, *outputs: pulumi.Input[object]) -> None:
-        """Set the outputs that are known once the engine has registered the program's resources."""
-        pulumi.Output.all(*outputs).apply(self._completed)
+    def expect(self, *outputs: pulumi.Output[Any]) -> None:
+        """Set the outputs that are known once the engine has registered the program's resources.
 
-    def _completed(self, _: object) -> None:
-        self._complete = True
+        ``Output.all`` would make an output of each value inside them, 14 for each topic.
+        """
+        self._unknown = len(outputs)
+        for output in outputs:
+            output.apply(self._known)
+
+    def _known(self, _: object) -> None:
+        self._unknown -= 1
 
     def _at_exit(self) -> None:
-        if self._complete:
+        if not self._unknown:
             self._reached()
             return
         print(
