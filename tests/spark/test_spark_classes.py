@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.scan.spark_classes import spark_classes
+from topicwarden.audit.scan.spark_session import JAVA_OPTIONS
 from topicwarden.model.project import Project
 
 
@@ -49,6 +53,33 @@ def test_a_complete_archive_replaces_that_of_another_reader(project: Project, re
         assert shlex.split(used.java_options)[1] == f"-XX:SharedArchiveFile={archive.path}"
         written.append(archive.path)
     assert list(written[0].parent.glob("*.jsa")) == [written[1]] != [written[0]]
+
+
+def test_another_spark_on_the_class_path_has_its_own_archive(
+    project: Project, reader: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = spark_classes(project, [reader], record=True)
+    monkeypatch.setattr("pyspark.__path__", [str(tmp_path / "link to the same Spark")])
+    other = spark_classes(project, [reader], record=True)
+    assert first is not None and other is not None
+    assert first.path != other.path
+
+
+def test_an_archive_that_the_jvm_refuses_leaves_standard_output_to_the_report(tmp_path: Path) -> None:
+    """The archive of another class path: the JVM warns, and starts without it."""
+    java = shutil.which("java")
+    assert java is not None
+    start, archive = [java, *shlex.split(JAVA_OPTIONS)], tmp_path / "classes.jsa"
+    launcher = [
+        str(next(Path(pyspark.__path__[0], "jars").glob("spark-launcher_*.jar"))),
+        "org.apache.spark.launcher.Main",
+    ]
+    subprocess.run([*start, f"-XX:ArchiveClassesAtExit={archive}", "-cp", *launcher], capture_output=True, check=False)
+    assert archive.is_file()
+    done = subprocess.run(
+        [*start, f"-XX:SharedArchiveFile={archive}", "-version"], capture_output=True, check=False, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_a_cache_that_cannot_be_written_and_a_missing_java_do_without(

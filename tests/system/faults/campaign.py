@@ -128,14 +128,17 @@ FAULTS: Mapping[str, Fault] = {
 }
 _FROM_THE_START = frozenset({"network: 200 ms", "network: cuts"})
 _UNTIL_THE_END = frozenset({"network: 200 ms", "network: cuts", "network: silent"})
-_LONGEST_S = {"plan": 5.0, "up": 7.0, "rebalance": 12.0, "import": 5.0, "audit": 22.0}
-"""Up to when a fault begins, in seconds after the start of the command."""
 
 
-def run_round(cluster: FaultyCluster, work: Work, fault: str, command: str, chance: random.Random) -> Round:
-    """Start ``command``, begin ``fault`` at a random moment, end it, and run the command again."""
+def run_round(
+    cluster: FaultyCluster, work: Work, fault: str, command: str, chance: random.Random, *, undisturbed_s: float
+) -> Round:
+    """Start ``command``, begin ``fault`` at a random moment, end it, and run the command again.
+
+    ``undisturbed_s`` is how long the command takes without a fault, in seconds.
+    """
     work.prepare()
-    after_s = 0.0 if fault in _FROM_THE_START else chance.uniform(0.5, _LONGEST_S[command])
+    after_s = 0.0 if fault in _FROM_THE_START else chance.uniform(0.1, 0.9) * undisturbed_s
     result = Round(fault, command, after_s)
     marker = f"{os.getpid()}-{time.monotonic_ns()}"
     output = cluster.folder / "output"
@@ -233,15 +236,24 @@ def campaign(
     cluster: FaultyCluster, prepared: Mapping[str, Work], faults: list[str], rounds: int, seed: int
 ) -> list[Round]:
     """Run ``rounds`` rounds of each fault and command."""
+    undisturbed = {command: _undisturbed_s(work) for command, work in prepared.items()}
     results = []
     for number in range(rounds):
         for fault in faults:
             for command, work in prepared.items():
                 chance = random.Random(f"{seed}/{number}/{fault}/{command}")
-                result = run_round(cluster, work, fault, command, chance)
+                result = run_round(cluster, work, fault, command, chance, undisturbed_s=undisturbed[command])
                 print(result, file=sys.stderr, flush=True)
                 results.append(result)
     return results
+
+
+def _undisturbed_s(work: Work) -> float:
+    """Run the command without a fault, and return how long it takes, in seconds."""
+    work.prepare()
+    began = time.monotonic()
+    work.shell.topicwarden(*work.arguments)
+    return time.monotonic() - began
 
 
 def table(results: list[Round]) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from kafka.admin import NewTopic
+from pydantic import ValidationError
 
 from tests.support.projects import Shell, empty_stack, project_of
 from tests.system.faults.cluster import FaultyCluster
@@ -161,7 +162,11 @@ class Audit(Work):
     codes = frozenset({1})
 
     def wrong(self, output: str) -> Iterator[str]:
-        report = AuditReport.model_validate_json(output)
+        try:
+            report = AuditReport.model_validate_json(output)
+        except ValidationError as error:
+            yield f"no report on standard output: {error}"
+            return
         fails = {(one.topic, one.check) for one in report.findings if one.verdict is Verdict.FAIL}
         for topic, check in sorted(fails - {("audited.v1", "value-schema")}):
             if check not in _DURING_A_FAULT:

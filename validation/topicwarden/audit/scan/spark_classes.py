@@ -37,9 +37,9 @@ class SparkClasses:
     def java_options(self) -> str:
         """The options of the JVM; a Java without class data sharing ignores them."""
         if self.recording:
-            return f'-XX:+IgnoreUnrecognizedVMOptions -XX:ArchiveClassesAtExit="{self._partial}" -Xlog:cds=off'
+            return f'-XX:+IgnoreUnrecognizedVMOptions -XX:ArchiveClassesAtExit="{self._partial}"'
         if self.path.is_file():
-            return f'-XX:+IgnoreUnrecognizedVMOptions -XX:SharedArchiveFile="{self.path}" -Xlog:cds=off'
+            return f'-XX:+IgnoreUnrecognizedVMOptions -XX:SharedArchiveFile="{self.path}"'
         return ""
 
     def complete(self) -> None:
@@ -64,7 +64,7 @@ def spark_classes(project: Project, jars: Sequence[Path], *, record: bool) -> Sp
     java = _java()
     if java is None:
         return None
-    identity = [pyspark.__version__, *map(_identity, [java, *jars])]
+    identity = [pyspark.__version__, pyspark.__path__[0], *map(str, jars), *map(_identity, [java, *jars])]
     folder = (project.tools_cache / "jars" / "spark-classes").resolve()
     path = folder / f"classes-{hashlib.sha256(repr(identity).encode()).hexdigest()[:16]}.jsa"
     seen = path.with_suffix(".seen")

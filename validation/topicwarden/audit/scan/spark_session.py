@@ -26,8 +26,8 @@ from topicwarden.model.project import Project
 
 _MEMORY = "2g"
 """For a local session; ``benchmarks/audit.py --memory`` measures how much of it is used."""
-_JAVA_OPTIONS = "-XX:+UseParallelGC"
-"""A batch job needs throughput more than short pauses."""
+JAVA_OPTIONS = "-XX:+UseParallelGC -Xlog:disable -Xlog:all=error:stderr"
+"""A batch job needs throughput more than short pauses. A JVM logs warnings to standard output, which has the report."""
 
 _END_S = 5.0
 """The longest time, in seconds, that a JVM takes to end after its connection broke."""
@@ -48,7 +48,7 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex{short}
 def configure(project: Project) -> None:
     """Write this project's configuration for ``spark-submit``: ``spark-defaults.conf`` and ``log4j2.properties``."""
     project.spark_conf.mkdir(parents=True, exist_ok=True)
-    lines = (f"{name} {value}\n" for name, value in _settings(reader_jars.jars(project), _JAVA_OPTIONS).items())
+    lines = (f"{name} {value}\n" for name, value in _settings(reader_jars.jars(project), JAVA_OPTIONS).items())
     (project.spark_conf / "spark-defaults.conf").write_text("".join(lines), encoding="utf-8")
     _logging(project).write_text(_LOGGING, encoding="utf-8")
 
@@ -161,7 +161,7 @@ def _start(project: Project, master: str | None, archive_now: bool) -> tuple[Spa
 def _own_settings(project: Project, jars: Sequence[Path], archive: SparkClasses | None) -> dict[str, Any]:
     """Return the settings of a session that this process starts. The reader's classes are archived with Spark's."""
     logging = f"-Dlog4j2.configurationFile={_logging(project).absolute().as_uri()}"
-    options = [_JAVA_OPTIONS, logging, archive.java_options if archive else ""]
+    options = [JAVA_OPTIONS, logging, archive.java_options if archive else ""]
     settings = _settings(jars, " ".join(filter(None, options)))
     return {**settings, "spark.driver.extraClassPath": os.pathsep.join(map(str, jars))}
 
