@@ -22,6 +22,7 @@ from tests.support.spark_cluster import WORKERS, SparkCluster, spark_cluster
 from topicwarden.audit.scan.spark_session import configure
 from topicwarden.kafka.config_admin import connected
 from topicwarden.model.project import Project
+from topicwarden.report.audit.formats import FILES as FILES_OF_A_REPORT
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import Toolchain
@@ -135,3 +136,30 @@ def test_spark_submit_uses_a_history_on_a_shared_disk(project: Project, cluster:
     )
     assert (first["scanned_records"], second["scanned_records"]) == (2 * RECORDS, 0)
     assert (len(first["trend"]), len(second["trend"])) == (0, 1)
+
+
+def test_spark_submit_needs_neither_jars_nor_a_configuration_of_ours(
+    project: Project, cluster: SparkCluster, tmp_path: Path
+) -> None:
+    """As a driver of YARN or Kubernetes: another folder, a project that it may only read, reports at an address."""
+    configuration, reports = tmp_path / "conf", tmp_path / "reports"
+    configuration.mkdir()
+    entry = REPOSITORY / "validation" / "topicwarden" / "audit" / "__main__.py"
+    variables = {"SPARK_CONF_DIR": str(configuration), "PYSPARK_PYTHON": sys.executable}
+    done = Shell(tmp_path, variables).run(
+        BIN / "spark-submit", "--master", cluster.url, entry,
+        *("--stack", "dev", "--format", "json", "--history", "none"),
+        *("--project", str(project.root), "--out", reports.as_uri()),
+    )  # fmt: skip
+    values = report(done.returncode, done.stdout[done.stdout.index("{\n") :].partition("\n}\n")[0] + "\n}", done.stderr)
+    assert values["scanned_records"] == 2 * RECORDS
+    written = json.loads((reports / "report.json").read_text(encoding="utf-8"))
+    assert {name: value for name, value in written.items() if name not in OF_THE_MOMENT} == values
+    assert sorted(path.name for path in reports.iterdir() if not path.name.startswith(".")) == sorted(FILES_OF_A_REPORT)
+
+
+def test_an_address_that_spark_cannot_write_is_refused_before_the_scan(project: Project) -> None:
+    done = audit(project, "--master", "local[1]", "--history", "none", "--out", "gopher://reports.example.com/a")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot write the report to gopher://reports.example.com/a: No FileSystem for scheme" in done.stderr
+    assert "Traceback" not in done.stderr

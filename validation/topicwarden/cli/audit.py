@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,6 +15,8 @@ from rich.console import Console
 from topicwarden.audit.history.audit_history import NONE
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit as audit_cluster
+from topicwarden.audit.scan import reader_jars
+from topicwarden.audit.scan.hadoop_files import ReportFolder
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.cli.declared_topics import declared
@@ -31,7 +34,7 @@ from topicwarden.report import terminal_output
 from topicwarden.report.audit import text
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import FORMATS
-from topicwarden.report.audit.report_files import require_writable, write
+from topicwarden.report.audit.report_files import contents, require_writable, write_files
 from topicwarden.specs.stack_file import read_stack_file
 from topicwarden.specs.stack_settings import HISTORY
 
@@ -54,31 +57,33 @@ class AuditOptions:
 def audit(
     stack: str,
     patterns: tuple[str, ...],
-    out: Path | None,
+    out: str | None,
     master: str | None,
     *,
+    project_folder: Path | None = None,
     options: AuditOptions | None = None,
     fail_on: FailOn = FailOn.FAIL,
     form: str = "text",
 ) -> int:
     """Audit the topics that match ``patterns``, print the report in the format ``form``, and return the exit code.
 
-    ``out`` is a folder for report files. ``master`` is the Spark master. Returns 1 if any verdict is at least as bad as
-    ``fail_on``, else 0.
+    ``out`` is a folder for report files: a path, or a URI such as ``s3a://bucket/reports``. ``master`` is the Spark
+    master. ``project_folder`` is the project, or a folder in it; None means the working directory. Returns 1 if any
+    verdict is at least as bad as ``fail_on``, else 0.
     """
     if form != "text" and form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of text, {', '.join(FORMATS)}")
     if form != "text":
         terminal_output.keep_notes_out_of_output()
-    if out is not None:
-        require_writable(out)
-    project = find_project()
+    if out is not None and not _is_uri(out):
+        require_writable(Path(out))
+    project = find_project(project_folder)
     background = ReportBackground(project.root, check_docs(), fail_on)
     with auditing(project, stack, master, options, first=patterns) as audit_topics:
+        save = _saver(out)
         report = audit_topics(patterns)
-    if patterns and not report.topics:
-        in_scope = f" in the scope of the stack, {', '.join(report.scope)}," if report.scope else ""
-        raise Refusal(f"no topic{in_scope or ', declared or on the cluster,'} matches --topics {' or '.join(patterns)}")
+        _require_topics(report, patterns)
+        written = save(contents(report, background)) if save else ()
     if form == "text":
         console = Console()
         with console.capture() as captured:
@@ -86,10 +91,27 @@ def audit(
         terminal_output.write_text(captured.get())
     else:
         terminal_output.write(FORMATS[form](report, background))
-    if out is not None:
-        for path in write(report, out, background):
-            terminal_output.note(str(path))
+    for place in written:
+        terminal_output.note(str(place))
     return 1 if any(report.counts()[verdict] for verdict in fail_on.verdicts) else 0
+
+
+def _is_uri(out: str) -> bool:
+    return "://" in out
+
+
+def _saver(out: str | None) -> Callable[[Mapping[str, str]], Iterable[object]] | None:
+    """Return the function that writes the report files to ``out`` and returns their places; None for no files."""
+    if out is None:
+        return None
+    return ReportFolder.of_active_session(out).write if _is_uri(out) else partial(write_files, Path(out))
+
+
+def _require_topics(report: AuditReport, patterns: tuple[str, ...]) -> None:
+    """Raise Refusal if there are ``patterns`` and no topic matches them."""
+    if patterns and not report.topics:
+        in_scope = f" in the scope of the stack, {', '.join(report.scope)}," if report.scope else ""
+        raise Refusal(f"no topic{in_scope or ', declared or on the cluster,'} matches --topics {' or '.join(patterns)}")
 
 
 @contextmanager
@@ -103,10 +125,11 @@ def auditing(
     """Yield a function that audits topics. It can be called several times; all calls share one Spark session.
 
     ``first`` has the globs of the first audit, if they are known: the cluster is then read while Spark starts. Shows
-    progress on standard error. Raises Refusal, before it starts Spark, if the declarations have errors, or if the
-    cluster does not respond.
+    progress on standard error. Raises Refusal, before it starts Spark, if the installed Spark is not supported, if the
+    declarations have errors, or if the cluster does not respond.
     """
     settings = options or AuditOptions()
+    reader_jars.jars(project)
     connection = connect_to(project, stack)
     history = _history(project, stack, settings.history)
     registry = registry_of(project, stack)

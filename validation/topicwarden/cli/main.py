@@ -210,9 +210,13 @@ def audit(
     stack: Stack,
     topics: Topics = None,
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--out", "-o", metavar="DIR", help="The folder for report.html, .md, .json, .sarif and .xml (JUnit)."
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="The folder for report.html, .md, .json, .sarif and .xml (JUnit): a path, or a URI that Spark can "
+            "write, such as s3a://bucket/reports.",
         ),
     ] = None,
     master: Annotated[
@@ -220,6 +224,16 @@ def audit(
         typer.Option("--master", metavar="URL", help="The Spark master (default: local, or the one of spark-submit)."),
     ] = None,
     *,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            "--project",
+            metavar="DIR",
+            help="The folder of the project (default: this folder, or one above it). For Spark jobs, whose driver runs "
+            "in a folder of its own.",
+            show_default=False,
+        ),
+    ] = None,
     since: Annotated[
         ReadScope,
         typer.Option(
@@ -275,12 +289,26 @@ def audit(
     ] = "text",
 ) -> None:
     """Read the records of live topics and compare them with the declarations. Only reads. Needs Java and a cluster."""
+    from topicwarden.audit.scan.spark_platform import refuse_unsupported
+
+    refuse_unsupported(master)
     from topicwarden.cli.audit import AuditOptions, audit, bounds
 
     if since is ReadScope.LAST and (max_records or sample):
         raise Refusal("--since last reads all new records; remove --max-records and --sample")
     options = AuditOptions(history, since, bounds(max_records, sample, rate))
-    raise typer.Exit(audit(stack, tuple(topics or ()), out, master, options=options, fail_on=fail_on, form=form))
+    raise typer.Exit(
+        audit(
+            stack,
+            tuple(topics or ()),
+            out,
+            master,
+            project_folder=project,
+            options=options,
+            fail_on=fail_on,
+            form=form,
+        )
+    )
 
 
 @app.command(

@@ -30,8 +30,10 @@ PACKAGED = Path(__file__).with_name("spark-reader.jar")
 
 def find_jar(project: Project | None) -> Path | None:
     """Return the jar: the one of the wheel, else the one that was built from the sources; None if there is none."""
-    places = [PACKAGED, *([] if project is None else [jar(project)])]
-    return next((path for path in places if path.is_file()), None)
+    if PACKAGED.is_file():
+        return PACKAGED
+    built = None if project is None else jar(project)
+    return built if built and built.is_file() else None
 
 
 def problem(project: Project | None, pyspark: str | None) -> str | None:

@@ -34,6 +34,7 @@ from topicwarden.audit.history.topic_state import (
     RememberedRecord,
     TopicState,
 )
+from topicwarden.audit.scan.hadoop_files import files_of, path_of, root_cause
 from topicwarden.audit.scan.literal_rows import literal
 
 VERSION = "v3"
@@ -95,7 +96,7 @@ class HistoryStore:
             newest = states.groupBy("cluster_id", "topic").agg(F.max_by(state, "taken_at").alias("state"))
             rows = newest.select("state").collect()
         except (PySparkException, Py4JJavaError) as error:
-            raise HistoryUnavailable(_reason(error)) from error
+            raise HistoryUnavailable(root_cause(error)) from error
         return [_topic_state(json.loads(row["state"])) for row in rows]
 
     def other_versions(self) -> list[str]:
@@ -103,7 +104,7 @@ class HistoryStore:
         try:
             return [name for name, _ in self._list(self._root) if name != VERSION and name.startswith("v")]
         except (PySparkException, Py4JJavaError) as error:
-            raise HistoryUnavailable(_reason(error)) from error
+            raise HistoryUnavailable(root_cause(error)) from error
 
     def save(self, states: Iterable[TopicState], started: int) -> None:
         """Add a part with these states, and delete parts that newer ones replace; raises ``HistoryUnavailable``.
@@ -118,7 +119,7 @@ class HistoryStore:
             self._delete_old_states(started)
             self.delete_unreferenced_keys(started)
         except (PySparkException, Py4JJavaError) as error:
-            raise HistoryUnavailable(_reason(error)) from error
+            raise HistoryUnavailable(root_cause(error)) from error
 
     def is_shared(self) -> bool:
         """Return whether the driver can read what the executors write; raises ``HistoryUnavailable``.
@@ -133,7 +134,7 @@ class HistoryStore:
                 return True
             return self._probe()
         except (PySparkException, Py4JJavaError) as error:
-            raise HistoryUnavailable(_reason(error)) from error
+            raise HistoryUnavailable(root_cause(error)) from error
 
     def _probe(self) -> bool:
         """Return whether the driver finds every row of a part that all executors wrote."""
@@ -244,14 +245,10 @@ class HistoryStore:
         return [(file.getPath().getName(), int(file.getModificationTime())) for file in files.listStatus(path)]
 
     def _path(self, url: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(url)
+        return path_of(self._spark, url)
 
     def _files(self, path: Any) -> Any:
-        return path.getFileSystem(self._spark._jsparkSession.sessionState().newHadoopConf())
-
-    @property
-    def _jvm(self) -> Any:
-        return self._spark._jvm
+        return files_of(self._spark, path)
 
 
 def part_name(started: int | None = None) -> str:
@@ -282,12 +279,3 @@ def _known(values: dict[str, Any] | None) -> KnownPartition | None:
         checkpoints=tuple(Checkpoint(**each) for each in values["checkpoints"]),
         totals=values["totals"],
     )
-
-
-def _reason(error: Exception) -> str:
-    """Return the first line of the root cause's message."""
-    cause = error.java_exception if isinstance(error, Py4JJavaError) else None
-    while cause is not None and cause.getCause() is not None:
-        cause = cause.getCause()
-    message = str(error) if cause is None else str(cause.getMessage() or cause.getClass().getName())
-    return message.strip().partition("\n")[0]

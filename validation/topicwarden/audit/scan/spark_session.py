@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ from pyspark.sql import functions as F
 
 from topicwarden.audit.scan import reader_jars
 from topicwarden.audit.scan.spark_classes import SparkClasses, spark_classes
+from topicwarden.audit.scan.spark_platform import on_databricks, refuse_unsupported, submitted
 from topicwarden.child_processes import defer_signals
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -73,15 +75,19 @@ def spark_session(
 ) -> Iterator[SparkSession]:
     """Return a session on ``master`` (default: the master of spark-submit, or else all cores of this machine).
 
-    An active session is used unchanged and stays open. Raises ``Refusal`` if Spark's JVM ends within the context.
-    ``archive_classes``: archive the classes of a new session now; see ``spark_classes``.
+    An active session stays open. A session that this process did not start gets the reader's jar if it has none.
+    ``archive_classes``: archive the classes of a new session now; see ``spark_classes``. Raises ``Refusal`` for a
+    session of Spark Connect, and if Spark's JVM ends within the context.
     """
+    refuse_unsupported(master)
     running = SparkSession.getActiveSession()
     if running is not None:
+        reader_jars.attach(running, project)
         yield running
         return
     spark, archive = _start(project, master, archive_classes)
     try:
+        reader_jars.attach(spark, project)
         yield spark
     except (Py4JError, ConnectionError) as error:
         if isinstance(error, Py4JJavaError) or not _ended(spark):
@@ -92,7 +98,8 @@ def spark_session(
         ) from error
     finally:
         with suppress(Py4JError, ConnectionError):  # a JVM that has ended cannot be stopped
-            spark.stop()
+            if not on_databricks():  # all jobs of a Databricks cluster share one SparkContext
+                spark.stop()
             if archive is not None and archive.recording:
                 print("archiving Spark's classes, once, so that the next audits start faster", file=sys.stderr)
                 _end_jvm()
@@ -136,17 +143,16 @@ def _ended(spark: SparkSession) -> bool:
 
 
 def _start(project: Project, master: str | None, archive_now: bool) -> tuple[SparkSession, SparkClasses | None]:
-    submitted = "SPARK_ENV_LOADED" in os.environ  # spark-submit sets the master and the configuration
     builder = SparkSession.builder.appName("topicwarden audit").config("spark.sql.session.timeZone", "UTC")
-    archive = None
-    if not submitted:
-        configure(project)
-        jars = reader_jars.jars(project)
-        archive = spark_classes(project, jars, record=archive_now)
-        builder = builder.config(map=_own_settings(project, jars, archive))
-        os.environ["SPARK_CONF_DIR"] = str(archive.configuration_folder if archive else project.spark_conf)
-    if master or not submitted:
-        builder = builder.master(master or "local[*]")
+    if submitted():
+        # spark-submit prints the warnings of PySpark's own imports to standard output, before the report.
+        with warnings.catch_warnings(action="ignore", category=FutureWarning):
+            return (builder.master(master) if master else builder).getOrCreate(), None
+    configure(project)
+    jars = reader_jars.jars(project)
+    archive = spark_classes(project, jars, record=archive_now)
+    builder = builder.config(map=_own_settings(project, jars, archive)).master(master or "local[*]")
+    os.environ["SPARK_CONF_DIR"] = str(archive.configuration_folder if archive else project.spark_conf)
     log = project.cache / "spark" / "spark.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     try:

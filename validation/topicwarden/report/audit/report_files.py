@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from topicwarden.model.finding import AuditReport
@@ -12,12 +13,15 @@ from topicwarden.report.audit.formats import FILES
 
 
 def write(report: AuditReport, directory: Path, background: ReportBackground | None = None) -> list[Path]:
-    """Write ``FILES`` to ``directory``, each completely or not at all; return their paths.
+    """Write ``FILES`` to ``directory``; return their paths. See ``write_files``."""
+    return write_files(directory, contents(report, background))
+
+
+def write_files(directory: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write a file for each name, completely or not at all; return their paths.
 
     Creates the directory if it does not exist. Raises Refusal if it is a file or not writable.
     """
-    # All files are rendered before the first is written, so that all are from the same audit.
-    texts = {name: render(report, background or ReportBackground()) for name, render in FILES.items()}
     require_writable(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -25,6 +29,11 @@ def write(report: AuditReport, directory: Path, background: ReportBackground | N
     except OSError as error:
         reason = error.strerror or str(error)
         raise Refusal(f"cannot write the report to {directory}: {reason}; select another folder with --out") from error
+
+
+def contents(report: AuditReport, background: ReportBackground | None = None) -> dict[str, str]:
+    """Return the text of each report file, by its name."""
+    return {name: render(report, background or ReportBackground()) for name, render in FILES.items()}
 
 
 def require_writable(directory: Path) -> None:

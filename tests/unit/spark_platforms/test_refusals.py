@@ -1,0 +1,96 @@
+"""Test that an audit refuses Spark sessions that it cannot use, before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from tests.support.command import topicwarden
+from tests.support.projects import project_of
+from topicwarden.audit.scan import spark_platform
+from topicwarden.audit.scan.spark_platform import refuse_unsupported, submitted
+from topicwarden.model.problem import Refusal
+from topicwarden.toolchain import spark_reader
+
+CLASSIC = [
+    {},
+    {"PYSPARK_GATEWAY_PORT": "4711"},
+    {"DATABRICKS_RUNTIME_VERSION": "17.3"},
+    {"SPARK_API_MODE": "classic"},
+    {"SPARK_CONNECT_MODE": "0"},
+    {"SPARK_API_MODE": "classic", "SPARK_CONNECT_MODE": "1"},
+]
+CONNECT = {
+    "SPARK_REMOTE": {"SPARK_REMOTE": "sc://spark.example.com:15002"},
+    "SPARK_LOCAL_REMOTE": {"SPARK_LOCAL_REMOTE": "1"},
+    "SPARK_CONNECT_MODE_ENABLED": {"SPARK_CONNECT_MODE_ENABLED": "1"},
+    "SPARK_API_MODE=Connect": {"SPARK_API_MODE": "Connect", "SPARK_CONNECT_MODE": "0"},
+    "SPARK_CONNECT_MODE=1": {"SPARK_CONNECT_MODE": "1"},
+    "Databricks serverless compute": {"DATABRICKS_RUNTIME_VERSION": "client.4.9"},
+}
+
+
+@pytest.mark.parametrize("environment", CLASSIC)
+def test_a_classic_session_is_accepted(environment: Mapping[str, str]) -> None:
+    for master in (None, "local[2]", "yarn", "k8s://https://kubernetes.default.svc"):
+        refuse_unsupported(master, environment)
+
+
+@pytest.mark.parametrize("named", CONNECT)
+def test_spark_connect_is_refused_by_its_variables(named: str) -> None:
+    with pytest.raises(Refusal, match=named):
+        refuse_unsupported(None, CONNECT[named])
+
+
+@pytest.mark.parametrize(
+    ("packages", "named"),
+    [({"pyspark", "pyspark.core", "databricks.connect"}, "databricks-connect"), ({"pyspark"}, "pyspark-client")],
+)
+def test_packages_that_replace_pyspark_are_refused(
+    packages: set[str], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_platform, "find_spec", lambda name: ModuleSpec(name, None) if name in packages else None)
+    with pytest.raises(Refusal, match=named):
+        refuse_unsupported(None, {})
+
+
+def test_databricks_own_runtime_may_contain_databricks_connect(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_platform, "find_spec", lambda name: ModuleSpec(name, None))
+    refuse_unsupported(None, {"DATABRICKS_RUNTIME_VERSION": "17.3"})
+
+
+def test_an_audit_names_spark_connect_before_anything_else(tmp_path: Path) -> None:
+    done = topicwarden("audit", "--stack", "no-such-stack", "--master", "sc://spark.example.com", cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert "--master sc://spark.example.com is an address of Spark Connect" in done.err
+
+
+@pytest.mark.parametrize("version", ["3.5.6", "5.0.0", "4.3.0.dev1"])
+def test_an_unsupported_spark_is_named_before_the_declarations_are_read(
+    version: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    project = project_of(tmp_path / "project", {"a.yaml": "partitions: none\n"}, "config: {}\n")
+    monkeypatch.setattr(pyspark, "__version__", version)
+    done = topicwarden("audit", "--stack", "dev", cwd=project.root)
+    assert (done.code, done.out) == (2, "")
+    assert f"the audit supports Spark {', '.join(spark_reader.LINES)}, found pyspark {version}" in done.err
+
+
+def test_only_a_python_that_spark_has_started_is_submitted() -> None:
+    assert submitted({"PYSPARK_GATEWAY_PORT": "4711"})
+    assert submitted({"DATABRICKS_RUNTIME_VERSION": "17.3"})
+    assert not submitted({"SPARK_ENV_LOADED": "1"})
+
+
+def test_an_audit_finds_a_project_in_another_folder(tmp_path: Path) -> None:
+    done = topicwarden("audit", "--stack", "dev", "--project", tmp_path / "missing", cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert f"no project at {tmp_path / 'missing'} or above it" in done.err
+    project = project_of(tmp_path / "project", {"a.yaml": "partitions: none\n"}, "config: {}\n")
+    done = topicwarden("audit", "--stack", "dev", "--project", project.root, cwd=tmp_path)
+    assert done.code == 2
+    assert "no project" not in done.err
