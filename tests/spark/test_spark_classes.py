@@ -55,11 +55,11 @@ def test_a_complete_archive_replaces_that_of_another_reader(project: Project, re
     assert list(written[0].parent.glob("*.jsa")) == [written[1]] != [written[0]]
 
 
-def test_another_spark_on_the_class_path_has_its_own_archive(
+def test_the_spark_of_another_environment_has_its_own_archive(
     project: Project, reader: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = spark_classes(project, [reader], record=True)
-    monkeypatch.setattr("pyspark.__path__", [str(tmp_path / "link to the same Spark")])
+    monkeypatch.setattr("pyspark.__path__", [str(tmp_path / "another environment")])
     other = spark_classes(project, [reader], record=True)
     assert first is not None and other is not None
     assert first.path != other.path

@@ -64,7 +64,8 @@ def spark_classes(project: Project, jars: Sequence[Path], *, record: bool) -> Sp
     java = _java()
     if java is None:
         return None
-    identity = [pyspark.__version__, pyspark.__path__[0], *map(str, jars), *map(_identity, [java, *jars])]
+    spark = Path(pyspark.__path__[0]).resolve()
+    identity = [pyspark.__version__, str(spark), *map(_identity, [java, *jars])]
     folder = (project.tools_cache / "jars" / "spark-classes").resolve()
     path = folder / f"classes-{hashlib.sha256(repr(identity).encode()).hexdigest()[:16]}.jsa"
     seen = path.with_suffix(".seen")
