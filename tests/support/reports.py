@@ -75,7 +75,7 @@ def report(topics: list[TopicFacts], findings: list[Finding]) -> AuditReport:
         cluster_id="5L6g3nShT-eMCtK--X86sw",
         started=NOW,
         finished=NOW + 9_400,
-        scanned_records=sum(t.records for t in topics),
+        scanned_records=sum(t.records or 0 for t in topics),
         scan_seconds=4.2,
         topics=topics,
         findings=findings,

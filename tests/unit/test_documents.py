@@ -10,7 +10,7 @@ from tests.support import documents
 
 REPOSITORY = Path(__file__).parents[2]
 NAMES = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
-DOCUMENTS = [*(REPOSITORY / name for name in NAMES), *sorted((REPOSITORY / "docs").glob("*.md"))]
+DOCUMENTS = [*(REPOSITORY / name for name in NAMES), *sorted((REPOSITORY / "docs").rglob("*.md"))]
 FOREIGN = {
     "guards.md": {"--target", "--exclude", "--refresh", "--continue-on-error"},
     "README.md": {"--suppress-outputs", "--install-completion"},

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from rich.console import Console
 
 from tests.support import reports
@@ -20,7 +21,7 @@ from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.report import plan, problems
 from topicwarden.report.audit import text as audit_text
 from topicwarden.report.audit.background import ReportBackground
-from topicwarden.report.audit.formats import FILES
+from topicwarden.report.audit.formats import FILES, FORMATS
 from topicwarden.report.display import printable
 from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.report.terminal_output import without_commands
@@ -66,6 +67,9 @@ def assert_harmless(form: str, output: str) -> None:
         json.loads(output)
     elif form == "junit":
         ET.fromstring(output)
+    elif form == "openmetrics":
+        families = text_string_to_metric_families(output)  # type: ignore[no-untyped-call]
+        assert all(family.name.startswith("topicwarden_") for family in families)
 
 
 def test_the_page_of_an_audit() -> None:
@@ -78,9 +82,8 @@ def test_the_page_of_an_audit() -> None:
 @every_text
 def test_audit(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     report = poisoned(reports.rich(), text)
-    forms = {"report.md": "markdown", "report.json": "json", "report.sarif": "sarif", "report.xml": "junit"}
-    for name, form in forms.items():
-        assert_harmless(form, FILES[name](report, ReportBackground()))
+    for form, render in FORMATS.items():
+        assert_harmless(form, render(report, ReportBackground()))
     out = io.StringIO()
     audit_text.render(report, Console(file=out))
     monkeypatch.setenv("GITHUB_ACTIONS", "true")

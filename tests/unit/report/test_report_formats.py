@@ -217,7 +217,9 @@ def test_files_are_written_whole_and_replaced(tmp_path: Path) -> None:
     out = tmp_path / "new" / "reports"
     report_files.write(reports.rich(), out)
     paths = report_files.write(reports.empty(), out)
-    assert [path.name for path in paths] == ["report.html", "report.md", "report.json", "report.sarif", "report.xml"]
+    assert [path.name for path in paths] == [
+        f"report.{kind}" for kind in ("html", "md", "json", "sarif", "xml", "prom")
+    ]
     assert sorted(path.name for path in out.iterdir()) == sorted(path.name for path in paths)
     assert AuditReport.model_validate_json(paths[2].read_bytes()).topics == []
 

@@ -215,8 +215,8 @@ def audit(
             "--out",
             "-o",
             metavar="DIR",
-            help="The folder for report.html, .md, .json, .sarif and .xml (JUnit): a path, or a URI that Spark can "
-            "write, such as s3a://bucket/reports.",
+            help="The folder for report.html, .md, .json, .sarif, .xml (JUnit) and .prom (OpenMetrics): a path, or a "
+            "URI that Spark can write, such as s3a://bucket/reports.",
         ),
     ] = None,
     master: Annotated[
@@ -284,7 +284,7 @@ def audit(
             "--format",
             "-f",
             metavar="FORMAT",
-            help="The format on standard output: text, json, markdown, sarif or junit.",
+            help="The format on standard output: text, json, markdown, sarif, junit or openmetrics.",
         ),
     ] = "text",
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from topicwarden.model.finding import AuditReport
-from topicwarden.report.audit import html, json, junit, markdown, sarif
+from topicwarden.report.audit import html, json, junit, markdown, openmetrics, sarif
 from topicwarden.report.audit.background import ReportBackground
 
 Writer: TypeAlias = Callable[[AuditReport, ReportBackground], str]
@@ -17,6 +17,7 @@ FILES: Final[Mapping[str, Writer]] = {
     "report.json": lambda report, _: json.render(report),
     "report.sarif": sarif.render,
     "report.xml": junit.render,
+    "report.prom": openmetrics.render,
 }
 """The files that ``--out`` writes."""
 
@@ -25,5 +26,6 @@ FORMATS: Final[Mapping[str, Writer]] = {
     "markdown": FILES["report.md"],
     "sarif": FILES["report.sarif"],
     "junit": FILES["report.xml"],
+    "openmetrics": FILES["report.prom"],
 }
 """The values of ``--format`` for standard output, in addition to ``text``."""

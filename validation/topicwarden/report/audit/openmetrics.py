@@ -1,0 +1,135 @@
+"""Write ``report.prom``, the numbers of an audit as metrics for Prometheus.
+
+The text is valid OpenMetrics 1.0, and valid in Prometheus's older text format, which node_exporter's textfile collector
+and Pushgateway read. So all metrics are gauges: the older format has no ``info``. A check that passes on a topic has no
+series of its own, so that a thousand topics have about ten thousand series.
+
+Source: https://prometheus.io/docs/specs/om/open_metrics_spec/, https://prometheus.io/docs/practices/naming/
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from topicwarden.model.finding import AuditReport, PartitionFacts, TopicFacts
+from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.audit.digest import AuditDigest, digest
+from topicwarden.report.display import printable
+
+Sample: TypeAlias = tuple[Mapping[str, str], int | float | None]
+"""The labels of a series in addition to ``stack``, and its value. A series without a value is left out."""
+
+
+def render(report: AuditReport, _: ReportBackground | None = None) -> str:
+    """Return the metrics of ``report``. Equal reports have equal texts."""
+    lines: list[str] = []
+    for name, (explanation, samples) in _families(digest(report)).items():
+        series = [(labels, value) for labels, value in samples if value is not None]
+        if series:
+            lines += [f"# HELP topicwarden_{name} {explanation}", f"# TYPE topicwarden_{name} gauge"]
+            lines += [
+                f"topicwarden_{name}{{{_labels({'stack': report.stack, **labels})}}} {value}"
+                for labels, value in series
+            ]
+    return "\n".join([*lines, "# EOF", ""])
+
+
+def _families(view: AuditDigest) -> dict[str, tuple[str, Iterable[Sample]]]:
+    """Return what each metric means and its series, by the name of the metric."""
+    report, by_name = view.report, sorted(view.topics, key=lambda topic: topic.name)
+    topics = [topic.facts for topic in by_name if topic.facts]
+    identity = {"version": report.topicwarden, "cluster_id": report.cluster_id or ""}
+    return {
+        "audit_info": ("Version and cluster of the last audit; always 1.", [(identity, 1)]),
+        "audit_started_timestamp_seconds": ("Start of the last audit.", [({}, report.started / 1000)]),
+        "audit_finished_timestamp_seconds": ("End of the last audit.", [({}, report.finished / 1000)]),
+        "audit_scanned_records": ("Records that the last audit read.", [({}, report.scanned_records)]),
+        "audit_coverage_ratio": (
+            "Share of offsets that the last audit read or an earlier audit remembered.",
+            [({}, report.coverage)],
+        ),
+        "audit_topics": (
+            "Audited topics by their worst verdict.",
+            _by_verdict(Counter(t.verdict for t in view.topics)),
+        ),
+        "audit_findings": ("Findings of each check by verdict, in all topics.", _by_check(report)),
+        "topic_findings": ("Findings of each check that are not a pass, by topic and verdict.", _by_topic(view)),
+        "topic_info": (
+            "Domain and declared owner of a topic; always 1.",
+            [({"topic": topic.name, "domain": topic.domain, "owner": topic.owner}, 1) for topic in by_name],
+        ),
+        "topic_partitions": ("Partitions of a topic.", _each(topics, lambda facts: len(facts.partitions))),
+        "topic_records": ("Records of a topic that the audit read.", _each(topics, lambda facts: facts.records)),
+        "topic_payload_bytes": (
+            "Keys and values of a topic that the audit read, uncompressed.",
+            _each(topics, lambda facts: facts.payload_bytes),
+        ),
+        "topic_log_bytes": (
+            "Logs of a topic's leaders on disk, compressed.",
+            _each(topics, lambda facts: facts.log_bytes),
+        ),
+        "topic_superseded_records": (
+            "Records of a compacted topic that have a later record with the same key in their partition.",
+            _each(topics, lambda facts: _total(facts, lambda partition: partition.superseded)),
+        ),
+        "topic_tombstones": (
+            "Records of a topic with a key and no value.",
+            _each(topics, lambda facts: _total(facts, lambda partition: partition.tombstones)),
+        ),
+        "topic_null_keys": (
+            "Records of a topic without a key.",
+            _each(topics, lambda facts: _total(facts, lambda partition: partition.null_keys)),
+        ),
+        "topic_skew_ratio": (
+            "Records of the fullest partition of a topic, divided by the mean per partition.",
+            _each(topics, lambda facts: facts.skew),
+        ),
+        "topic_last_record_timestamp_seconds": (
+            "Highest timestamp of the records that the audit read.",
+            _each(topics, _last_timestamp),
+        ),
+    }
+
+
+def _each(topics: Iterable[TopicFacts], value: Callable[[TopicFacts], int | float | None]) -> Iterator[Sample]:
+    return (({"topic": facts.name}, value(facts)) for facts in topics)
+
+
+def _by_verdict(counts: Mapping[Verdict, int]) -> Iterator[Sample]:
+    return (({"verdict": verdict.value}, counts[verdict]) for verdict in BY_WEIGHT)
+
+
+def _by_check(report: AuditReport) -> Iterator[Sample]:
+    counts = Counter((finding.check, finding.verdict) for finding in report.findings)
+    for check in sorted({finding.check for finding in report.findings}):
+        for verdict in BY_WEIGHT:
+            yield {"check": check, "verdict": verdict.value}, counts[check, verdict]
+
+
+def _by_topic(view: AuditDigest) -> Iterator[Sample]:
+    findings = (finding for topic in view.topics for finding in topic.findings)
+    counts = Counter((finding.topic, finding.check, finding.verdict) for finding in findings)
+    for (topic, check, verdict), count in sorted(counts.items()):
+        yield {"topic": topic, "check": check, "verdict": verdict.value}, count
+
+
+def _total(facts: TopicFacts, number: Callable[[PartitionFacts], int | None]) -> int | None:
+    """Return the sum over all partitions; None if it is unknown for every partition."""
+    known = [value for value in map(number, facts.partitions) if value is not None]
+    return sum(known) if known else None
+
+
+def _last_timestamp(facts: TopicFacts) -> float | None:
+    times = [partition.last_timestamp for partition in facts.partitions if partition.last_timestamp is not None]
+    return max(times) / 1000 if times else None
+
+
+def _labels(labels: Mapping[str, str]) -> str:
+    return ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
+
+
+def _escaped(text: str) -> str:
+    return printable(text).replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
