@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import pytest
 
 from topicwarden.deploy.provider.batches import Batches
+from topicwarden.deploy.provider.engine_calls import EngineCalls
 
 
 class Recorder:
@@ -35,7 +36,7 @@ async def _submitted(batches: Batches[str, int, int], items: list[tuple[str, int
 def test_items_that_arrive_together_share_a_batch_and_each_gets_its_result() -> None:
     recorder = Recorder()
     recorder.release.set()
-    batches: Batches[str, int, int] = Batches(recorder.send, limit=100)
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=100, calls=EngineCalls())
     results = asyncio.run(_submitted(batches, [("a", 1), ("b", -1), ("c", 3)]))
     assert recorder.sent == [{"a": 1, "b": -1, "c": 3}]
     assert (results[0], str(results[1]), results[2]) == (2, "b", 6)
@@ -44,7 +45,7 @@ def test_items_that_arrive_together_share_a_batch_and_each_gets_its_result() -> 
 def test_items_that_follow_soon_share_a_batch_until_it_is_full() -> None:
     recorder = Recorder()
     recorder.release.set()
-    batches: Batches[str, int, int] = Batches(recorder.send, limit=3)
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=3, calls=EngineCalls())
 
     async def run() -> None:
         tasks = []
@@ -57,9 +58,47 @@ def test_items_that_follow_soon_share_a_batch_until_it_is_full() -> None:
     assert list(map(sorted, recorder.sent)) == [["a", "b", "c"], ["d", "e"]]
 
 
+class CallsUntil(EngineCalls):
+    """An engine that calls for other resources until ``done``."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done = False
+
+    async def quiet(self) -> bool:
+        await asyncio.sleep(0)
+        return self.done
+
+
+def test_items_wait_as_long_as_the_engine_calls_for_anything() -> None:
+    recorder, calls = Recorder(), CallsUntil()
+    recorder.release.set()
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=100, calls=calls)
+
+    async def run() -> None:
+        first = asyncio.create_task(batches.submit("a", 1))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        second = asyncio.create_task(batches.submit("b", 1))
+        await asyncio.sleep(0)
+        calls.done = True
+        await asyncio.gather(first, second)
+
+    asyncio.run(run())
+    assert recorder.sent == [{"a": 1, "b": 1}]
+
+
+def test_items_that_arrive_at_once_need_no_wait() -> None:
+    recorder = Recorder()
+    recorder.release.set()
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=100, calls=None)
+    assert asyncio.run(_submitted(batches, [("a", 1), ("b", 2)])) == [2, 4]
+    assert recorder.sent == [{"a": 1, "b": 2}]
+
+
 def test_items_that_arrive_during_a_request_form_the_next_batch() -> None:
     recorder = Recorder()
-    batches: Batches[str, int, int] = Batches(recorder.send, limit=100)
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=100, calls=EngineCalls())
 
     async def run() -> list[int]:
         first = asyncio.create_task(batches.submit("a", 1))
@@ -85,7 +124,7 @@ def test_items_that_arrive_during_a_request_form_the_next_batch() -> None:
 def test_a_batch_is_not_heavier_than_its_limit(weights: list[int], sent: list[int]) -> None:
     recorder = Recorder()
     recorder.release.set()
-    batches: Batches[str, int, int] = Batches(recorder.send, limit=7, weight=lambda item: item)
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=7, weight=lambda item: item, calls=EngineCalls())
     asyncio.run(_submitted(batches, [(f"t{n}", weight) for n, weight in enumerate(weights)]))
     assert [len(batch) for batch in recorder.sent] == sent
     assert all(sum(batch.values()) <= 7 or len(batch) == 1 for batch in recorder.sent)
@@ -95,7 +134,7 @@ def test_a_batch_is_not_heavier_than_its_limit(weights: list[int], sent: list[in
 def test_the_same_key_is_sent_once_in_a_batch() -> None:
     recorder = Recorder()
     recorder.release.set()
-    batches: Batches[str, int, int] = Batches(recorder.send, limit=100)
+    batches: Batches[str, int, int] = Batches(recorder.send, limit=100, calls=EngineCalls())
     assert asyncio.run(_submitted(batches, [("a", 1), ("a", 2)])) == [2, 4]
     assert recorder.sent == [{"a": 1}, {"a": 2}]
 
@@ -104,5 +143,5 @@ def test_an_exception_of_the_request_is_the_result_of_every_item() -> None:
     def fail(_: Mapping[str, int]) -> Mapping[str, int | Exception]:
         raise OSError("no broker")
 
-    batches: Batches[str, int, int] = Batches(fail, limit=100)
+    batches: Batches[str, int, int] = Batches(fail, limit=100, calls=EngineCalls())
     assert list(map(str, asyncio.run(_submitted(batches, [("a", 1), ("b", 2)])))) == ["no broker", "no broker"]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from topicwarden.deploy.provider.batches import Batches
+from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.properties import Properties
 from topicwarden.deploy.provider.resource_type import PropertyType, ResourceType
 from topicwarden.kafka.access_admin import AccessRule, create_rules, delete_rules, list_rules, words
@@ -44,11 +45,11 @@ ACL: Final[ResourceType] = ResourceType(
 class Acls:
     """The ACLs of one cluster. The id of an ACL is its properties, with ``|`` between them."""
 
-    def __init__(self, session: AdminSession) -> None:
+    def __init__(self, session: AdminSession, calls: EngineCalls) -> None:
         self._session = session
-        self._creates = Batches(self._create, _BATCH)
-        self._deletes = Batches(self._delete, _BATCH)
-        self._reads = Batches(self._read, _BATCH)
+        self._creates = Batches(self._create, _BATCH, calls=calls)
+        self._deletes = Batches(self._delete, _BATCH, calls=calls)
+        self._reads = Batches(self._read, _BATCH, calls=calls)
 
     async def create(self, inputs: Properties) -> None:
         """Create an ACL; one that exists counts as created."""

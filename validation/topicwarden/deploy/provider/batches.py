@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Hashable, Mapping
 from typing import Generic, TypeVar
 
-_PAUSE_S, _PAUSE_OF_AN_ITEM_S, _LONGEST_PAUSE_S = 0.15, 0.001, 0.75
+from topicwarden.deploy.provider.engine_calls import EngineCalls
+
 Key = TypeVar("Key", bound=Hashable)
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -16,7 +17,8 @@ class Batches(Generic[Key, Item, Result]):
     """Collects items while a request runs, and sends them together with the next one.
 
     ``send`` runs in a thread, one call at a time. It takes items by key, and returns a result or an exception for each
-    key. The weights of the items of a batch have a sum of at most ``limit``; a heavier item is sent alone.
+    key. The weights of the items of a batch have a sum of at most ``limit``; a heavier item is sent alone. A batch that
+    is not full waits as long as the engine calls; None for ``calls`` if all items arrive at once.
     """
 
     def __init__(
@@ -24,8 +26,10 @@ class Batches(Generic[Key, Item, Result]):
         send: Callable[[Mapping[Key, Item]], Mapping[Key, Result | Exception]],
         limit: int,
         weight: Callable[[Item], int] = lambda _: 1,
+        *,
+        calls: EngineCalls | None,
     ) -> None:
-        self._send, self._limit, self._weight = send, limit, weight
+        self._send, self._limit, self._weight, self._calls = send, limit, weight, calls
         self._waiting: list[tuple[Key, Item, asyncio.Future[Result]]] = []
         self._running: asyncio.Task[None] | None = None
 
@@ -55,15 +59,16 @@ class Batches(Generic[Key, Item, Result]):
                     future.set_result(result)
 
     async def _linger(self) -> None:
-        """Wait until the batch is full, or no item has arrived for a while, the longer the more there are.
+        """Wait until the batch is full, or the engine is quiet.
 
         A small batch costs more than it saves: brokers show its topics only after they have created the logs of the
         batch before, which takes seconds for a thousand topics.
         """
-        waiting = 0
-        while len(self._waiting) > waiting and sum(self._weight(item) for _, item, _ in self._waiting) < self._limit:
-            waiting = len(self._waiting)
-            await asyncio.sleep(min(_LONGEST_PAUSE_S, _PAUSE_S + waiting * _PAUSE_OF_AN_ITEM_S))
+        await asyncio.sleep(0)  # the items that arrive at once
+        if self._calls is None:
+            return
+        while sum(self._weight(item) for _, item, _ in self._waiting) < self._limit and not await self._calls.quiet():
+            pass
 
     def _next_batch(self) -> list[tuple[Key, Item, asyncio.Future[Result]]]:
         """Take the first items that fit together, each key once; the rest stays for the next batch."""

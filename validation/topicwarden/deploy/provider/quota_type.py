@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from topicwarden.deploy.provider.batches import Batches
+from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.properties import Properties
 from topicwarden.deploy.provider.resource_type import Kind, PropertyType, ResourceType, as_texts
 from topicwarden.kafka.admin_session import AdminSession
@@ -48,10 +49,10 @@ QUOTA: Final = ResourceType(
 class Quotas:
     """The client quotas of one cluster. The id of a quota is ``name|type``, for a default ``entity-default|type``."""
 
-    def __init__(self, session: AdminSession) -> None:
+    def __init__(self, session: AdminSession, calls: EngineCalls) -> None:
         self._session = session
-        self._writes = Batches(self._write, _BATCH)
-        self._reads = Batches(self._read, _BATCH)
+        self._writes = Batches(self._write, _BATCH, calls=calls)
+        self._reads = Batches(self._read, _BATCH, calls=calls)
 
     async def create(self, inputs: Properties) -> None:
         """Write a quota."""

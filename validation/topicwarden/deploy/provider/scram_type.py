@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from topicwarden.deploy.provider.batches import Batches
+from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.properties import UNKNOWN, Properties
 from topicwarden.deploy.provider.resource_type import Failure, Kind, PropertyType, ResourceType
 from topicwarden.kafka.admin_session import AdminSession
@@ -56,10 +57,10 @@ class Credentials:
     An import accepts ``user|mechanism|password`` as well; the password does not stay in the id.
     """
 
-    def __init__(self, session: AdminSession) -> None:
+    def __init__(self, session: AdminSession, calls: EngineCalls) -> None:
         self._session = session
-        self._writes = Batches(self._write, _BATCH)
-        self._reads = Batches(self._read, _BATCH)
+        self._writes = Batches(self._write, _BATCH, calls=calls)
+        self._reads = Batches(self._read, _BATCH, calls=calls)
 
     async def create(self, inputs: Properties) -> None:
         """Write a credential."""

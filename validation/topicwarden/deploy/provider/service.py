@@ -18,6 +18,7 @@ from google.protobuf.empty_pb2 import Empty
 from topicwarden.deploy.intent_log import Intent, intent_log
 from topicwarden.deploy.provider import provider_settings
 from topicwarden.deploy.provider.acl_type import ACL, Acls
+from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.engine_log import EngineLog
 from topicwarden.deploy.provider.errors import reason_of, resource_error
 from topicwarden.deploy.provider.properties import (
@@ -60,6 +61,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     def __init__(self, log: EngineLog) -> None:
         self._log = log
+        self._calls = EngineCalls()
         self._secrets = False
         self._resources: Mapping[str, Resources] | None = None
         self._unusable = "the provider is not configured"
@@ -100,15 +102,16 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             except Refusal as refusal:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(refusal))
             self._resources = {
-                TOPIC.token: Topics(session, self._log.progress, self._announce),
-                ACL.token: Acls(session),
-                QUOTA.token: Quotas(session),
-                SCRAM.token: Credentials(session),
+                TOPIC.token: Topics(session, self._log.progress, self._announce, self._calls),
+                ACL.token: Acls(session, self._calls),
+                QUOTA.token: Quotas(session, self._calls),
+                SCRAM.token: Credentials(session, self._calls),
             }
         # Without `acceptSecrets` the engine sends plain values, and marks outputs of secret inputs as secrets itself.
         return rpc.ConfigureResponse(acceptSecrets=False, supportsPreview=True, supports_autonaming_configuration=True)
 
     async def Check(self, request: rpc.CheckRequest, context: _Context) -> rpc.CheckResponse:
+        self._calls.note()
         kind = await _type_of(request.urn, context)
         inputs, failures = kind.check(from_struct(request.news), from_struct(request.olds), _new_name(request))
         return rpc.CheckResponse(
@@ -184,6 +187,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     async def _run(self, urn: str, work: Callable[[Resources], Any], context: _Context) -> Any:
         """Return the result of ``work`` on the resources of the type in ``urn``; errors end the call."""
+        self._calls.note()
         kind = await _type_of(urn, context)
         self._stack = ResourceUrn(urn).stack
         try:

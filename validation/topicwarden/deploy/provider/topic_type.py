@@ -9,6 +9,7 @@ from typing import Final
 
 from topicwarden.deploy.intent_log import Intent
 from topicwarden.deploy.provider.batches import Batches
+from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.properties import Properties
 from topicwarden.deploy.provider.resource_type import Kind, PropertyType, ResourceType, as_texts
 from topicwarden.kafka.admin_session import AdminSession
@@ -76,19 +77,26 @@ class Topics:
     """The topics of one cluster.
 
     ``progress`` shows a line about work that takes long. ``announce`` records what is about to be sent.
+    ``calls`` are the engine's calls, of all types of resources.
     """
 
     def __init__(
-        self, session: AdminSession, progress: Callable[[str], None], announce: Callable[[Intent, Iterable[str]], None]
+        self,
+        session: AdminSession,
+        progress: Callable[[str], None],
+        announce: Callable[[Intent, Iterable[str]], None],
+        calls: EngineCalls,
     ) -> None:
         self._session, self._progress, self._announce = session, progress, announce
         self._placement: NewTopicPlacement | None = None
-        self._creates = Batches(self._create, _RECORDS, lambda topic: 1 + topic.partitions + len(topic.config))
-        self._deletes = Batches[str, None, None](self._delete, _DELETED)
-        self._settings = Batches(self._alter, _RECORDS, len)
-        self._partitions = Batches(self._add_partitions, _RECORDS, lambda count: count)
-        self._reads = Batches(self._read, _READ)
-        self._visible = Batches(self._wait, _RECORDS)
+        self._creates = Batches(
+            self._create, _RECORDS, lambda topic: 1 + topic.partitions + len(topic.config), calls=calls
+        )
+        self._deletes = Batches[str, None, None](self._delete, _DELETED, calls=calls)
+        self._settings = Batches(self._alter, _RECORDS, len, calls=calls)
+        self._partitions = Batches(self._add_partitions, _RECORDS, lambda count: count, calls=calls)
+        self._reads = Batches(self._read, _READ, calls=calls)
+        self._visible = Batches(self._wait, _RECORDS, calls=None)
 
     async def create(self, inputs: Properties) -> None:
         """Create a topic, or adopt one that exists just as declared."""
