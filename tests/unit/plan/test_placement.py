@@ -120,7 +120,7 @@ def test_too_few_brokers_is_a_problem_where_it_was_declared_and_not_while_one_is
     placed = place_replicas([declared(4)], snapshot(live((1, 2)), ABC))
     assert [str(problem) for problem in placed.problems] == [
         "topics/orders.v1.yaml:2:21: orders.v1: too few brokers for replication factor 4: the cluster has 3 (1, 2, 3); "
-        "declare 3 at most, or add brokers [too-few-brokers]"
+        "start lost brokers again, add brokers, or declare 3 at most [too-few-brokers]"
     ]
     down = place_replicas([declared(4)], snapshot(live((1, 2, 3, 4), lost=frozenset({4})), ABC))
     assert (down.moves, down.problems) == ((), ())
@@ -149,7 +149,7 @@ def test_too_few_brokers_are_not_cordoned() -> None:
     placed = place_replicas([declared(3)], snapshot(live((1, 2)), ABC, frozenset({3})))
     assert [problem.message for problem in placed.problems] == [
         "orders.v1: too few brokers for replication factor 3: the cluster has 2 (1, 2) without cordoned brokers (3); "
-        "declare 2 at most, or add brokers"
+        "start lost brokers again, add brokers, or declare 2 at most"
     ]
 
 

@@ -235,7 +235,8 @@ def _too_few_brokers(declaration: Declaration, racks: Mapping[int, str], cordone
     return Problem(
         declaration.places.at(("replication_factor",)),
         f"{topic.name}: too few brokers for replication factor {topic.replication_factor}: the cluster has "
-        f"{len(brokers)} ({', '.join(map(str, brokers))}){without}; declare {len(brokers)} at most, or add brokers",
+        f"{len(brokers)} ({', '.join(map(str, brokers))}){without}; start lost brokers again, add brokers, or declare "
+        f"{len(brokers)} at most",
         rule="too-few-brokers",
     )
 
