@@ -115,7 +115,8 @@ def test_what_cannot_be_is_said_in_a_line(stack_of: Deploy) -> None:
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout == (
         "topics/moved/refused.v1.yaml:1:37: refused.v1: too few brokers for replication factor 5: "
-        "the cluster has 4 (1, 2, 3, 4); start lost brokers again, add brokers, or declare 4 at most [too-few-brokers]\n"
+        "the cluster has 4 (1, 2, 3, 4); start lost brokers again, add brokers, or declare 4 at most "
+        "[too-few-brokers]\n"
     )
     stack.declare(2)
     for arguments, said in (
