@@ -57,7 +57,7 @@ def test_the_readers_find_what_documents_name() -> None:
     assert {arguments[0] for _, arguments in documents.commands(readme)} >= {"check", "audit", "sandbox", "rebalance"}
     assert {arguments[0] for _, arguments in documents.options(readme)} >= {"--since", "--fail-on"}
     assert {target for _, target in documents.targets(readme)} >= {"demo", "test", "check"}
-    assert {name for _, name in documents.files(readme, ROOTS)} >= {"template/ci/stack.sh", "benchmarks/plan.py"}
+    assert {name for _, name in documents.files(readme, ROOTS)} >= {"template/.gitlab-ci.yml", "benchmarks/plan.py"}
     assert "docs/guards.md" in documents.links(readme)
 
 

@@ -1,7 +1,8 @@
-"""Run a job of a template workflow step by step: the shell lines of the file, in a folder that acts as the clone.
+"""Run jobs of GitHub's workflows and GitLab's component: the shell lines of the files, in a folder that acts as clone.
 
 Third-party actions do not run; their inputs are recorded. Every expression that a job uses must be in the context, so
-that a misspelt or new expression fails.
+that a misspelt or new expression fails. A fake `python -m venv` creates an environment with this repository's
+`topicwarden`, because the version under test is in no package index.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,15 +19,25 @@ from typing import Any, Final
 import yaml
 
 import topicwarden
+from tests.conftest import REPOSITORY
 
 TEMPLATE: Final = Path(topicwarden.__file__).parent / "template"
 """The files for users' projects. This repository's example project is tested with them."""
 WORKFLOWS: Final = TEMPLATE / ".github" / "workflows"
-INSTALL: Final = ["python -m venv .venv", ".venv/bin/pip install --requirement requirements.txt"]
-"""The lines that need a package index. The clone uses the environment of this repository instead."""
+ACTION: Final = REPOSITORY / "action.yml"
+COMPONENT: Final = REPOSITORY / "templates" / "topicwarden.yml"
 
+_BIN: Final = Path(sys.executable).parent
 _EXPRESSION: Final = re.compile(r"\$\{\{ *(.+?) *\}\}")
-_OURS: Final = ("PULUMI_", "TOPICWARDEN_", "GITHUB_", "SPARK_CONF_DIR", "FORCE_COLOR", "NO_COLOR")
+_INPUT: Final = re.compile(r"\$\[\[ *inputs\.([\w-]+) *\]\]")
+_OURS: Final = ("PULUMI_", "TOPICWARDEN_", "GITHUB_", "CI_", "GITLAB_", "SPARK_CONF_DIR", "FORCE_COLOR", "NO_COLOR")
+_PYTHON: Final = f"""#!/bin/sh
+test "$1 $2" = "-m venv" || exec {sys.executable} "$@"
+mkdir -p "$3/bin"
+ln -sf {_BIN / "topicwarden"} "$3/bin/topicwarden"
+printf '#!/bin/sh\\necho pip "$@"\\n' > "$3/bin/pip"
+chmod +x "$3/bin/pip"
+"""
 
 
 def load(path: Path) -> dict[Any, Any]:
@@ -34,48 +46,77 @@ def load(path: Path) -> dict[Any, Any]:
     return loaded
 
 
+def component_jobs(inputs: Mapping[str, str]) -> dict[str, Any]:
+    """Return the jobs of GitLab's component with ``inputs`` and the defaults, and with ``extends`` resolved."""
+    header, body = COMPONENT.read_text(encoding="utf-8").split("\n---\n")
+    declared = yaml.safe_load(header)["spec"]["inputs"]
+    values = {name: str(each["default"]) for name, each in declared.items() if "default" in each} | dict(inputs)
+    assert values.keys() == declared.keys()
+    jobs: dict[str, Any] = _interpolated(yaml.safe_load(body), values)
+    return {name: {**jobs.get(job.get("extends"), {}), **job} for name, job in jobs.items()}
+
+
+def _interpolated(node: Any, values: Mapping[str, str]) -> Any:
+    """Return ``node`` with the values of inputs. GitLab, too, parses the YAML first."""
+    if isinstance(node, dict):
+        return {_interpolated(key, values): _interpolated(value, values) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_interpolated(each, values) for each in node]
+    return _INPUT.sub(lambda found: values[found[1]], node) if isinstance(node, str) else node
+
+
 @dataclass(frozen=True)
 class Ran:
-    """A step that ran: its exit code and its output; or an action with its inputs."""
+    """A step that ran: its exit code and its output; or an action with its inputs, and our Action with its steps."""
 
     code: int = 0
     log: str = ""
     given: Mapping[str, str] = field(default_factory=dict)
+    steps: Mapping[str, Ran] = field(default_factory=dict)
 
 
 @dataclass
 class Runner:
     """A machine with one clone, ``folder``.
 
-    ``context`` has the value of each expression. ``programs`` is a folder that comes first on the PATH. ``checkout``
-    checks out the target branch into a folder.
+    ``context`` has the value of each expression, ``variables`` those of the run. ``programs`` is an empty folder that
+    comes first on the PATH. ``checkout`` checks out the target branch into a folder.
     """
 
     folder: Path
     context: dict[str, str]
+    variables: Mapping[str, str]
     programs: Path
     checkout: Callable[[Path], None]
+
+    def __post_init__(self) -> None:
+        self.programs.mkdir(exist_ok=True)
+        (self.programs / "python").write_text(_PYTHON)
+        (self.programs / "python").chmod(0o755)
 
     @property
     def summary(self) -> Path:
         return self.folder.parent / "summary"
 
-    def job(self, workflow: str, job: str, first: str | None = None) -> dict[str, Ran]:
-        """Return the steps that ran, by name. After a failed step, only steps with ``!cancelled()`` run.
+    @property
+    def temporary(self) -> Path:
+        """The folder that GitHub calls RUNNER_TEMP."""
+        return self.folder.parent / "runner temp"
 
-        With ``first``, start at the step of that name: the clone has run the steps before it.
-        """
+    def job(self, workflow: str, job: str) -> dict[str, Ran]:
+        """Return the steps that ran, by name. After a failed step, only steps with ``!cancelled()`` run."""
         file = load(WORKFLOWS / workflow)
         assert file["defaults"] == {"run": {"shell": "bash"}}
-        definition = file["jobs"][job]
         self.summary.write_text("")
-        ran: dict[str, Ran] = {}
-        steps = definition["steps"]
-        start = next(at for at, step in enumerate(steps) if first in (None, step.get("name")))
-        self._steps(steps[start:], definition.get("env", {}), ran)
-        return ran
+        return self._steps(file["jobs"][job]["steps"])
 
-    def _steps(self, steps: list[dict[str, Any]], env: Mapping[str, str], ran: dict[str, Ran]) -> None:
+    def action(self, **given: str) -> Ran:
+        """Return the Action after a run with the inputs ``given``; a dash in a name is written as an underscore."""
+        self.summary.write_text("")
+        return self._action({"with": {name.replace("_", "-"): value for name, value in given.items()}})
+
+    def _steps(self, steps: list[dict[str, Any]]) -> dict[str, Ran]:
+        ran: dict[str, Ran] = {}
         for step in steps:
             condition = _EXPRESSION.sub(r"\1", step.get("if", "success()"))
             failed = any(each.code for each in ran.values())
@@ -83,44 +124,67 @@ class Runner:
                 continue
             name = str(step.get("name", step.get("uses")))
             if "run" in step:
-                ran[name] = self._shell(step, {**env, **step.get("env", {})})
+                ran[name] = self._shell(step)
+            elif step["uses"].startswith("./"):
+                assert (TEMPLATE / step["uses"] / "action.yml").samefile(ACTION)
+                ran[name] = self._action(step)
             else:
-                ran[name] = Ran(given={key: self.value(str(value)) for key, value in step.get("with", {}).items()})
-                self._action(step, ran, name)
+                ran[name] = Ran(given=self._given(step))
+                if "path" in ran[name].given and "checkout" in step["uses"]:
+                    self.checkout(self.folder / ran[name].given["path"])
+        return ran
 
-    def _action(self, step: Mapping[str, Any], ran: dict[str, Ran], name: str) -> None:
-        if step["uses"].startswith("./"):
-            action = load(TEMPLATE / step["uses"] / "action.yml")
-            self.context |= {f"inputs.{key}": value for key, value in ran[name].given.items()}
-            self._steps(action["runs"]["steps"], {}, ran)
-            outputs = {name: self.value(output["value"]) for name, output in action["outputs"].items()}
-            self._keep(step, outputs)
-        elif "path" in ran[name].given and "checkout" in step["uses"]:
-            self.checkout(self.folder / ran[name].given["path"])
+    def _action(self, step: Mapping[str, Any]) -> Ran:
+        action, given = load(ACTION), self._given(step)
+        assert given.keys() <= action["inputs"].keys()
+        inputs = {name: str(each.get("default", "")) for name, each in action["inputs"].items()} | given
+        outside = self.context
+        self.context = {name: value for name, value in outside.items() if not name.startswith(("steps.", "inputs."))}
+        self.context |= {f"inputs.{name}": value for name, value in inputs.items()}
+        self.temporary.mkdir(exist_ok=True)
+        ran = self._steps(action["runs"]["steps"])
+        outputs = {name: self.value(output["value"]) for name, output in action["outputs"].items()}
+        self.context = outside
+        self._keep(step, outputs)
+        return Ran(max(each.code for each in ran.values()), "".join(each.log for each in ran.values()), given, ran)
 
-    def _shell(self, step: Mapping[str, Any], env: Mapping[str, str]) -> Ran:
-        if step["run"].splitlines() == INSTALL:
-            return Ran()
+    def _given(self, step: Mapping[str, Any]) -> dict[str, str]:
+        return {key: self.value(str(value)) for key, value in step.get("with", {}).items()}
+
+    def _shell(self, step: Mapping[str, Any]) -> Ran:
         # GitHub inserts an expression before the shell parses the line, so an expression here allows an injection.
         assert not _EXPRESSION.search(step["run"]), step["run"]
         output = self.folder.parent / "output"
         output.write_text("")
-        variables = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
-        variables |= {name: self.value(value) for name, value in env.items()}
+        variables = {name: self.value(value) for name, value in step.get("env", {}).items()}
         variables |= {
-            "PATH": f"{self.programs}{os.pathsep}{os.environ['PATH']}",
-            "GITHUB_ACTIONS": "true",
             "GITHUB_OUTPUT": str(output),
-            "GITHUB_REPOSITORY": "acme/topics",
-            "GITHUB_RUN_ID": "42",
-            "GITHUB_SERVER_URL": "https://github.example",
             "GITHUB_STEP_SUMMARY": str(self.summary),
+            "RUNNER_TEMP": str(self.temporary),
         }
+        folder = self.folder / self.value(step.get("working-directory", "."))
         # The command line that GitHub documents for `shell: bash`.
+        ran = self.bash(["-eo", "pipefail"], step["run"], variables, folder)
+        self._keep(step, dict(line.split("=", 1) for line in output.read_text().splitlines()))
+        return ran
+
+    def gitlab(self, job: Mapping[str, Any]) -> Ran:
+        """Return the result of the script of a GitLab job. In GitLab's image, ``topicwarden`` is on the PATH."""
+        variables = {"CI_PROJECT_DIR": str(self.folder)}
+        for name, value in job["variables"].items():
+            variables[name] = value.replace("$CI_PROJECT_DIR", str(self.folder))
+        lines = "\n".join([*job["before_script"], *job["script"]])
+        return self.bash(["-eo", "pipefail"], lines, variables, self.folder, [self.programs, _BIN])
+
+    def bash(
+        self, options: list[str], lines: str, env: Mapping[str, str], folder: Path, first: list[Path] | None = None
+    ) -> Ran:
+        variables = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+        path = [*map(str, first or [self.programs]), os.environ["PATH"]]
         done = subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-            cwd=self.folder,
-            env=variables,
+            ["bash", "--noprofile", "--norc", *options, "-c", lines],
+            cwd=folder,
+            env={**variables, **self.variables, **env, "PATH": os.pathsep.join(path)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -128,7 +192,6 @@ class Runner:
             check=False,
             timeout=240,
         )
-        self._keep(step, dict(line.split("=", 1) for line in output.read_text().splitlines()))
         return Ran(done.returncode, done.stdout)
 
     def value(self, text: str) -> str:
@@ -151,6 +214,4 @@ class Runner:
         return (self._operand(left) == self._operand(right)) == (sign == "==")
 
     def _operand(self, text: str) -> str:
-        if text.startswith("hashFiles("):
-            return "hash" if (self.folder / text.split("'")[1]).is_file() else ""
         return text.strip("'") if text.startswith("'") else self._looked_up(text)

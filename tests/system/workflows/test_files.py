@@ -14,15 +14,18 @@ from typing import Any
 from zipfile import ZipFile
 
 import pytest
+import yaml
 
 from tests.conftest import REPOSITORY
-from tests.system.workflows.runner import TEMPLATE, WORKFLOWS, load
+from tests.system.workflows.runner import ACTION, COMPONENT, TEMPLATE, WORKFLOWS, component_jobs, load
 
 BIN = Path(sys.executable).parent
 ROOTS = {"repository": REPOSITORY, "template": TEMPLATE}
 OWN = REPOSITORY / ".github" / "workflows"
 FILES = [file for root in ROOTS.values() for file in sorted(root.glob(".github/workflows/*.yml"))]
-ACTIONS = [file for root in ROOTS.values() for file in sorted(root.glob(".github/actions/*/action.yml"))]
+ACTIONS = [ACTION, *sorted(REPOSITORY.glob(".github/actions/*/action.yml"))]
+OUR_ACTION = "./.github/actions/topicwarden"
+SECRET_INPUTS = {"pulumi-access-token", "pulumi-config-passphrase"}
 ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 
 
@@ -42,7 +45,7 @@ each_file = pytest.mark.parametrize("file", [*FILES, *ACTIONS], ids=name)
 @pytest.fixture(params=ROOTS)
 def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A Git repository with the files of one root in their places. Linters look for `.git` and `.github`."""
-    for part in (".github", ".gitlab-ci.yml"):
+    for part in (".github", ".gitlab-ci.yml", "action.yml"):
         source = ROOTS[request.param] / part
         if source.is_dir():
             shutil.copytree(source, tmp_path / part)
@@ -63,6 +66,12 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 )
 def test_files_meet_their_schema(schema: str, files: list[Path]) -> None:
     run(BIN / "check-jsonschema", "--builtin-schema", schema, *files)
+
+
+def test_the_jobs_of_the_component_meet_the_schema(tmp_path: Path) -> None:
+    jobs = {"stages": ["test", "deploy"], **component_jobs({"stack": "dev"})}
+    (tmp_path / "jobs.yml").write_text(yaml.safe_dump(jobs))
+    run(BIN / "check-jsonschema", "--builtin-schema", "vendor.gitlab-ci", tmp_path / "jobs.yml")
 
 
 def test_zizmor_finds_nothing(project: Path) -> None:
@@ -101,9 +110,9 @@ def test_permissions_and_secrets_are_limited_to_the_steps_that_need_them(file: P
         assert "permissions" in job
         assert "secrets." not in str(job.get("env"))
         for step in job.get("steps", []):
-            assert "secrets." not in f"{step.get('run')}{step.get('with')}{step.get('if')}"
-            # Only a step that sources Pulumi's environment variables gets a secret.
-            assert ("secrets." in str(step.get("env"))) <= ("source ci/stack.sh" in step.get("run", ""))
+            assert "secrets." not in f"{step.get('run')}{step.get('env')}{step.get('if')}"
+            given = {name for name, value in step.get("with", {}).items() if "secrets." in str(value)}
+            assert given <= (SECRET_INPUTS if step.get("uses") == OUR_ACTION else {"password"})
             assert step.get("with", {}).get("persist-credentials", False) is False
     checkouts = [step for step in steps(workflow) if "actions/checkout" in step.get("uses", "")]
     assert all(step["with"]["persist-credentials"] is False for step in checkouts)
@@ -126,31 +135,45 @@ def test_runs_of_one_pull_request_or_stack_never_overlap() -> None:
             assert step["with"]["ref"] == "${{ github.event.repository.default_branch }}"
 
 
-def test_gitlab_jobs_run_the_same_commands_and_never_overlap() -> None:
-    """The deploy and audit jobs run exactly the commands of GitHub's workflows."""
-    gitlab = load(TEMPLATE / ".gitlab-ci.yml")
-    lines = {job: "\n".join(gitlab[job]["script"]) for job in ("plan", "deploy", "audit")}
-    for workflow, job, title in (("deploy", "deploy", "Deploy"), ("audit", "audit", "Audit")):
-        (step,) = (
-            step for step in load(WORKFLOWS / f"{workflow}.yml")["jobs"][job]["steps"] if step.get("name") == title
-        )
-        assert set(step["run"].splitlines()) <= set(lines[job].splitlines())
-    assert gitlab["plan"]["resource_group"] == "merge-request-$CI_MERGE_REQUEST_IID-$STACK"
-    assert gitlab["deploy"]["resource_group"] == "deploy-$STACK"
-    assert gitlab["deploy"]["interruptible"] is False
+def test_only_the_step_that_runs_the_command_gets_secrets_and_no_script_contains_an_input() -> None:
+    action = load(ACTION)
+    secret = {f"${{{{ inputs.{name} }}}}" for name in SECRET_INPUTS}
+    for step in action["runs"]["steps"]:
+        assert "${{" not in step.get("run", "")
+        found = {value for value in step.get("env", {}).values() if value in secret}
+        assert found == (secret if step.get("id") == "run" else set())
+        assert not secret & {*map(str, step.get("with", {}).values())}
+        assert ("github.token" in str(step)) == (step.get("name") == "Create or update the comment")
 
 
-def test_gitlab_shell_lines_parse() -> None:
-    gitlab = load(TEMPLATE / ".gitlab-ci.yml")
-    scripts = [
-        lines
-        for job in gitlab.values()
-        for part in ("before_script", "script", "after_script")
-        for lines in (job.get(part, []) if isinstance(job, dict) else [])
-    ]
-    assert scripts
-    for lines in scripts:
-        run("bash", "-n", "-c", lines)
+def test_the_action_and_the_component_install_this_version() -> None:
+    version = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert f"${{VERSION:-{version}}}" in ACTION.read_text(encoding="utf-8")
+    assert component_jobs({"stack": "dev"})["plan dev"]["image"]["name"].endswith(f"/topicwarden:{version}")
+
+
+def test_gitlab_jobs_never_overlap_and_forks_get_no_deploy() -> None:
+    jobs = component_jobs({"stack": "prod"})
+    assert jobs["plan prod"]["resource_group"] == "merge-request-$CI_MERGE_REQUEST_IID-prod"
+    assert jobs["plan prod"]["rules"] == [{"if": '$CI_PIPELINE_SOURCE == "merge_request_event"'}]
+    assert jobs["deploy prod"]["resource_group"] == "deploy-prod"
+    assert jobs["deploy prod"]["interruptible"] is False
+    assert "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH" in str(jobs["deploy prod"]["rules"])
+
+
+def test_gitlab_jobs_of_two_stacks_have_different_names_and_call_no_input_in_a_script() -> None:
+    assert not component_jobs({"stack": "dev"}).keys() & component_jobs({"stack": "prod"}).keys()
+    marked = component_jobs({"stack": "x", "working-directory": "\0", "audit-arguments": "\0", "fail-on": "\0"})
+    for job in marked.values():
+        for lines in (job.get("before_script", []), job.get("script", [])):
+            assert "\0" not in "".join(lines)
+            run("bash", "-n", "-c", "\n".join(lines))
+
+
+def test_the_template_for_gitlab_includes_the_component() -> None:
+    (include,) = load(TEMPLATE / ".gitlab-ci.yml")["include"]
+    assert (TEMPLATE / include["local"]).samefile(COMPONENT)
+    component_jobs(include["inputs"])
 
 
 def test_ci_tests_every_supported_version_of_python_and_java() -> None:
@@ -188,6 +211,8 @@ def test_the_wheel_has_the_template(tmp_path: Path) -> None:
     assert len(files) >= 8
     with ZipFile(wheel) as archive:
         assert files <= set(archive.namelist())
+        for name in files:  # also the links to files of the repository
+            assert archive.read(name) == (TEMPLATE.parents[1] / name).read_bytes()
 
 
 def steps(workflow: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:

@@ -1,17 +1,23 @@
-"""Test the shell lines of the template's jobs on a real cluster with the real engine; only GitHub's API is a fake."""
+"""Test the shell lines of the template's jobs, of the Action and of GitLab's component.
+
+They run on a real cluster with the real engine. Only the APIs of GitHub and GitLab are stand-ins.
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from tests.support.comment_server import BOT, PERSON, TOKEN, CommentServer, comment_server
 from tests.support.projects import borrowing_cache, copy_of_the_example
-from tests.system.workflows.runner import TEMPLATE, Ran, Runner
+from tests.system.workflows.runner import TEMPLATE, Ran, Runner, component_jobs
+from tests.unit.ci import variables
 from topicwarden.cli.init import CI
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.model.project import Project
@@ -19,20 +25,23 @@ from topicwarden.report.plan.markdown import marker
 from topicwarden.toolchain import Toolchain
 
 COMMENT = "Create or update the comment"
-PERSONS = {"id": 1, "user": {"login": "octocat"}, "body": f"{marker('dev')} quoted by a person"}
+RUN = "Run the command"
+PERSONS = [{"id": 1, "body": f"{marker('dev')} quoted by a person", **PERSON}, {"id": 2, "body": "Fine.", **BOT}]
+FORK = "github.event.pull_request.head.repo.full_name"
 CONTEXT = {
     "matrix.stack": "dev",
-    "github.token": "the job's token",
+    "github.token": TOKEN,
     "github.repository": "acme/topics",
-    "github.event.pull_request.number": "7",
+    "github.event_name": "pull_request",
     "github.event.pull_request.base.sha": "0" * 40,
-    "github.event.pull_request.head.repo.full_name": "acme/topics",
-    "github.event.pull_request.head.repo.full_name != github.repository": "false",
+    FORK: "acme/topics",
+    f"{FORK} != github.repository": "false",
     "github.event.repository.default_branch": "main",
     "github.run_id": "42",
     "github.run_attempt": "1",
     "inputs.ref": "main",
     "vars.AWS_ROLE_ARN": "",
+    "vars.AWS_REGION": "",
     "vars.PULUMI_BACKEND_URL": "",
     "vars.REBALANCE_THROTTLE || '50MiB'": "50MiB",
     "secrets.PULUMI_ACCESS_TOKEN": "",
@@ -46,13 +55,7 @@ class Clone:
 
     project: Project
     runner: Runner
-    comments_file: Path
-
-    def comments(self) -> list[dict[str, object]]:
-        return list(json.loads(self.comments_file.read_text())["comments"])
-
-    def calls(self) -> list[list[str]]:
-        return list(json.loads(self.comments_file.read_text())["calls"])
+    server: CommentServer
 
     def edit(self, file: str, old: str, new: str) -> None:
         path = self.project.root / "topics" / file
@@ -60,25 +63,25 @@ class Clone:
         assert old in text
         path.write_text(text.replace(old, new), encoding="utf-8")
 
+    def with_run(self, **context: str) -> Runner:
+        """Return the same machine with another context."""
+        return Runner(self.project.root, CONTEXT | context, self.runner.variables, self.runner.programs, base_branch)
+
 
 @pytest.fixture(scope="module")
 def clone(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clone]:
-    if shutil.which("jq") is None:
-        pytest.skip("jq is not installed; the fake gh filters with it")
     folder = tmp_path_factory.mktemp("workflows")
     project = copy_of_the_example(folder / "clone")
     for part in CI["github"]:
         shutil.copytree(TEMPLATE / part, project.root / part)
-    programs, comments_file = folder / "programs", folder / "comments.json"
-    programs.mkdir()
-    shutil.copy(Path(__file__).with_name("gh"), programs)
-    comments_file.write_text(json.dumps({"comments": [PERSONS, PERSONS | {"id": 2, "body": "Fine."}], "calls": []}))
-    with pytest.MonkeyPatch.context() as patch:
+    (folder / "programs").mkdir()
+    (folder / "programs" / "pulumi").symlink_to(tools.pulumi)
+    with pytest.MonkeyPatch.context() as patch, comment_server(PERSONS) as server:
         patch.delenv("TOPICWARDEN_CACHE", raising=False)
-        patch.setenv("GH_COMMENTS", str(comments_file))
         borrowing_cache(project.root / ".cache")
+        run = {**variables.github(folder, server.url), "NO_PROXY": "127.0.0.1"}
         try:
-            yield Clone(project, Runner(project.root, dict(CONTEXT), programs, base_branch), comments_file)
+            yield Clone(project, Runner(project.root, dict(CONTEXT), run, folder / "programs", base_branch), server)
         finally:
             sandbox_of(project).down(remove=True)
 
@@ -87,6 +90,10 @@ def base_branch(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     copy_of_the_example(folder)
     (folder / ".venv").unlink()
+
+
+def failures(ran: dict[str, Ran]) -> dict[str, str]:
+    return {name: step.log for name, step in ran.items() if step.code}
 
 
 @pytest.fixture(scope="module")
@@ -102,8 +109,7 @@ def planned(clone: Clone) -> dict[str, Ran]:
 def test_a_fork_gets_no_stack_that_would_need_secrets(clone: Clone, fork: str, stacks: str) -> None:
     settings = clone.project.stacks / "Pulumi.prod.yaml"
     settings.write_text("config: {'kafka:bootstrapServers': ['broker:9092']}\n")
-    here = "github.event.pull_request.head.repo.full_name != github.repository"
-    runner = Runner(clone.project.root, {**CONTEXT, here: fork}, clone.runner.programs, base_branch)
+    runner = clone.with_run(**{f"{FORK} != github.repository": fork})
     try:
         runner.job("pull-request.yml", "stacks")
     finally:
@@ -113,64 +119,78 @@ def test_a_fork_gets_no_stack_that_would_need_secrets(clone: Clone, fork: str, s
 
 def test_the_check_judges_and_keeps_its_sarif(clone: Clone) -> None:
     ran = clone.runner.job("pull-request.yml", "check")
-    assert [step.code for step in ran.values()] == [0] * len(ran)
-    assert json.loads((clone.project.root / "topicwarden.sarif").read_text())["version"] == "2.1.0"
+    assert failures(ran) == {}
+    assert "pip install --quiet topicwarden==0.1.0" in ran["Check the declared topics"].log
+    sarif = Path(ran["Upload the problems to code scanning"].given["sarif_file"])
+    assert json.loads(sarif.read_text())["version"] == "2.1.0"
 
 
 def test_the_plan_is_a_comment_a_summary_and_an_artifact(clone: Clone, planned: dict[str, Ran]) -> None:
-    assert {name: step.log for name, step in planned.items() if step.code} == {}
-    plan = clone.project.root / "plan"
+    assert failures(planned) == {}
+    steps = planned["Plan"].steps
+    plan = Path(steps["Upload the reports"].given["path"])
     assert {path.name for path in plan.iterdir()} == {"plan.json", "plan.md", "plan.txt"}
+    assert steps["Upload the reports"].given["name"] == "topicwarden-plan-dev"
     changed = {each["topic"]: each["action"] for each in json.loads((plan / "plan.json").read_text())["topics"]}
     assert changed == {"my_new_topic": "create", "shop.orders": "update"}
     body = (plan / "plan.md").read_text(encoding="utf-8")
     assert body.startswith(f"{marker('dev')}\n")
-    assert [each["body"] for each in clone.comments()] == [PERSONS["body"], "Fine.", body]
-    assert clone.runner.summary.read_text(encoding="utf-8") == body
+    assert clone.server.bodies == [*(str(each["body"]) for each in PERSONS), body]
+    assert clone.runner.summary.read_text(encoding="utf-8") == f"{body}\n"
     assert "plan of stack dev: 2 topics change: 1 create, 1 update" in planned["Plan"].log
-    assert planned["Upload the plan"].given == {"name": "plan-dev", "path": "plan/"}
 
 
 def test_what_is_refused_fails_and_is_written_over_the_same_comment(clone: Clone, planned: dict[str, Ran]) -> None:
     clone.edit("partitions/my_topic.yaml", "partitions: 5", "partitions: 3")
     try:
-        ran = clone.runner.job("pull-request.yml", "plan", "Plan")
+        ran = clone.runner.action(command="plan", stack="dev")
+        lenient = clone.runner.action(command="plan", stack="dev", fail_on="never", comment="false")
     finally:
         clone.edit("partitions/my_topic.yaml", "partitions: 3", "partitions: 5")
-    assert {name: step.code for name, step in ran.items() if step.code} == {"Plan": 1}
-    assert "::error file=topics/partitions/my_topic.yaml,line=7,col=13,title=topicwarden plan" in ran["Plan"].log
-    assert len(clone.comments()) == 3
-    assert "**refused**" in str(clone.comments()[2]["body"])
-    assert clone.calls()[-1] == ["PATCH", "repos/acme/topics/issues/comments/102"]
+    assert {name: step.code for name, step in ran.steps.items() if step.code} == {RUN: 1}
+    assert "::error file=topics/partitions/my_topic.yaml,line=7,col=13,title=topicwarden plan" in ran.steps[RUN].log
+    assert len(clone.server.comments) == 3
+    assert "**refused**" in clone.server.bodies[2]
+    assert clone.server.changes[-1] == "PATCH /repos/acme/topics/issues/comments/102"
+    assert (lenient.code, COMMENT in lenient.steps) == (0, False)
 
 
-def test_where_there_is_no_plan_the_comment_says_so(clone: Clone, planned: dict[str, Ran]) -> None:
+def test_without_a_plan_the_comment_says_so(clone: Clone, planned: dict[str, Ran]) -> None:
     clone.edit("partitions/my_topic.yaml", "partitions: 5", "partitions: five")
     try:
-        ran = clone.runner.job("pull-request.yml", "plan", "Plan")
+        ran = clone.runner.action(command="plan", stack="dev")
     finally:
         clone.edit("partitions/my_topic.yaml", "partitions: five", "partitions: 5")
-    assert {name: step.code for name, step in ran.items() if step.code} == {"Plan": 2}
-    assert len(clone.comments()) == 3
-    first, second = str(clone.comments()[2]["body"]).splitlines()
+    assert {name: step.code for name, step in ran.steps.items() if step.code} == {RUN: 2}
+    assert len(clone.server.comments) == 3
+    first, second = clone.server.bodies[2].splitlines()
     assert first == marker("dev")
-    assert "no plan for stack dev.** The log of https://github.example/acme/topics/actions/runs/42" in second
+    assert "The log of https://github.example/acme/topics/actions/runs/42 has the reason." in second
 
 
 def test_a_forks_run_writes_no_comment(clone: Clone, planned: dict[str, Ran]) -> None:
-    head = "github.event.pull_request.head.repo.full_name"
-    before = len(clone.calls())
-    runner = Runner(clone.project.root, {**CONTEXT, head: "fork/topics"}, clone.runner.programs, base_branch)
-    ran = runner.job("pull-request.yml", "plan", "Plan")
-    assert COMMENT not in ran
-    assert ran["Plan"].code == 0
-    assert len(clone.calls()) == before
+    before = len(clone.server.calls)
+    folder = clone.project.root.parent / "fork"
+    folder.mkdir()
+    run = {**clone.runner.variables, **variables.github(folder, clone.server.url, head="fork/topics")}
+    runner = Runner(clone.project.root, {**CONTEXT, FORK: "fork/topics"}, run, clone.runner.programs, base_branch)
+    ran = runner.action(command="plan", stack="dev")
+    assert ran.code == 0
+    assert "no comment: the run of a fork" in ran.steps[COMMENT].log
+    assert len(clone.server.calls) == before
+
+
+def test_an_event_with_secrets_and_the_code_of_strangers_is_refused(clone: Clone) -> None:
+    ran = clone.with_run(**{"github.event_name": "pull_request_target"}).action(command="check")
+    assert {name: step.code for name, step in ran.steps.items()} == {
+        "Refuse an event that combines secrets with the code of strangers": 2
+    }
 
 
 def test_a_deploy_applies_and_the_same_again_changes_nothing(clone: Clone, planned: dict[str, Ran]) -> None:
     for expected in ("+ 1 created", "unchanged"):
         ran = clone.runner.job("deploy.yml", "deploy")
-        assert {name: step.log for name, step in ran.items() if step.code} == {}
+        assert failures(ran) == {}
         assert expected in ran["Deploy"].log
     assert "created" not in ran["Deploy"].log
     assert "updated" not in ran["Deploy"].log
@@ -178,9 +198,48 @@ def test_a_deploy_applies_and_the_same_again_changes_nothing(clone: Clone, plann
 
 def test_the_audit_keeps_its_reports(clone: Clone, planned: dict[str, Ran]) -> None:
     ran = clone.runner.job("audit.yml", "audit")
-    assert {name: step.log for name, step in ran.items() if step.code} == {}
-    uploaded = {path.name for path in (clone.project.root / "reports").iterdir()}
-    assert {"report.html", "report.md", "report.json"} <= uploaded
+    assert failures(ran) == {}
+    reports = Path(ran["Audit"].steps["Upload the reports"].given["path"])
+    assert {"report.html", "report.md", "report.json", "report.sarif"} <= {path.name for path in reports.iterdir()}
     assert clone.runner.summary.read_text(encoding="utf-8").startswith("# Audit of stack dev")
-    assert ran["Upload the reports"].given == {"name": "audit-dev", "path": "reports/"}
-    assert ("Upload the findings to code scanning" in ran) == ("report.sarif" in uploaded)
+    assert Path(ran["Upload the findings to code scanning"].given["sarif_file"]).is_file()
+
+
+@pytest.fixture(scope="module")
+def merge_request(clone: Clone, planned: dict[str, Ran]) -> Iterator[Runner]:
+    """The same clone as on a runner of GitLab, with the remote repository that has the target branch."""
+    origin = clone.project.root.parent / "origin"
+    base_branch(origin)
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"]
+    for command in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message", "base"]):
+        subprocess.run([*git, *command], cwd=origin, check=True)
+    for command in (["init", "--quiet"], ["remote", "add", "origin", str(origin)]):
+        subprocess.run([*git, *command], cwd=clone.project.root, check=True)
+    run = {
+        **variables.gitlab(clone.server.url),
+        "CI_DEFAULT_BRANCH": "main",
+        "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main",
+        "TOPICWARDEN_COMMENT_TOKEN": TOKEN,
+    }
+    clone.server.comments[:] = PERSONS
+    yield Runner(clone.project.root, {}, run, clone.runner.programs, base_branch)
+    shutil.rmtree(clone.project.root / ".git")
+
+
+def test_gitlab_plans_with_one_note_deploys_and_audits(clone: Clone, merge_request: Runner) -> None:
+    jobs = component_jobs({"stack": "dev"})
+    shutil.rmtree(clone.project.root / ".cache" / "base")
+    for _ in range(2):
+        ran = merge_request.gitlab(jobs["plan dev"])
+        assert ran.code == 0, ran.log
+    assert len(clone.server.comments) == 3
+    assert clone.server.bodies[2].startswith(marker("dev"))
+    assert clone.server.changes[-2:] == [
+        "POST /projects/5/merge_requests/7/notes",
+        "PUT /projects/5/merge_requests/7/notes/102",
+    ]
+    for job in ("check dev", "deploy dev", "audit dev"):
+        ran = merge_request.gitlab(jobs[job])
+        assert ran.code == 0, ran.log
+    reports = {path.name for path in (clone.project.root / "topicwarden-reports").iterdir()}
+    assert {"check.xml", "plan.md", "report.xml", "report.html"} <= reports

@@ -34,7 +34,8 @@ from topicwarden.report import terminal_output
 from topicwarden.report.audit import text
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import FORMATS
-from topicwarden.report.audit.report_files import contents, require_writable, write_files
+from topicwarden.report.audit.report_files import contents
+from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.specs.stack_file import read_stack_file
 from topicwarden.specs.stack_settings import HISTORY
 

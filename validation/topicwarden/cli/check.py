@@ -13,22 +13,31 @@ from topicwarden.model.problem import Refusal
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.policies.check_specs import check as judge
 from topicwarden.report import terminal_output
-from topicwarden.report.problems import FORMATS, render, text
+from topicwarden.report.output_folder import require_writable, write_files
+from topicwarden.report.problems import FILES, FORMATS, render, text
 from topicwarden.report.problems.digest import ProblemDigest, plural
 from topicwarden.specs.stack_selection import selected_stacks
 
 
 def check(
-    stack: str | None, form: str | None = None, paths: Sequence[Path] = (), fix: bool = False, diff: bool = False
+    stack: str | None,
+    form: str | None = None,
+    paths: Sequence[Path] = (),
+    *,
+    fix: bool = False,
+    diff: bool = False,
+    out: Path | None = None,
 ) -> int:
     """Print all problems in the format ``form`` and a summary on standard error, and return the exit code.
 
     Returns 1 if there is an error. ``fix`` corrects the files before the check. ``diff`` only prints the corrections,
-    and returns 1 if there are any.
+    and returns 1 if there are any. ``out`` is a folder for report files.
     """
     form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
     if form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
+    if out is not None:
+        require_writable(out)
     selection = select(paths)
     stacks = selected_stacks(selection.project, stack)
     if fix or diff:
@@ -41,6 +50,8 @@ def check(
     with _without_garbage_collection():
         checked = judge(selection.project, stacks, paths=selection.topics)
         digest = _digest(selection, checked)
+    if out is not None:
+        write_files(out, {name: render(digest, each) for name, each in FILES.items()})
     if form == "text":
         terminal_output.write_text(text.render(digest, terminal_output.coloured()))
     else:

@@ -20,7 +20,7 @@ from topicwarden.report import terminal_output
 
 TEMPLATE: Final = Path(topicwarden.__file__).parent / "template"
 """The files that this command writes: always those in ``project``, and the others for a CI."""
-CI: Final = {"github": (".github", "ci"), "gitlab": (".gitlab-ci.yml", "ci")}
+CI: Final = {"github": (".github",), "gitlab": (".gitlab-ci.yml", ".gitlab")}
 """The parts of the template for each CI."""
 
 _EXAMPLES: Final = ("topics", "policies/topics.yaml")

@@ -27,6 +27,8 @@ app = typer.Typer(
 )
 sandbox_app = typer.Typer(help="Run a Kafka cluster on this machine, for tests and trials.", no_args_is_help=True)
 app.add_typer(sandbox_app, name="sandbox")
+ci_app = typer.Typer(help="Run topicwarden in GitHub Actions, GitLab CI and other CI systems.", no_args_is_help=True)
+app.add_typer(ci_app, name="ci")
 
 
 def _stack_option(help_text: str) -> Any:
@@ -88,6 +90,7 @@ def check(
             show_default=False,
         ),
     ] = None,
+    *,
     fix: Annotated[
         bool,
         typer.Option(
@@ -100,11 +103,15 @@ def check(
         bool,
         typer.Option("--diff", help="Only show what --fix would change; exit code 1 if it would change anything."),
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="The folder for check.sarif, .xml (JUnit) and .json."),
+    ] = None,
 ) -> None:
     """Check specs and policies without a cluster, and print each problem as file:line:col: message [rule]."""
     from topicwarden.cli.check import check
 
-    raise typer.Exit(check(stack, form, paths or (), fix, diff))
+    raise typer.Exit(check(stack, form, paths or (), fix=fix, diff=diff, out=out))
 
 
 @app.command(epilog="Example: topicwarden show orders.placed.v1 --stack prod")
@@ -183,6 +190,9 @@ def plan(
         ),
     ] = None,
     topics: Topics = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="The folder for plan.json, .md and .txt.")
+    ] = None,
     *,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit code 3 if changes are pending and none is refused.")
@@ -191,7 +201,7 @@ def plan(
     """Show the changes of a deploy and their consequences for live data. Runs `pulumi preview`; changes nothing."""
     from topicwarden.cli.plan import plan
 
-    raise typer.Exit(plan(stack, form, detailed_exitcode, topics or ()))
+    raise typer.Exit(plan(stack, form, detailed_exitcode, topics or (), out))
 
 
 @app.command(epilog="Example: topicwarden up --stack dev --yes. Plain `pulumi up` works, too.")
@@ -486,6 +496,66 @@ def sandbox_env(
     from topicwarden.cli import sandbox
 
     raise typer.Exit(sandbox.env(stack))
+
+
+@ci_app.command("run", epilog="Example: topicwarden ci run plan --stack prod --out plan/")
+def ci_run(
+    command: Annotated[str, typer.Argument(metavar="COMMAND", help="check, plan, up, rebalance or audit.")],
+    stack: OnlyStack = None,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for report files.")] = Path(
+        "reports"
+    ),
+    *,
+    base: Annotated[
+        Path | None,
+        typer.Option(
+            "--base",
+            metavar="DIR",
+            help="The project in a checkout of the target branch. If the stack is on the sandbox, a plan compares with "
+            "this project.",
+            show_default=False,
+        ),
+    ] = None,
+    fail_on: Annotated[
+        FailOn,
+        typer.Option(
+            "--fail-on",
+            metavar="WHAT",
+            help="never: exit code 0 instead of 1. fail: the command's own exit code. An audit also has suspect and "
+            "undecidable.",
+        ),
+    ] = FailOn.FAIL,
+    arguments: Annotated[
+        str, typer.Option("--arguments", metavar="TEXT", help="More arguments of the command: '--rate 50MiB'.")
+    ] = "",
+) -> None:
+    """Run a command as a job: start the sandbox if the stack uses it, write report files and the job summary."""
+    from topicwarden.cli import ci
+
+    raise typer.Exit(ci.run(command, stack, out, base, fail_on=fail_on, arguments=arguments))
+
+
+@ci_app.command("comment", epilog="Example: topicwarden ci comment plan/plan.md")
+def ci_comment(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="plan.md of `topicwarden plan --out`.")],
+) -> None:
+    """Write the plan as a comment on the pull request of this run, over the comment of an earlier run.
+
+    The token is in TOPICWARDEN_COMMENT_TOKEN.
+    """
+    from topicwarden.cli import ci
+
+    raise typer.Exit(ci.comment(file))
+
+
+@ci_app.command("stacks", epilog="Example: topicwarden ci stacks --sandbox")
+def ci_stacks(
+    sandbox: Annotated[bool, typer.Option("--sandbox", help="Only stacks whose cluster is the sandbox.")] = False,
+) -> None:
+    """Print the stacks of the project as a JSON array, for a matrix of jobs."""
+    from topicwarden.cli import ci
+
+    raise typer.Exit(ci.stacks(sandbox))
 
 
 @app.callback(invoke_without_command=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 
 from rich.console import Console
 
@@ -20,21 +21,27 @@ from topicwarden.model.project import Project, find_project
 from topicwarden.model.topic_selection import selected
 from topicwarden.plan.engine_steps import with_unpredicted
 from topicwarden.report import terminal_output
-from topicwarden.report.plan import FORMATS, render, text
+from topicwarden.report.output_folder import require_writable, write_files
+from topicwarden.report.plan import FILES, FORMATS, render, text
 
 _PENDING = 3
 
 
-def plan(stack: str, form: str | None, detailed: bool, patterns: Sequence[str] = ()) -> int:
+def plan(stack: str, form: str | None, detailed: bool, patterns: Sequence[str] = (), out: Path | None = None) -> int:
     """Print the plan for the topics that match ``patterns`` in the format ``form``, and return the exit code.
 
-    Returns 1 if a change is refused or the preview failed; 3 with ``detailed`` if changes are pending; else 0.
+    ``out`` is a folder for the plan in several formats. Returns 1 if a change is refused or the preview failed; 3 with
+    ``detailed`` if changes are pending; else 0.
     """
     form = form or ("github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text")
     if form not in FORMATS:
         raise Refusal(f"there is no format {form!r}: expected one of {', '.join(FORMATS)}")
+    if out is not None:
+        require_writable(out)
     project = find_project()
     report = planned(project, stack, engine_of(project, stack), patterns)
+    if out is not None:
+        write_files(out, {name: render(report, each, project.root) for name, each in FILES.items()})
     if form == "text":
         terminal_output.write_text(text.render(report, Console()))
     else:

@@ -17,6 +17,8 @@ FORMATS: Final[Mapping[str, str]] = {
     "markdown": "a comment on a pull request, below GitHub's limit of 65,536 characters",
     "github": "workflow commands, which GitHub Actions shows at the lines of the pull request",
 }
+FILES: Final[Mapping[str, str]] = {"plan.json": "json", "plan.md": "markdown", "plan.txt": "text"}
+"""The files of the option ``--out``, with their formats."""
 _PULL_REQUEST_FORMATS: Final = ("markdown", "github")
 
 

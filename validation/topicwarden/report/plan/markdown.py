@@ -28,6 +28,12 @@ def marker(stack: str) -> str:
     return f"<!-- topicwarden plan {display.one_line(stack).replace('>', '')} -->"
 
 
+def no_plan(stack: str, log: str) -> str:
+    """Return the comment for a run that could not plan. ``log`` is the address of the run's log."""
+    reason = f"The log of {log} has the reason." if log else "The log of the job has the reason."
+    return f"{marker(stack)}\n**There is no plan for stack {code(stack)}.** {reason}\n"
+
+
 def render(report: PlanReport) -> str:
     """Return the headline, the counts, a table of topics, and the folded details of each topic.
 

@@ -15,6 +15,8 @@ FORMATS: Final[Mapping[str, str]] = {
     "junit": "JUnit XML with one test case per file",
     "json": "for programs; `topicwarden schema check` is its schema",
 }
+FILES: Final[Mapping[str, str]] = {"check.sarif": "sarif", "check.xml": "junit", "check.json": "json"}
+"""The files of the option ``--out``, with their formats."""
 
 
 def render(page: ProblemDigest, form: str) -> str:
