@@ -1,5 +1,5 @@
 # Two commands do it all: `make demo` and `make test`. Everything lands in .venv and .cache, once.
-.PHONY: setup demo test test-fast coverage mutants check wheel lock shell clean
+.PHONY: setup demo test test-fast coverage mutants check site wheel lock shell clean
 .SILENT:
 SHELL := bash
 
@@ -37,6 +37,9 @@ check: $(LOCKED)  ## Style, types, wording, and which room may import which.
 	$(VENV)/mypy benchmarks
 	$(VENV)/lint-imports
 	$(VENV)/python -m tests.style
+
+site: $(LOCKED)  ## The documentation as a website in .cache/site; a broken link or anchor is an error.
+	NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --strict --quiet --site-dir .cache/site
 
 wheel: $(LOCKED)  ## dist/topicwarden-*.whl with the Spark reader, after a check that it serves each supported Spark line.
 	$(VENV)/python -W ignore::RuntimeWarning -m topicwarden.toolchain.spark_reader

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -13,18 +14,24 @@ NAMES = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
 DOCUMENTS = [*(REPOSITORY / name for name in NAMES), *sorted((REPOSITORY / "docs").rglob("*.md"))]
 FOREIGN = {
     "guards.md": {"--target", "--exclude", "--refresh", "--continue-on-error"},
-    "README.md": {"--suppress-outputs", "--install-completion"},
+    "production.md": {"--suppress-outputs"},
+    "exit-codes.md": {"--install-completion"},
     "CONTRIBUTING.md": {"--hypothesis-profile"},
     "SECURITY.md": {"--require-hashes"},
 }
 """Options of other programs, and of typer itself, that a document names without the command."""
+GENERATED_COMMANDS = "commands.md"
+"""The page of all commands. Its options come from the parser, in another form."""
 GENERATED = (".cache/",)
 """Folders that a user creates by running commands."""
 _PACKAGE = REPOSITORY / "validation" / "topicwarden"
-ROOTS = (REPOSITORY, _PACKAGE, _PACKAGE / "template" / "project")
+ROOTS = (REPOSITORY, _PACKAGE, _PACKAGE / "template", _PACKAGE / "template" / "project")
 """File names in documents are relative to these folders."""
 
-each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+_HOME = "https://github.com/topicwarden/topicwarden/blob/main/"
+"""Pages of the site link to files outside of ``docs`` with this prefix."""
+
+each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(REPOSITORY)))
 
 
 @each_document
@@ -37,7 +44,9 @@ def test_every_command_and_option_that_is_named_exists(document: Path) -> None:
     ] + [
         f"{document.name}:{code.line}: `{code.text}`: {problem}"
         for code, arguments in documents.options(text)
-        if arguments[0] not in FOREIGN.get(document.name, ()) and (problem := documents.option_problem(arguments))
+        if document.name != GENERATED_COMMANDS
+        and arguments[0] not in FOREIGN.get(document.name, ())
+        and (problem := documents.option_problem(arguments))
     ]
     assert wrong == []
 
@@ -53,11 +62,14 @@ def test_every_example_in_the_help_is_a_command() -> None:
 
 
 def test_the_readers_find_what_documents_name() -> None:
-    readme = DOCUMENTS[0].read_text(encoding="utf-8")
-    assert {arguments[0] for _, arguments in documents.commands(readme)} >= {"check", "audit", "sandbox", "rebalance"}
-    assert {arguments[0] for _, arguments in documents.options(readme)} >= {"--since", "--fail-on"}
-    assert {target for _, target in documents.targets(readme)} >= {"demo", "test", "check"}
-    assert {name for _, name in documents.files(readme, ROOTS)} >= {"template/.gitlab-ci.yml", "benchmarks/plan.py"}
+    readme, contributing, audits = (
+        (REPOSITORY / name).read_text(encoding="utf-8")
+        for name in ("README.md", "CONTRIBUTING.md", "docs/explanation/audits.md")
+    )
+    assert {arguments[0] for _, arguments in documents.commands(readme)} >= {"check", "audit", "sandbox", "up"}
+    assert {arguments[0] for _, arguments in documents.options(audits)} >= {"--since", "--fail-on"}
+    assert {target for _, target in documents.targets(readme)} >= {"demo", "test"}
+    assert {name for _, name in documents.files(contributing, ROOTS)} >= {"tests/unit/", "benchmarks/plan.py"}
     assert "docs/guards.md" in documents.links(readme)
 
 
@@ -111,4 +123,5 @@ def test_every_file_that_is_named_exists(document: Path) -> None:
     named = [name for _, name in documents.files(text, ROOTS) if not name.startswith(GENERATED)]
     missing = [name for name in named if not any((root / name).exists() for root in ROOTS)]
     broken = [link for link in documents.links(text) if not (document.parent / link).exists()]
-    assert (missing, broken) == ([], [])
+    absent = [name for name in re.findall(rf"\]\({_HOME}([^)#\s]+)", text) if not (REPOSITORY / name).exists()]
+    assert (missing, broken, absent) == ([], [], [])

@@ -59,7 +59,7 @@ def check(
     """
     loaded = load(project.topics, project.root, project.stack_names(), paths, unwritten)
     if not loaded.topics and not loaded.problems and not paths:
-        raise Refusal("topics/ declares no topic: write topics/<domain>/<topic>.yaml, see README.md")
+        raise Refusal("topics/ declares no topic: write topics/<domain>/<topic>.yaml, or run `topicwarden import`")
     policy = load_policy(project, today)
     collector = _ProblemCollector(policy)
     declarations: dict[str, tuple[Declaration, ...]] = {}

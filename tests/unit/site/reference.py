@@ -1,0 +1,187 @@
+"""Write the generated parts of ``docs/reference``: `.venv/bin/python -m tests.unit.site.reference`.
+
+The commands come from the command line's parser, the settings from the JSON Schemas in ``docs``. A page with settings
+has its own text above ``MARK``, and the generated tables below.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any, Final
+
+from tests.support.documents import PARSER, leaves
+
+DOCS: Final = Path(__file__).parents[3] / "docs"
+MARK: Final = "## All settings\n"
+_Schema = Mapping[str, Any]
+_COMMANDS: Final = """\
+# Commands
+
+`topicwarden COMMAND --help` prints the same. `-q`, `--quiet` before a command prints results and errors only;
+`-v`, `--verbose` adds the details of an error; `--version` prints the version. [Exit codes](exit-codes.md) are the same
+for all commands.
+"""
+_NAMED_TYPES: Final = {"integer": "number", "number": "number", "boolean": "true or false", "string": "text"}
+_PATTERNS: Final = {"(ms|s|m|h|d)": "duration", "(B|kB|MB": "size", "date": "date"}
+
+
+def commands() -> str:
+    """Return the page of all commands, with their arguments and options."""
+    parts = [_COMMANDS]
+    for name, command in sorted(leaves(PARSER).items()):
+        parts.append(f"## {name}\n\n{_sentence(command.help)}\n")
+        rows = [_parameter(each) for each in command.params if not getattr(each, "hidden", False)]
+        if rows:
+            parts.append(_table(("argument or option", "meaning"), rows))
+        example, _, rest = (command.epilog or "").removeprefix("Example: ").partition(". ")
+        if example:
+            parts.append(f"```sh\n{example.strip('`')}\n```\n")
+        if rest:
+            parts.append(f"{_sentence(rest)}\n")
+    return "\n".join(parts)
+
+
+def _parameter(one: Any) -> tuple[str, str]:
+    metavar = "" if one.param_type_name == "argument" or not one.metavar else f" {one.metavar}"
+    named = one.metavar if one.param_type_name == "argument" else ", ".join(one.opts) + metavar
+    default = one.default.value if isinstance(one.default, Enum) else one.default
+    noted = isinstance(default, str | int | float) and not isinstance(default, bool) and one.show_default
+    suffix = f" Default: `{default}`." if noted else " Required." if one.required else ""
+    return f"`{named}`", _sentence(one.help) + suffix
+
+
+def topics() -> str:
+    """Return the tables of the keys of a topic file, of ``contents``, and of Kafka's settings."""
+    schema = _schema("topic")
+    config = schema["properties"]["config"]["properties"]
+    known = {**schema, "properties": {k: v for k, v in schema["properties"].items() if k not in ("config", "stacks")}}
+    return "\n".join(
+        [
+            "`config` and `stacks` are described above.\n",
+            _table(_HEADINGS, _fields(known, schema)),
+            "## Kafka's settings\n",
+            "The keys of `config`. Editors show Kafka's whole documentation, from the JSON Schema.\n",
+            _table(_HEADINGS, [(f"`{name}`", _types(each, schema), _first(each)) for name, each in config.items()]),
+        ]
+    )
+
+
+def policies() -> str:
+    """Return the tables of the keys of a policy file, and of the settings of each rule."""
+    schema = _schema("policy")
+    table = {name: _resolve(each, schema) for name, each in schema["$defs"]["RuleTable"]["properties"].items()}
+    shared = set.intersection(*(set(each["properties"]) for each in table.values()))
+    common = {**next(iter(table.values()))}
+    common["properties"] = {name: each for name, each in common["properties"].items() if name in shared}
+    own = [row for name, each in table.items() for row in _rule_rows(name, each, shared, schema)]
+    rest = {**schema, "properties": {name: each for name, each in schema["properties"].items() if name != "rules"}}
+    return "\n".join(
+        [
+            "Each rule under `rules` has these settings:\n",
+            _table(_HEADINGS, _fields(common, schema)),
+            "Some rules have more. [Rules](../rules.md) explains each rule:\n",
+            _table(_HEADINGS, own),
+            "Expressions and waivers are lists of mappings with these keys:\n",
+            _table(_HEADINGS, _fields(rest, schema)),
+        ]
+    )
+
+
+def _rule_rows(name: str, rule: _Schema, shared: set[str], schema: _Schema) -> Iterator[tuple[str, ...]]:
+    own = {**rule, "properties": {key: each for key, each in rule["properties"].items() if key not in shared}}
+    yield from _fields(own, schema, f"{name}: ")
+
+
+def stacks() -> str:
+    """Return the table of the settings of a stack file."""
+    schema = _schema("stack")
+    settings = schema["properties"]["config"]["properties"]
+    rows = [(f"`{name}`", _sentence(each["description"])) for name, each in settings.items()]
+    return _table(("setting", "meaning"), rows)
+
+
+PAGES: Final[Mapping[str, Callable[[], str]]] = {"topics": topics, "policies": policies, "stacks": stacks}
+_HEADINGS: Final = ("key", "value", "meaning")
+
+
+def written() -> dict[Path, str]:
+    """Return the text that each generated page must have."""
+    pages = {DOCS / "reference" / "commands.md": commands()}
+    for name, generate in PAGES.items():
+        path = DOCS / "reference" / f"{name}.md"
+        own = path.read_text(encoding="utf-8").partition(MARK)[0]
+        pages[path] = f"{own.rstrip()}\n\n{MARK}\n{generate()}"
+    return pages
+
+
+def _fields(schema: _Schema, root: _Schema, prefix: str = "") -> Iterator[tuple[str, ...]]:
+    for name, each in schema.get("properties", {}).items():
+        below = _resolve(each, root)
+        yield f"`{prefix}{name}`", _types(each, root), _sentence(each.get("description", below.get("description", "")))
+        if "properties" in below:
+            yield from _fields(below, root, f"{prefix}{name}.")
+
+
+def _resolve(schema: _Schema, root: _Schema) -> _Schema:
+    """Return the mapping that ``schema`` accepts: itself, a reference, one of its alternatives, or its items."""
+    if "$ref" in schema:
+        found: _Schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
+        return _resolve(found, root)
+    if "items" in schema:
+        return _resolve(schema["items"], root)
+    options = (_resolve(each, root) for each in schema.get("anyOf", ()))
+    return next((each for each in options if "properties" in each), schema)
+
+
+def _types(schema: _Schema, root: _Schema) -> str:
+    """Return in words which values ``schema`` accepts."""
+    match schema:
+        case {"$ref": str(reference)}:
+            return _types(root["$defs"][reference.rpartition("/")[2]], root)
+        case {"enum": values}:
+            return ", ".join(f"`{value}`" for value in values if value is not None)
+        case {"anyOf": alternatives}:
+            words = [_types(each, root) for each in alternatives if each.get("type") != "null"]
+            return " or ".join(dict.fromkeys(words))
+        case {"type": "array"}:
+            return f"list of {_types(schema.get('items', {}), root)}"
+    pattern = schema.get("pattern", schema.get("format", ""))
+    word = next((word for part, word in _PATTERNS.items() if part in pattern), None)
+    kinds = schema.get("type", "object")
+    listed = [kinds] if isinstance(kinds, str) else kinds
+    return word or " or ".join(_NAMED_TYPES.get(kind, "mapping") for kind in listed if kind != "null")
+
+
+def _schema(name: str) -> _Schema:
+    loaded: _Schema = json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def _first(schema: _Schema) -> str:
+    """Return the first sentence of Kafka's documentation of a setting, and Kafka's default."""
+    text = re.sub(r"<[^>]+>", "", schema.get("description", ""))
+    default = re.search(r"^Kafka's default: .*$", text, re.MULTILINE)
+    sentence = re.split(r"(?<=[^.][.])\s+(?=[A-Z\n])", text.partition("\n\nExpected")[0], maxsplit=1)[0]
+    return _sentence(f"{sentence} {default[0] if default else ''}")
+
+
+def _sentence(text: str | None) -> str:
+    """Return ``text`` as Markdown in one line: no HTML outside of code, and links to pages."""
+    parts = " ".join((text or "").split()).replace("``", "`").split("`")
+    parts[::2] = [re.sub(r"\bdocs/(\w+)\.md", r"[\1](../\1.md)", part).replace("<", "&lt;") for part in parts[::2]]
+    joined = "`".join(parts)
+    return joined if not joined or joined.endswith((".", "`", ")", ":")) else f"{joined}."
+
+
+def _table(headings: tuple[str, ...], rows: Any) -> str:
+    lines = [headings, ("---",) * len(headings), *(tuple(cell.replace("|", "\\|") for cell in row) for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+if __name__ == "__main__":
+    for page, text in written().items():
+        page.write_text(text, encoding="utf-8")

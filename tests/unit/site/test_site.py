@@ -1,0 +1,158 @@
+"""Test that the documentation builds, that its YAML blocks are valid, and that its generated parts are current."""
+
+from __future__ import annotations
+
+import ast
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from mkdocs.commands.build import build as mkdocs_build
+from mkdocs.config import load_config
+
+from tests.unit.site.reference import DOCS, written
+from topicwarden.cli.check import check
+
+REPOSITORY = DOCS.parent
+PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+_BLOCK = re.compile(r"^```ya?ml\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_TOPIC = {"description": "A record of the documentation.", "owner": "team-orders", "partitions": 6} | {
+    "replication_factor": 3,
+    "config": {"min.insync.replicas": 2, "cleanup.policy": "delete"},
+}
+_TOPIC_FILE = "topics/orders/orders.placed.v1.yaml"
+_TOPIC_KEYS = {*_TOPIC, "contents", "stacks", "allow", "topic"}
+_WRITTEN_ELSEWHERE = {"continuous-integration.md", "import.md", "spark.md", "monitoring.md"}
+"""Pages with files of other tools, which have tests of their own."""
+_SOURCE = REPOSITORY / "validation" / "topicwarden"
+_VARIABLE = re.compile(r"(TOPICWARDEN|PULUMI|SPARK|PYSPARK|DATABRICKS|JAVA|GITHUB|XDG|NO|FORCE)_[A-Z0-9_]+")
+_NOT_VARIABLES = {"GITHUB_STEP_SUMMARY"}
+
+
+def blocks() -> Iterator[Any]:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for found in _BLOCK.finditer(text):
+            place = f"{page.relative_to(REPOSITORY)}:{text.count(chr(10), 0, found.start()) + 1}"
+            yield pytest.param(page, found[1], id=place)
+
+
+def test_the_site_builds_without_a_broken_link_and_without_other_hosts(tmp_path: Path) -> None:
+    assert build(REPOSITORY / "mkdocs.yml", tmp_path / "site") == []
+    requested = re.compile(r"<(?:script|img|iframe)[^>]+src=\"?https?:|<link[^>]+stylesheet[^>]+https?:|url\(https?:")
+    assert [page for page in (tmp_path / "site").rglob("*.html") if requested.search(page.read_text("utf-8"))] == []
+
+
+def test_a_broken_anchor_stops_the_build(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("# A\n\n[B](#b)\n", encoding="utf-8")
+    settings = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8").partition("nav:\n")[0]
+    (tmp_path / "mkdocs.yml").write_text(settings, encoding="utf-8")
+    (problem,) = build(tmp_path / "mkdocs.yml", tmp_path / "site")
+    assert "contains a link '#b', but there is no such anchor" in problem
+
+
+def build(settings: Path, folder: Path) -> list[str]:
+    """Build the site into ``folder``, and return the warnings."""
+    warnings: list[str] = []
+
+    class Recorder(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            warnings.append(record.getMessage())
+
+    recorder = Recorder(logging.WARNING)
+    logging.getLogger("mkdocs").addHandler(recorder)
+    try:
+        mkdocs_build(load_config(str(settings), site_dir=str(folder), strict=False))
+    finally:
+        logging.getLogger("mkdocs").removeHandler(recorder)
+    return warnings
+
+
+@pytest.mark.parametrize("page", sorted(written()), ids=lambda path: path.name)
+def test_the_generated_pages_are_current(page: Path) -> None:
+    assert page.read_text(encoding="utf-8") == written()[page], "run .venv/bin/python -m tests.unit.site.reference"
+
+
+@pytest.mark.parametrize(("page", "text"), list(blocks()))
+def test_a_block_of_yaml_is_what_topicwarden_accepts(
+    page: Path, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = yaml.safe_load(text)
+    if page.name in _WRITTEN_ELSEWHERE:
+        return
+    files = {
+        "Pulumi.yaml": "name: documentation\nruntime: python\n",
+        "stacks/Pulumi.dev.yaml": "config:\n  topicwarden:cluster: sandbox\n",
+        "stacks/Pulumi.prod.yaml": "config:\n  kafka:bootstrapServers: [broker-1.example.com:9093]\n",
+        _TOPIC_FILE: yaml.safe_dump(_TOPIC),
+        "topics/clickstream/clicks.v1.yaml": yaml.safe_dump(_TOPIC),
+        "topics/orders/schemas/refund.json": '{"properties": {"amount": {"type": "number"}}}',
+    }
+    kind = _kind(content)
+    files[kind] = text if kind != _TOPIC_FILE else yaml.safe_dump({**_TOPIC, **content})
+    _, output = checked(files, tmp_path, monkeypatch, capsys)
+    assert [line for line in output.splitlines() if line.startswith(f"{kind}:") and ": warning: " not in line] == []
+
+
+def _kind(content: Any) -> str:
+    """Return the file of a project that ``content`` belongs to."""
+    keys = content.keys()
+    if keys == {"config"} and any(":" in name for name in content["config"]):
+        return "stacks/Pulumi.prod.yaml"
+    return _TOPIC_FILE if keys <= _TOPIC_KEYS else "policies/topics.yaml"
+
+
+def test_every_environment_variable_of_the_package_is_on_its_page() -> None:
+    page = (DOCS / "reference" / "environment.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"`([A-Z][A-Z0-9_]+)`", page))
+    named: set[str] = set()
+    for module in _SOURCE.rglob("*.py"):
+        tree = ast.parse(module.read_text(encoding="utf-8"))
+        named |= {each for node in ast.walk(tree) for each in _variables(node)}
+    assert "TOPICWARDEN_CACHE" in named
+    assert "TERM" in named
+    assert named - documented - _NOT_VARIABLES == set()
+
+
+def _variables(node: ast.AST) -> Iterator[str]:
+    """Yield the names of variables in ``node``: with a known prefix, or as an argument of ``os.environ``."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and _VARIABLE.fullmatch(node.value):
+        yield node.value
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Attribute(attr="environ")), args=[ast.Constant(value=str(name)), *_]
+        ):
+            yield name
+        case ast.Subscript(value=ast.Attribute(attr="environ"), slice=ast.Constant(value=str(name))):
+            yield name
+
+
+def test_the_misspelt_setting_is_reported_as_the_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (DOCS / "reference" / "topics.md").read_text(encoding="utf-8")
+    declared = next(_BLOCK.finditer(page))[1].replace("retention.ms:", "retention.mss:")
+    shown = re.findall(r"^```console\n.*\n((?:.|\n)*?)^```", page, re.MULTILINE)[0]
+    files = {
+        "Pulumi.yaml": "name: documentation\nruntime: python\n",
+        "stacks/Pulumi.dev.yaml": "config:\n  topicwarden:cluster: sandbox\n",
+        _TOPIC_FILE: declared,
+    }
+    assert checked(files, tmp_path, monkeypatch, capsys) == (1, shown)
+
+
+def checked(
+    files: Mapping[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str]:
+    """Return the exit code and the output of `topicwarden check` on a project with ``files``."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    capsys.readouterr()
+    return check(None, "text"), capsys.readouterr().out
