@@ -49,8 +49,8 @@ def _parameter(one: Any) -> tuple[str, str]:
     metavar = "" if one.param_type_name == "argument" or not one.metavar else f" {one.metavar}"
     named = one.metavar if one.param_type_name == "argument" else ", ".join(one.opts) + metavar
     default = one.default.value if isinstance(one.default, Enum) else one.default
-    noted = isinstance(default, str | int | float) and not isinstance(default, bool) and one.show_default
-    suffix = f" Default: `{default}`." if noted else " Required." if one.required else ""
+    shown = one.show_default and isinstance(default, str | int | float) and str(default) not in ("", "True", "False")
+    suffix = f" Default: `{default}`." if shown else " Required." if one.required else ""
     return f"`{named}`", _sentence(one.help) + suffix
 
 

@@ -97,7 +97,7 @@ def comment(file: Path) -> int:
         try:
             text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise Refusal(f"{file}: expected the file plan.md of `topicwarden plan --out`: {error}") from error
+            raise Refusal(f"{file}: expected the file plan.md of `topicwarden plan --out DIR`: {error}") from error
         note(f"{comments(here, here.pull_request, token).keep(text)} the comment")
     return 0
 

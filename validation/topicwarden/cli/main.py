@@ -537,7 +537,7 @@ def ci_run(
 
 @ci_app.command("comment", epilog="Example: topicwarden ci comment plan/plan.md")
 def ci_comment(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="plan.md of `topicwarden plan --out`.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="plan.md of `topicwarden plan --out DIR`.")],
 ) -> None:
     """Write the plan as a comment on the pull request of this run, over the comment of an earlier run.
 
