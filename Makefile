@@ -1,5 +1,5 @@
 # Two commands do it all: `make demo` and `make test`. Everything lands in .venv and .cache, once.
-.PHONY: setup demo test test-fast coverage mutants check site wheel lock shell clean
+.PHONY: setup demo test test-fast coverage mutants check site wheel image lock shell clean
 .SILENT:
 SHELL := bash
 
@@ -45,6 +45,9 @@ wheel: $(LOCKED)  ## dist/topicwarden-*.whl with the Spark reader, after a check
 	$(VENV)/python -W ignore::RuntimeWarning -m topicwarden.toolchain.spark_reader
 	$(VENV)/python -m hatchling build --target wheel
 
+image: wheel  ## The container image, for this machine. docs/how-to/continuous-integration.md says how to use it.
+	docker build --tag topicwarden .
+
 setup: $(LOCKED)  ## The locked environment, Kafka, the Spark reader, Pulumi.
 	$(VENV)/topicwarden sandbox install
 
@@ -60,10 +63,13 @@ $(LOCKED): requirements.lock pyproject.toml
 shell: setup  ## A shell in which `pulumi up` and `spark-submit` work; STACK=dev where not every stack is on the sandbox.
 	eval "$$($(VENV)/topicwarden sandbox env $(if $(STACK),--stack $(STACK)))" && exec "$${SHELL:-bash}"
 
-lock:  ## Resolve requirements.lock again, from pyproject.toml.
+lock:  ## Resolve requirements.lock and container/requirements.lock again, from pyproject.toml.
 	$(PYTHON) -m venv .cache/uv && .cache/uv/bin/pip install --quiet uv
 	.cache/uv/bin/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-header --quiet --output-file requirements.lock
+	.cache/uv/bin/uv pip compile pyproject.toml --extra audit --extra deploy --extra aws --constraint requirements.lock \
+	  --universal --python-version 3.12 \
+	  --generate-hashes --no-emit-index-url --no-header --quiet --output-file container/requirements.lock
 
 clean:  ## Stop the sandbox and remove everything that can be made again.
 	test ! -x $(VENV)/topicwarden || $(VENV)/topicwarden sandbox down

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -112,7 +113,7 @@ def test_permissions_and_secrets_are_limited_to_the_steps_that_need_them(file: P
         for step in job.get("steps", []):
             assert "secrets." not in f"{step.get('run')}{step.get('env')}{step.get('if')}"
             given = {name for name, value in step.get("with", {}).items() if "secrets." in str(value)}
-            assert given <= (SECRET_INPUTS if step.get("uses") == OUR_ACTION else {"password"})
+            assert given <= (SECRET_INPUTS if step.get("uses") == OUR_ACTION else set())
             assert step.get("with", {}).get("persist-credentials", False) is False
     checkouts = [step for step in steps(workflow) if "actions/checkout" in step.get("uses", "")]
     assert all(step["with"]["persist-credentials"] is False for step in checkouts)
@@ -174,6 +175,43 @@ def test_the_template_for_gitlab_includes_the_component() -> None:
     (include,) = load(TEMPLATE / ".gitlab-ci.yml")["include"]
     assert (TEMPLATE / include["local"]).samefile(COMPONENT)
     component_jobs(include["inputs"])
+
+
+def test_a_release_publishes_only_a_tagged_version_of_main(tmp_path: Path) -> None:
+    """The shell lines of the release run on a repository in which `main` has version 1.2.3."""
+    jobs = load(OWN / "release.yml")["jobs"]
+    (lines,) = (step["run"] for step in jobs["build"]["steps"] if "version" in step.get("name", ""))
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
+    (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
+    for command in (
+        ["init", "-q"],
+        ["add", "."],
+        ["commit", "-qm", "a"],
+        ["update-ref", "refs/remotes/origin/main", "@"],
+    ):
+        run(*git, *command, folder=tmp_path)
+    run(*git, "commit", "-qm", "not on main", "--allow-empty", folder=tmp_path)
+    for tag, commit, code in (("v1.2.3", "@~", 0), ("v1.2.4", "@~", 1), ("v1.2.3", "@", 1)):
+        variables = {**os.environ, "GITHUB_REF_NAME": tag, "GITHUB_SHA": commit}
+        bash = ["bash", "-eo", "pipefail", "-c", lines]
+        done = subprocess.run(bash, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout.count("::error::")) == (code, code)
+
+
+def test_only_the_job_that_publishes_has_the_right_to() -> None:
+    jobs = load(OWN / "release.yml")["jobs"]
+    rights = {
+        name: {right for right, level in job["permissions"].items() if level == "write"} for name, job in jobs.items()
+    }
+    assert rights == {
+        "build": {"id-token", "attestations"},
+        "image": {"packages"},
+        "index": {"packages", "id-token", "attestations"},
+        "pypi": {"id-token"},
+        "tag": {"contents"},
+    }
+    assert jobs["pypi"]["environment"] == "pypi"
+    assert "cache" not in str(jobs)
 
 
 def test_ci_tests_every_supported_version_of_python_and_java() -> None:
