@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
@@ -14,6 +15,7 @@ from topicwarden.deploy.invoking_command import CommandKind, hand_over, invoked_
 from topicwarden.deploy.program_end import ProgramEnd
 from topicwarden.deploy.provider_choice import require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.sdk_debug_log import shorten_debug_messages
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.deploy.topic_resources import TopicResources
@@ -45,6 +47,8 @@ def deploy() -> None:
 
     Nothing is registered with the engine before everything is checked, so a refused deploy changes nothing.
     """
+    gc.disable()  # the process ends with the deploy; a collection would visit every topic again, a third of its time
+    shorten_debug_messages()
     stack = pulumi.get_stack()
     try:
         project = find_project()

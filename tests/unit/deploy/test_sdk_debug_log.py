@@ -1,0 +1,14 @@
+"""Test what is left of a long debug message."""
+
+from __future__ import annotations
+
+from topicwarden.deploy.sdk_debug_log import shortened
+
+
+def test_a_long_message_keeps_its_beginning_and_says_how_long_it_was() -> None:
+    sent: list[tuple[str, object]] = []
+    debug = shortened(lambda msg, *_, **options: sent.append((msg, options)))
+    debug("short", ephemeral=True)
+    debug("x" * 20_000)
+    assert sent[0] == ("short", {"ephemeral": True})
+    assert sent[1] == ("x" * 10_000 + "… (20,000 characters)", {})
