@@ -31,7 +31,11 @@ ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 
 
 def run(*command: str | Path, folder: Path = REPOSITORY) -> None:
-    done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True, check=False)
+    """Run ``command`` with shellcheck on the PATH, which actionlint uses; fail with the output."""
+    variables = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        list(map(str, command)), cwd=folder, env=variables, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -79,13 +83,17 @@ def test_zizmor_finds_nothing(project: Path) -> None:
     run(BIN / "zizmor", "--offline", "--no-progress", "--strict-collection", ".", folder=project)
 
 
-def test_actionlint_finds_nothing(project: Path) -> None:
+def actionlint() -> list[str]:
+    """Return the command of actionlint, which is run with Go if it is not installed; else skip the test."""
     if (found := shutil.which("actionlint")) is not None:
-        run(found, folder=project)
-    elif (go := shutil.which("go")) is not None:
-        run(go, "run", ACTIONLINT, folder=project)
-    else:
-        pytest.skip("neither actionlint nor Go is installed")
+        return [found]
+    if (go := shutil.which("go")) is not None:
+        return [go, "run", ACTIONLINT]
+    pytest.skip("neither actionlint nor Go is installed")
+
+
+def test_actionlint_finds_nothing(project: Path) -> None:
+    run(*actionlint(), folder=project)
 
 
 @each_file
