@@ -400,8 +400,8 @@ def rules(
         str | None,
         typer.Argument(
             metavar="WHAT",
-            help="rules (of the YAML), checks (of the audit), guards (of the plan), rights (in Kafka), services, or "
-            "the id of a rule or check; default: all.",
+            help="rules (of the YAML), checks (of the audit), runbook (for its findings), guards (of the plan), rights "
+            "(in Kafka), services, or the id of a rule or check; default: all.",
             show_default=False,
             autocompletion=completion.documented,
         ),

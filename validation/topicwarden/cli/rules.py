@@ -45,6 +45,34 @@ def checks_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def runbook_page() -> str:
+    """Return the runbook, as Markdown: for each check, how to confirm a finding, repair the cause and prevent it."""
+    parts = [_RUNBOOK]
+    for name, text in check_docs().items():
+        paragraphs = text.split("\n\n")
+        parts += [f"## {name}", f"Violated: {paragraphs[0]} [About this check](checks.md#{name})"]
+        for heading, label in _STEPS.items():
+            step = next(each for each in paragraphs if each.startswith(f"{label}: ")).removeprefix(f"{label}: ")
+            parts.append(f"**{heading}.** {step[0].upper() if step[0].isalpha() else step[0]}{step[1:]}")
+    return "\n\n".join(parts) + "\n"
+
+
+_STEPS: Final = {"Confirm": "Confirm", "Repair": "Remedy", "Prevent": "Prevent"}
+"""The headings of the runbook, and the labels of the paragraphs in the docstrings of checks."""
+
+_RUNBOOK = """\
+# Runbook
+
+What to do after a finding of `topicwarden audit`. Each section has the check's requirement, how to confirm the finding
+with Kafka's own tools, how to repair the cause, and how to prevent it.
+
+- The tools are in Kafka's `bin` folder, some with the suffix `.sh`. Add `--bootstrap-server` and `--command-config` to
+  all of them except `kafka-dump-log`, which reads files of a broker. `T`, `P`, `O` and `G` are the topic, partition,
+  offset and group in the finding. `kafka-console-consumer` prints records: mind who can read your terminal.
+- `suspect`: run the next audit first. It settles the verdict.
+- `undecidable`: the finding names the missing evidence. `topicwarden doctor --stack prod` names missing rights.
+- If the finding is intended, change the declaration. A waiver exempts topics from policies, not from audits."""
+
 _INTRODUCTION = """\
 The checks of `topicwarden audit` on the cluster and its records. A check gives one of four verdicts:
 
@@ -65,11 +93,12 @@ _OTHER_LOG = (
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "rules": page,
     "checks": checks_page,
+    "runbook": runbook_page,
     "guards": guards.page,
     "rights": rights.page,
     "services": services_page,
 }
-"""The pages by name: rules for the YAML, checks of the cluster, consequences of changes, rights, managed services.
+"""The pages by name: rules for the YAML, checks of the cluster, a runbook, consequences of changes, rights, services.
 
 Each is also in ``docs/``.
 """

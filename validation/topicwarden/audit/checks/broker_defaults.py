@@ -9,7 +9,11 @@ not checked. **undecidable**: no broker's configuration is visible (DescribeConf
 Example: ``log.retention.hours`` is 1440 on two brokers and 1 on the third; ``retention.ms is not declared, and differs
 by broker: 60d on 1, 2; 1h on 3``.
 
+Confirm: ``kafka-configs --describe --all --entity-type brokers --entity-name N`` for each broker of the finding.
+
 Remedy: declare the setting, or give all brokers the same value.
+
+Prevent: deploy all brokers from the same configuration, or declare the setting in the YAML.
 
 Source: ``KafkaConfig.extractLogConfigMap``, ``LogConfig.fromProps``.
 """

@@ -11,8 +11,12 @@ no segment roll. A first audit skips this check.
 Example: a checkpoint restored from a backup marks the head of a log as clean, although it is not. The cleaner never
 cleans that part again.
 
+Confirm: ``kafka-dump-log --print-data-log --files`` with the segments of the two offsets shows the same key twice.
+
 Remedy: compare ``cleaner-offset-checkpoint`` with the log (``DumpLogSegments``). Stop the broker and delete the
 partition's line from the checkpoint; the cleaner then cleans the whole log again.
+
+Prevent: restore the disk of a broker with its logs and its checkpoint files together, or not at all.
 
 Source: ``Cleaner.doClean``, ``Cleaner.shouldRetainRecord``.
 """

@@ -11,7 +11,12 @@ brokers do not report the sizes of their logs.
 
 Example: a privacy policy requires ``max.compaction.lag.ms=1d``; a deleted user's record is still present after a week.
 
+Confirm: log-cleaner.log of the leader shows when the cleaner last cleaned the partition; ``kafka-get-offsets`` shows
+how far the log goes.
+
 Remedy: check the cleaner (``max-compaction-delay-secs``, ``uncleanable-partitions-count``, log-cleaner.log).
+
+Prevent: raise an alarm if ``max-compaction-delay-secs`` rises above ``max.compaction.lag.ms``.
 
 Source: KIP-354, ``LogCleanerManager.maxCompactionDelay``.
 """

@@ -9,8 +9,12 @@ the controller does not know it, so deleting the setting has no effect.
 
 Example: ``retention.ms`` is declared as 604800000, and was set to 60000 with ``kafka-configs`` by hand.
 
+Confirm: ``kafka-configs --describe --all --topic T`` prints each value with its source.
+
 Remedy: `pulumi up` writes the declared value; or declare the live value. To remove a setting that nobody set, set it by
 hand once, then delete it.
+
+Prevent: grant AlterConfigs to nobody but the user of deploys.
 
 Source: ``ConfigEntry.ConfigSource``, KIP-226; ``ConfigurationsDelta.replay(RemoveTopicRecord)``.
 """

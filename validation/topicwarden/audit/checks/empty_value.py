@@ -7,7 +7,12 @@ of aborted transactions.
 Example: ``2 records with an empty value in a compacted topic, first at offset 40 of partition 1``; a library turned
 null into "".
 
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.value=true``
+prints an empty line; for a tombstone it prints ``null``.
+
 Remedy: write null, not "", to delete a key; send a real tombstone for each of these keys.
+
+Prevent: make the producer's serializer return null for null.
 
 Source: ``DefaultRecord.hasValue``, ``Cleaner.shouldRetainRecord``.
 """

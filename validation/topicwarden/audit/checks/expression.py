@@ -11,7 +11,12 @@ or value is malformed.
 
 Example: ``2 records that do not satisfy positive-amount, first at offset 8 of partition 0``.
 
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.value=true``
+prints the value of the finding's offset.
+
 Remedy: the ``message`` of the expression.
+
+Prevent: check the same condition in the producer, before it sends.
 
 Source: CEL's [language definition](https://github.com/google/cel-spec).
 """

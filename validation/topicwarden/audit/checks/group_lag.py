@@ -22,7 +22,12 @@ may belong to transaction markers, or to records that were compacted away.
 Example: ``group billing has not read 312 offsets that are gone``; a deployment failed on Friday, and ``retention.ms``
 is two days.
 
+Confirm: ``kafka-consumer-groups --describe --group G`` prints the committed offset. ``kafka-get-offsets --topic T
+--time earliest`` prints the log start.
+
 Remedy: increase the retention before you start the group; restore the lost records from their source.
+
+Prevent: raise an alarm if a group's lag, as time, comes near the retention; do not keep groups that nobody starts.
 
 Source: KIP-211; ``SubscriptionState``, ``OffsetResetStrategy``; KIP-534 for tombstones.
 """

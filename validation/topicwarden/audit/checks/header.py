@@ -7,7 +7,12 @@ counts once.
 Example: ``42 records that lack a required header, first at offset 3 of partition 0``, because ``40 × lacks trace-id``
 and ``2 × lacks trace-id, tenant``.
 
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.headers=true``
+prints the headers of the finding's offset.
+
 Remedy: find the producer that does not set the header; often it bypasses the common library, or is a connector.
+
+Prevent: set the header in a library, or an interceptor, that all producers share.
 
 Source: KIP-82, ``org.apache.kafka.common.header.Headers``.
 """

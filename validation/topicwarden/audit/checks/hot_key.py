@@ -9,7 +9,12 @@ if they were one key. A share that exceeds the bound only with records of aborte
 
 Example: ``one key has 31.0% of the records, declared at most 10.0%: 3,100 in partition 2, first at offset 12``.
 
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.key=true`` at a
+few offsets of the partition prints this key.
+
 Remedy: use a finer key, or add a salt to the key and merge downstream.
+
+Prevent: choose a key with many values of similar frequency; measure it before the topic has consumers.
 
 Source: ``BuiltInPartitioner.partitionForKey``: a key has one partition, and a partition one consumer of a group.
 """

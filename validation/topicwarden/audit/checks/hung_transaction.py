@@ -13,7 +13,11 @@ visible (DescribeConfigs on the Cluster resource).
 
 Example: a producer died while its coordinator moved; a Streams application no longer reads from one partition.
 
+Confirm: ``kafka-transactions find-hanging --broker-id N`` lists it.
+
 Remedy: run ``kafka-transactions.sh find-hanging``, then ``abort`` with its output.
+
+Prevent: run brokers from 4.0 on with ``transaction.version`` 2 (KIP-890).
 
 Source: KIP-664, ``ProducerStateManager.firstUnstableOffset``.
 """

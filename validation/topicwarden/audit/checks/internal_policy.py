@@ -17,7 +17,11 @@ whether a store without windows has ``compact,delete``.
 Example: ``connect-offsets`` was created by hand with Kafka's default, ``delete``; a week later an idle source connector
 reads its whole source again.
 
+Confirm: ``kafka-configs --describe --all --topic T`` prints ``cleanup.policy`` and the retention.
+
 Remedy: set the value that the finding names; a Connect worker refuses to start without it.
+
+Prevent: let Kafka, Connect and Streams create their topics, or declare these topics.
 
 Source: KAFKA-9216, ``TopicAdmin.verifyTopicCleanupPolicyOnlyCompact``, ``GroupCoordinatorService``,
 ``TransactionStateManager``, ``ShareCoordinatorService``, ``InternalTopicManager``, ``WindowedChangelogTopicConfig``.

@@ -12,7 +12,12 @@ replicas, so one lost broker stops all writes; it is below the brokers' own sett
 
 Example: one broker of a new cluster was a minute ahead of the others, and ``__consumer_offsets`` has one replica.
 
+Confirm: ``kafka-topics --describe --topic T`` prints the replicas of each partition.
+
 Remedy: reassign the partitions with `kafka-reassign-partitions`; raise the application's ``replication.factor``.
+
+Prevent: start all brokers before the first client; set ``offsets.topic.replication.factor`` and
+``transaction.state.log.replication.factor`` to 3.
 
 Source: KIP-115, KIP-733; ``AutoTopicCreationManager``.
 """

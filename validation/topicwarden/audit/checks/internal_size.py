@@ -12,8 +12,12 @@ topic), or the sizes are not visible.
 Example: a cleaner thread died of a corrupt batch; months later one partition of ``__consumer_offsets`` had 952 GB, and
 its coordinator took an hour to load.
 
+Confirm: ``kafka-log-dirs --describe --topic-list T`` prints the size of each partition.
+
 Remedy: check ``uncleanable-partitions-count`` and log-cleaner.log on the broker that leads the partition. A restart of
 the broker restarts the cleaner.
+
+Prevent: raise an alarm if ``uncleanable-partitions-count`` of a broker is above 0.
 
 Source: ``GroupCoordinatorService.partitionFor``, ``LogCleanerManager.markPartitionUncleanable``.
 """

@@ -12,8 +12,13 @@ key, no key can be in two, and nothing is read again. A ``pass`` names the algor
 Example: ``1,204 keys are in several partitions, one at offset 17 of partition 0 and offset 5 of partition 3``, because
 ``one partitioner, murmur2, over 4, then 6 partitions: partitions were added since``.
 
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.key=true`` for
+the two offsets of the finding prints the same key.
+
 Remedy: after partitions were added, copy the latest values into a new topic. If there are two kinds of producer,
 configure the same partitioner in both first.
+
+Prevent: choose the number of partitions for years; declare ``contents.key.partitioner``.
 
 Source: ``Cleaner.doClean`` (each log is cleaned on its own), ``BuiltInPartitioner.partitionForKey``, KIP-195.
 """

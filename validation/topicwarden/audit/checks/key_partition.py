@@ -16,8 +16,13 @@ that a consumer reading committed sees.
 Example: ``1,226 of 1,500 keys are not where murmur2 puts them, one at offset 0 of partition 5``, because ``635 of them
 do not fit murmur2 for any number of partitions up to 6`` and ``every key is where crc32 puts it``.
 
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.key=true`` prints
+the key; compute its partition with the declared partitioner.
+
 Remedy: use the same partitioner in all producers of the topic; for librdkafka, ``partitioner=murmur2_random``. Joins
 are wrong until the topic is written again: keys do not move.
+
+Prevent: declare ``contents.key.partitioner``, and set the same one in the library that all producers share.
 
 Source: ``BuiltInPartitioner.partitionForKey``, ``Utils.murmur2``; ``rd_kafka_msg_partitioner_consistent_random`` of
 librdkafka, ``NewHashPartitioner`` of Sarama.

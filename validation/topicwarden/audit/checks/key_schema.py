@@ -10,7 +10,12 @@ two keys.
 
 Example: ``12 records whose key is not uuid as declared, first at offset 0 of partition 1``.
 
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.key=true`` prints
+the key of the finding's offset.
+
 Remedy: find the producer, and check its key serializer.
+
+Prevent: use a serializer that validates; review changes of the schema in pull requests.
 
 Source: ``org.apache.kafka.common.serialization`` (``StringDeserializer``, ``UUIDDeserializer``, …); Confluent's wire
 format.

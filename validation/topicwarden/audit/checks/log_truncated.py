@@ -6,7 +6,13 @@ start, and compaction leaves gaps; neither moves the log end. A first audit skip
 
 Example: the only in-sync replica was lost, and ``unclean.leader.election.enable=true`` made an outdated replica leader.
 
+Confirm: ``kafka-get-offsets --topic T --time latest`` is below the offset in the finding, unless records were written
+since.
+
 Remedy: write the lost acknowledged records again; set ``min.insync.replicas`` to 2 and disable unclean elections.
+
+Prevent: three replicas, ``min.insync.replicas=2``, ``unclean.leader.election.enable=false``, and producers with
+``acks=all``.
 
 Source: ``UnifiedLog.truncateTo``, ``UncleanLeaderElectionsPerSec``.
 """

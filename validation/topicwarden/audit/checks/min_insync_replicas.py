@@ -7,7 +7,11 @@ with ``NOT_ENOUGH_REPLICAS``.
 Example: ``writes with acks=all are refused now in 2 of 6 partitions: 1, 4``, because ``min.insync.replicas is 2, and as
 few as 1 are in sync``.
 
+Confirm: ``kafka-topics --describe --under-min-isr-partitions`` lists them now.
+
 Remedy: bring the lost brokers back. Lowering ``min.insync.replicas`` risks losing acknowledged records.
+
+Prevent: one replica more than ``min.insync.replicas``, on different racks, and restart one broker at a time.
 
 Source: ``Partition.effectiveMinIsr``, ``Partition.appendRecordsToLeader``.
 """

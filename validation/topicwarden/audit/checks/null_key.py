@@ -7,7 +7,12 @@ records of aborted transactions.
 
 Example: ``3 records without a key in a compacted topic, first at offset 7 of partition 0``.
 
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.key=true`` prints
+``null``.
+
 Remedy: copy the records out now if they are needed; find the producer that sends no key.
+
+Prevent: declare ``contents.key.required``, and set the key in a library that all producers share.
 
 Source: ``LogValidator.validateKey``, ``Cleaner.shouldRetainRecord``; KAFKA-4808.
 """

@@ -6,8 +6,12 @@ number changed, the records of one key may be in two partitions.
 Example: ``partitions: 12`` is declared; ``has 24 partitions, declared 12``, because somebody ran
 `kafka-topics --alter`.
 
+Confirm: ``kafka-topics --describe --topic T`` prints ``PartitionCount``.
+
 Remedy: if there are more partitions, declare the actual number. If there are fewer, `pulumi up` adds them, and keys
 move.
+
+Prevent: grant Alter on topics to nobody but the user of deploys.
 
 Source: KIP-195, ``ReplicationControlManager.createPartitions``; ``BuiltInPartitioner.partitionForKey``.
 """

@@ -7,7 +7,12 @@ detected.
 
 Example: ``contents: {partitions: {max_skew: 4.0}}``; ``partition 2 holds 5.8 times the mean, declared at most 4``.
 
+Confirm: ``kafka-get-offsets --topic T --time latest`` and ``--time earliest`` give the number of records of each
+partition.
+
 Remedy: look for a hot key (``hot-key``), or for a producer with a custom partitioner (``key-partition``).
+
+Prevent: choose a key with many values of similar frequency.
 
 Source: ``BuiltInPartitioner.partitionForKey``; KIP-794 for records without a key.
 """

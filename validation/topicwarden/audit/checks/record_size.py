@@ -6,7 +6,12 @@ compressed batch.
 
 Example: ``2 records larger than the declared 65,536 bytes, first at offset 9 of partition 0``.
 
+Confirm: ``kafka-dump-log --deep-iteration --files`` with the segment prints ``keySize`` and ``valueSize`` of each
+record.
+
 Remedy: find the producer, or declare the intended size. Store large values outside Kafka, and send their address.
+
+Prevent: declare ``max.message.bytes``, so that brokers refuse larger batches.
 
 Source: ``UnifiedLog.analyzeAndValidateRecords`` for the batch limit (``RecordTooLargeException``).
 """

@@ -5,7 +5,11 @@ only some.
 
 Example: ``replication_factor: 3`` is declared; ``4 of 12 partitions have 2 replicas, declared 3``.
 
+Confirm: ``kafka-topics --describe --topic T`` prints the replicas of each partition.
+
 Remedy: `topicwarden rebalance` reassigns the partitions to the declared number of brokers.
+
+Prevent: run `topicwarden rebalance` after each deploy that changes ``replication_factor``.
 
 Source: KIP-455, ``ReplicationControlManager.alterPartitionReassignments``.
 """

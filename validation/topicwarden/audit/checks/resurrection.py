@@ -10,7 +10,11 @@ The check starts once an audit has seen a tombstone.
 
 Example: a broker was down for two days with ``delete.retention.ms=1d``, then became leader: deleted users are back.
 
+Confirm: ``kafka-dump-log --print-data-log --files`` on two replicas shows that only one has the key.
+
 Remedy: send the tombstones again; set ``delete.retention.ms`` to more than the longest downtime of a replica.
+
+Prevent: replace a broker that was down for longer than ``delete.retention.ms`` with an empty disk.
 
 Source: KIP-534; reported in 2026 with a reproducer for Kafka 3.9 to 4.2.
 """

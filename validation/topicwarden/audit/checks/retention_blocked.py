@@ -9,7 +9,12 @@ ahead (``message.timestamp.after.max.ms``); older brokers do not.
 
 Example: ``18,204 expired records are blocked by offset 4711, whose timestamp 2031-01-01T00:00:00Z is in the future``.
 
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.timestamp=true``
+prints the future timestamp of the finding's offset.
+
 Remedy: find the producer with the wrong clock or unit; `kafka-delete-records` up to the next segment frees the rest.
+
+Prevent: declare ``message.timestamp.after.max.ms``, so that brokers refuse such records.
 
 Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTimestamp``; KIP-1030.
 """

@@ -17,8 +17,12 @@ checked: there, ``local.retention.bytes`` limits the logs on the brokers.
 
 Example: ``retention.bytes`` was set to 1 GiB, and the partition has 40 GiB.
 
+Confirm: ``kafka-log-dirs --describe --topic-list T`` prints the size of each partition.
+
 Remedy: check the leader's log for ``LogManager`` and ``UnifiedLog``; brokers stop deleting if a log directory failed or
 the cleaner is dead.
+
+Prevent: raise an alarm for ``OfflineLogDirectoryCount`` above 0, and for disks that fill.
 
 Source: ``UnifiedLog.deleteRetentionSizeBreachedSegments``.
 """

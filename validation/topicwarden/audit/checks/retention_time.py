@@ -21,7 +21,12 @@ younger records that DeleteRecords hid. The proof then waits until these have ce
 
 Example: a log directory went offline and came back; the topic has records of a month under a policy of a week.
 
+Confirm: ``kafka-get-offsets --topic T --time earliest`` does not move between two runs; ``kafka-dump-log --files`` with
+the oldest segment shows the timestamps of its batches.
+
 Remedy: check the leader's log for ``LogManager``; a dead cleaner deletes nothing of ``compact,delete`` topics.
+
+Prevent: raise an alarm for ``OfflineLogDirectoryCount`` above 0, and for disks that fill.
 
 Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``.
 """

@@ -7,8 +7,13 @@ Such a record keeps its segment, and all segments after it, from expiring (see `
 
 Example: ``1 record with a timestamp further ahead than the declared 3,600,000 ms, first at offset 14 of partition 0``.
 
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.timestamp=true``
+prints the timestamp of the finding's offset.
+
 Remedy: find the producer with the wrong clock, time zone or unit. Since Kafka 4.0, brokers refuse timestamps more than
 an hour ahead (``message.timestamp.after.max.ms``, KIP-1030).
+
+Prevent: synchronize clocks; declare ``message.timestamp.after.max.ms``, so that brokers refuse such records.
 
 Source: ``LogValidator.validateTimestamp``, KIP-937, KIP-1030.
 """

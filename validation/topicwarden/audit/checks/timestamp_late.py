@@ -8,7 +8,12 @@ another piece is not counted, and the message says "at least".
 
 Example: ``5 records with a timestamp more than 600,000 ms before an earlier one, first at offset 90 of partition 1``.
 
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.timestamp=true``
+at the finding's offset and the one before prints both timestamps.
+
 Remedy: find the producer that buffers, replays or back-dates records; or declare the intended delay.
+
+Prevent: declare ``message.timestamp.before.max.ms``, so that brokers refuse older records.
 
 Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTimestamp``;
 ``TimeWindows.ofSizeAndGrace``.

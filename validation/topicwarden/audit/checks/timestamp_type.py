@@ -7,7 +7,12 @@ configuration was changed. **undecidable**: the configuration is not visible.
 
 Example: ``the last record of partition 0, offset 99, has type CreateTime; declared LogAppendTime``.
 
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.timestamp=true``
+prints ``CreateTime`` or ``LogAppendTime``.
+
 Remedy: declare ``message.timestamp.type`` under ``config`` and deploy; existing records keep their timestamps.
+
+Prevent: declare ``message.timestamp.type`` before the first record.
 
 Source: KIP-32, ``LogValidator``.
 """

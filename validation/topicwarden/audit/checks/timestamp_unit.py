@@ -8,8 +8,13 @@ after them (KAFKA-6482: five days under a policy of 48 hours). The check needs n
 Example: ``7 records whose timestamp is not in milliseconds, first at offset 12 of partition 0``, because ``7 ×
 microseconds: partition 0: offsets 12, 13, …``.
 
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.timestamp=true``
+prints the timestamp of the finding's offset.
+
 Remedy: find the producer that sets timestamps itself, and convert the unit there. ``message.timestamp.before.max.ms``
 and ``message.timestamp.after.max.ms`` make the broker refuse such records (KIP-937).
+
+Prevent: declare ``message.timestamp.before.max.ms`` and ``message.timestamp.after.max.ms``.
 
 Source: KAFKA-6482, KIP-937; ``LogValidator.validateTimestamp``.
 """

@@ -15,7 +15,11 @@ A first audit skips this check.
 Example: a broker without KIP-534 keeps markers and tombstones forever, because every cleaning moves their horizon
 (KAFKA-4545, KAFKA-8522).
 
+Confirm: ``kafka-dump-log --deep-iteration --files`` with the segment shows the batch with its ``deleteHorizonMs``.
+
 Remedy: upgrade the brokers; check that ``delete.retention.ms`` has the intended value.
+
+Prevent: run brokers with KIP-534, which store this time with the batch.
 
 Source: KIP-534, ``Cleaner.cleanInto``, ``RecordBatch.deleteHorizonMs``.
 """

@@ -6,7 +6,11 @@ that name (Describe). Kafka then answers TOPIC_AUTHORIZATION_FAILED whether the 
 
 Example: ``orders.placed.v1: is declared, but not on the cluster``; the YAML was merged, but not deployed.
 
+Confirm: ``kafka-topics --list`` does not have the name. Look in the controller's log for who deleted it.
+
 Remedy: `pulumi up` creates the topic; if it was deleted by hand, run `pulumi refresh` first.
+
+Prevent: grant Delete on topics to nobody but the user of deploys.
 
 Source: ``UNKNOWN_TOPIC_OR_PARTITION`` of Metadata, ``DefaultAutoTopicCreationManager.createTopics``.
 """

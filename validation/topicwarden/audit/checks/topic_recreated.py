@@ -6,7 +6,12 @@ judge the new one. If the YAML says ``allow: [recreate]``, the check passes with
 
 Example: a Streams application was reset while it was running, and its internal topics came back empty (KIP-698).
 
+Confirm: ``kafka-topics --describe --topic T`` prints the topic id of today; the finding has the one of the previous
+audit.
+
 Remedy: find out who recreated the topic; reset the offsets of the groups that read it.
+
+Prevent: grant Delete on topics to nobody but the user of deploys.
 
 Source: KIP-516 for topic ids.
 """

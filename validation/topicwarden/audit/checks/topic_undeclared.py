@@ -7,8 +7,13 @@ stack's scope (``topicwarden:scope``) are not judged.
 
 Example: a topic that somebody created by hand, or that a producer created because of a typing error.
 
+Confirm: ``kafka-topics --describe --topic T`` and ``kafka-consumer-groups --describe --all-groups`` show whether it is
+used.
+
 Remedy: declare the topic (`topicwarden import` writes the YAML), or delete it. If it belongs to another team,
 exclude it with ``topicwarden:scope``.
+
+Prevent: set ``auto.create.topics.enable=false`` on the brokers, and grant Create to nobody but the user of deploys.
 
 Source: ``DefaultAutoTopicCreationManager.createTopics``; see ``internal-policy`` for how internal topics are
 recognised.

@@ -7,7 +7,11 @@ eligible leader replicas (KIP-966), the reasons name those that may lead without
 Example: ``6 of 12 partitions are under-replicated: 1, 3, 5, 7, 9, 11``, because ``broker 3 is not part of the cluster
 now``.
 
+Confirm: ``kafka-topics --describe --under-replicated-partitions`` lists them now.
+
 Remedy: bring the broker back, or reassign its partitions.
+
+Prevent: raise an alarm if ``UnderReplicatedPartitions`` of a broker stays above 0 for longer than a restart.
 
 Source: ``Partition.isUnderReplicated``; ``UnderReplicatedPartitions`` and ``OfflinePartitionsCount`` of the brokers.
 """

@@ -22,8 +22,13 @@ Example: ``3 records whose value is not json as declared, first at offset 17 of 
 expected number, seen string ({id: integer, amount: string})``. A finding shows names from the schema, and nothing else
 of a record.
 
+Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.value=true``
+prints the value of the finding's offset.
+
 Remedy: find the producer; a consumer that trusts the contract stops at that offset. Skip the record, or correct it with
 a later record of the same key.
+
+Prevent: use a serializer that validates; review changes of the schema in pull requests.
 
 Source: ``org.apache.kafka.common.serialization``; RFC 8259; the JSON Schema Test Suite; the specifications of Avro and
 Protocol Buffers; the wire format of Confluent's Schema Registry, which Apicurio supports too.
