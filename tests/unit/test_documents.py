@@ -14,6 +14,8 @@ NAMES = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
 DOCUMENTS = [*(REPOSITORY / name for name in NAMES), *sorted((REPOSITORY / "docs").rglob("*.md"))]
 FOREIGN = {
     "guards.md": {"--target", "--exclude", "--refresh", "--continue-on-error"},
+    "comparison.md": {"--no-delete"},
+    "runbook.md": {"--bootstrap-server", "--command-config"},
     "production.md": {"--suppress-outputs"},
     "exit-codes.md": {"--install-completion"},
     "CONTRIBUTING.md": {"--hypothesis-profile"},

@@ -7,8 +7,8 @@ detected.
 
 Example: ``contents: {partitions: {max_skew: 4.0}}``; ``partition 2 holds 5.8 times the mean, declared at most 4``.
 
-Confirm: ``kafka-get-offsets --topic T --time latest`` and ``--time earliest`` give the number of records of each
-partition.
+Confirm: subtract the offsets of ``kafka-get-offsets --topic T --time earliest`` from those of
+``kafka-get-offsets --topic T --time latest``; a partition has at most this number of records.
 
 Remedy: look for a hot key (``hot-key``), or for a producer with a custom partitioner (``key-partition``).
 
