@@ -30,3 +30,11 @@ def test_a_denied_right_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     line = resource_error(RequestError("TOPIC_AUTHORIZATION_FAILED", "Authorization failed."), f"{URN}a")
     assert line.startswith("a: Kafka denies this user the change: Authorization failed.; a new topic needs Create")
+
+
+def test_an_error_that_may_pass_is_no_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    late = RequestError("REQUEST_TIMED_OUT", "Request timed out after 9999 ms", passing=True)
+    assert resource_error(late, f"{URN}a") == (
+        "a: Kafka has not done this in time: Request timed out after 9999 ms; run the command again"
+    )

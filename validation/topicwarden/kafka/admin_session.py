@@ -14,6 +14,7 @@ from topicwarden.kafka.admin_client import open_admin
 from topicwarden.kafka.cluster_service import service_of
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.request_error import request_error
+from topicwarden.kafka.retry import retry_transient
 from topicwarden.specs.services.profile import ServiceProfile
 
 Parameters = ParamSpec("Parameters")
@@ -51,8 +52,20 @@ class AdminSession:
         *arguments: Parameters.args,
         **options: Parameters.kwargs,
     ) -> Result:
-        """Return the result of ``send`` with the open client; an error of the client becomes a ``RequestError``."""
+        """Return the result of ``send`` with the open client; an error of the client becomes a ``RequestError``.
+
+        ``send`` is called again for up to 30 seconds while a broker does not answer, so it must be idempotent.
+        """
+
+        def attempt() -> Result:
+            try:
+                return send(self.admin, *arguments, **options)
+            except KafkaError as error:
+                if error.retriable:
+                    raise
+                raise request_error(error) from error
+
         try:
-            return send(self.admin, *arguments, **options)
+            return retry_transient(attempt)
         except KafkaError as error:
             raise request_error(error) from error

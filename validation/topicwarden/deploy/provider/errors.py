@@ -33,6 +33,8 @@ def reason_of(error: Exception) -> str:
         return str(error)
     if error.name in _DENIED:
         return f"Kafka denies this user the change: {error}; {_RIGHTS}"
+    if error.passing:
+        return f"Kafka has not done this in time: {error}; run the command again"
     return f"Kafka refuses: {error}"
 
 
