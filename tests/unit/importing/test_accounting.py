@@ -13,11 +13,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.importing.test_foreign import HERE, cases, source
+from tests.unit.importing.test_foreign import HERE, cases, source, sources
 from topicwarden.specs.convert import ConversionResult, SourceFile, read_all
 from topicwarden.specs.yaml_nodes import KeyPath
 
-YAML = [case for case in cases("good") if not case.name.startswith("describe") and source(case).documents]
+SINGLE = [case for case in cases("good") if len(sources(case)) == 1]
+YAML = [case for case in SINGLE if not case.name.startswith("describe") and source(case).documents]
 STRUCTURED = [case for case in YAML if isinstance(source(case).documents[0].value, dict)]
 COMMENTED = [case for case in STRUCTURED if not case.name.startswith("terraform")]
 DESCRIBED = [case for case in cases("good") if case.name.startswith("describe")]

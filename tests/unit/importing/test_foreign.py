@@ -1,4 +1,4 @@
-"""Test the files of other tools: each folder of good/ and bad/ has one file and its expected result."""
+"""Test the files of other tools: each folder of good/ and bad/ is one import, with its expected result."""
 
 from __future__ import annotations
 
@@ -20,9 +20,14 @@ def cases(kind: str) -> list[Path]:
     return sorted((HERE / kind).iterdir())
 
 
+def sources(case: Path) -> list[SourceFile]:
+    files = sorted(path for path in case.iterdir() if path.name != EXPECTED)
+    return [SourceFile(file.name, file.read_bytes()) for file in files]
+
+
 def source(case: Path) -> SourceFile:
-    [file] = [path for path in case.iterdir() if path.name != EXPECTED]
-    return SourceFile(file.name, file.read_bytes())
+    [file] = sources(case)
+    return file
 
 
 def notes(problems: tuple[Problem, ...]) -> str:
@@ -31,7 +36,7 @@ def notes(problems: tuple[Problem, ...]) -> str:
 
 @pytest.mark.parametrize("case", cases("good"), ids=lambda case: case.name)
 def test_good_files_become_the_yaml_that_a_person_would_have_written(case: Path, tmp_path: Path) -> None:
-    read = read_all([source(case)])
+    read = read_all(sources(case))
     assert read.problems == ()
     comments = {one.topic.name: one.comments for one in read.topics}
     made = draft([one.topic for one in read.topics], LoadedSpecs((), {}, ("dev",), ()), None, (), comments=comments)
@@ -44,13 +49,16 @@ def test_good_files_become_the_yaml_that_a_person_would_have_written(case: Path,
 
 @pytest.mark.parametrize("case", cases("bad"), ids=lambda case: case.name)
 def test_every_wrong_entry_is_a_problem_at_its_place(case: Path) -> None:
-    read = read_all([source(case)])
+    read = read_all(sources(case))
     problems = "".join(f"{problem}\n" for problem in read.problems)
     assert problems + notes(read.notes) == (case / EXPECTED).read_text()
 
 
 def test_every_format_has_a_good_and_a_bad_file() -> None:
-    read = {name: [case for case in cases("good") if one.recognises(source(case))] for name, one in FORMATS.items()}
+    read = {
+        name: [case for case in cases("good") if all(map(one.recognises, sources(case)))]
+        for name, one in FORMATS.items()
+    }
     assert all(read.values())
     for case in cases("good"):
         assert case.name.startswith(next(name for name, found in read.items() if case in found))

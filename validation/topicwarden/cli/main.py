@@ -150,8 +150,7 @@ def import_(
         typer.Option(
             "--from",
             metavar="FILE",
-            help="Read topics from this file instead of the cluster: Strimzi, Jikkou, topicctl, Terraform state, "
-            "KAFKA_CREATE_TOPICS, or the output of kafka-topics --describe. Can be repeated.",
+            help="Read topics from this file of another tool instead of the cluster. Can be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -160,7 +159,8 @@ def import_(
         typer.Option(
             "--from-format",
             metavar="FORMAT",
-            help="strimzi, jikkou, topicctl, terraform, describe or create-topics (default: detected from the file).",
+            help="strimzi, jikkou, redpanda, topicctl, kdef, kafka-gitops, julie, terraform (a state), describe "
+            "(output of kafka-topics) or create-topics (KAFKA_CREATE_TOPICS). Default: detected from the file.",
             show_default=False,
         ),
     ] = None,

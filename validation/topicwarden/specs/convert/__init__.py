@@ -9,7 +9,18 @@ from types import MappingProxyType
 from typing import Final, Protocol
 
 from topicwarden.model.problem import Location, Problem
-from topicwarden.specs.convert import create_topics, describe, jikkou, strimzi, terraform, topicctl
+from topicwarden.specs.convert import (
+    create_topics,
+    describe,
+    jikkou,
+    julie,
+    kafka_gitops,
+    kdef,
+    redpanda_operator,
+    strimzi,
+    terraform,
+    topicctl,
+)
 from topicwarden.specs.convert.source_file import SourceFile
 from topicwarden.specs.convert.topic_reader import ConvertedTopic, TopicReader
 from topicwarden.specs.topic_names import metric_name
@@ -17,6 +28,7 @@ from topicwarden.specs.topic_names import metric_name
 __all__ = ["FORMATS", "ConversionResult", "ConvertedTopic", "SourceFile", "SourceFormat", "TopicReader", "read_all"]
 
 _HCL: Final = re.compile(r"^\s*(resource|data|module|variable|locals|provider|terraform)\b[^\n=:]*\{", re.MULTILINE)
+_NO_TOPIC: Final = "this file declares no topic; pass the file with the topics, too: add --from with its path"
 
 
 class SourceFormat(Protocol):
@@ -35,7 +47,11 @@ FORMATS: Final = MappingProxyType[str, SourceFormat](
     {
         "strimzi": strimzi,
         "jikkou": jikkou,
+        "redpanda": redpanda_operator,
         "topicctl": topicctl,
+        "kdef": kdef,
+        "kafka-gitops": kafka_gitops,
+        "julie": julie,
         "terraform": terraform,
         "describe": describe,
         "create-topics": create_topics,
@@ -61,9 +77,11 @@ def read_all(sources: Sequence[SourceFile], format_name: str | None = None) -> C
     topics: list[ConvertedTopic] = []
     problems: list[Problem] = []
     notes: list[Problem] = []
+    auxiliary: list[SourceFile] = []
     by_metric_name: dict[str, ConvertedTopic] = {}
     for source in sources:
-        reader = _read_file(source, format_name)
+        reader = _read_file(TopicReader(source, tuple(other for other in sources if other is not source)), format_name)
+        auxiliary += [source] if reader.auxiliary else []
         problems += reader.problems
         notes += reader.notes()
         for converted in reader.topics:
@@ -72,20 +90,22 @@ def read_all(sources: Sequence[SourceFile], format_name: str | None = None) -> C
                 topics.append(converted)
             else:
                 problems.append(_duplicate(converted, first))
+    if sources and len(auxiliary) == len(sources) and not topics and not problems:
+        problems = [Problem(Location(source.file), _NO_TOPIC, "empty") for source in auxiliary]
     return ConversionResult(tuple(topics), tuple(sorted(set(problems))), tuple(sorted(set(notes))))
 
 
-def _read_file(source: SourceFile, format_name: str | None) -> TopicReader:
+def _read_file(reader: TopicReader, format_name: str | None) -> TopicReader:
+    source = reader.source
     if format_name:
         source_format: SourceFormat | None = FORMATS[format_name]
     else:
         source_format = next((module for module in FORMATS.values() if module.recognises(source)), None)
-    reader = TopicReader(source)
     if source_format is None or (format_name and not source_format.recognises(source)):
         _report_unrecognised(reader, format_name)
     else:
         source_format.read(reader)
-        if not reader.topics and not reader.problems and not reader.excluded:
+        if not reader.topics and not reader.problems and not reader.excluded and not reader.auxiliary:
             message = "this file declares only Kafka's internal topics; do not import it"
             reader.add_problem(Location(source.file), message, "empty")
     return reader

@@ -13,7 +13,7 @@ from topicwarden.model.problem import Location
 from topicwarden.specs import configs
 from topicwarden.specs.convert.describe_lines import DescribeLine, lines
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import NOT_READ, SettingValues, TopicReader, TopicValues
+from topicwarden.specs.convert.topic_reader import NOT_READ, SettingValues, TopicReader, TopicValues, not_in_kafka
 
 _COUNTS: Final = {"partitions": "PartitionCount", "replication factor": "ReplicationFactor"}
 _HEADER: Final = ("Topic", *_COUNTS.values(), "Configs", "MarkedForDeletion")
@@ -172,8 +172,7 @@ class _Table:
             before, *places = settings[self._last]
             settings[self._last] = (before + value, places[0], places[1])
         elif configs.definition(name) is None:
-            reason = f"Kafka {configs.kafka_version()} has no such topic configuration, so not imported"
-            self._reader.note(place, name, reason)
+            self._reader.note(place, name, not_in_kafka())
             self._last = ""
         else:
             settings[name] = (value, place, place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
-from topicwarden.specs.convert.kubernetes import KubernetesResource, resources, topics
+from topicwarden.specs.convert.kubernetes import KubernetesResource, declares, resources, topics
 from topicwarden.specs.convert.source_file import SourceFile
 from topicwarden.specs.convert.topic_reader import (
     SettingValues,
@@ -29,16 +29,13 @@ _EXCLUDED: Final = {
 
 
 def recognises(source: SourceFile) -> bool:
-    documents = [UnreadFields(source, document) for document in source.documents]
-    return any(
-        resource.in_group(_GROUP) and resource.kind.startswith("KafkaTopic") for resource in resources(documents)
-    )
+    return declares(source, _GROUP)
 
 
 def read(reader: TopicReader) -> None:
     documents = reader.documents()
     config_maps = _ConfigMaps(documents, reader)
-    for resource in topics(documents, reader, _GROUP, "Jikkou", ("ConfigMap",)):
+    for resource in topics(documents, reader, _GROUP, "Jikkou", other_kinds=("ConfigMap",)):
         annotations = resource.annotations()
         reasons = [reason for annotation, reason in _EXCLUDED.items() if annotations.get(annotation) == "true"]
         if reasons:

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from topicwarden.specs.convert.source_file import SourceFile
 from topicwarden.specs.convert.topic_reader import TopicReader
 from topicwarden.specs.convert.unread_fields import UnreadFields
 from topicwarden.specs.yaml_nodes import KeyPath
 
 TOPIC: Final = "KafkaTopic"
+NOT_APPLIED: Final = "imported as written but not applied by {}, so compare with the cluster"
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """An annotation with the whole resource as JSON, which ``kubectl apply`` writes."""
 
@@ -50,10 +52,25 @@ class KubernetesResource:
                     if name != _LAST_APPLIED:
                         yield from self.fields.take_as_comments((*path, "metadata", key, name), len(path))
 
+    def not_ready(self) -> bool:
+        """Return whether the operator reports that it has not applied the resource."""
+        conditions, _ = self.fields.peek((*self.path, "status", "conditions"))
+        return any(
+            condition.get("type") == "Ready" and str(condition.get("status")).lower() == "false"
+            for condition in (conditions if isinstance(conditions, list) else ())
+            if isinstance(condition, dict)
+        )
+
     def exclude(self, reader: TopicReader, reason: str) -> None:
         """Exclude the topic for ``reason``, and mark all its fields as read."""
         _, place = self.fields.take(self.path)
         reader.exclude(place, self.name, reason)
+
+
+def declares(source: SourceFile, group: str, kind: str = TOPIC) -> bool:
+    """Return whether the file has a resource of ``kind`` in the API group ``group``."""
+    documents = [UnreadFields(source, document) for document in source.documents]
+    return any(resource.in_group(group) and resource.kind in (kind, f"{kind}List") for resource in resources(documents))
 
 
 def resources(fields: Iterable[UnreadFields]) -> Iterator[KubernetesResource]:
@@ -63,22 +80,28 @@ def resources(fields: Iterable[UnreadFields]) -> Iterator[KubernetesResource]:
 
 
 def topics(
-    documents: Iterable[UnreadFields], reader: TopicReader, group: str, tool: str, other_kinds: tuple[str, ...] = ()
+    documents: Iterable[UnreadFields],
+    reader: TopicReader,
+    group: str,
+    tool: str,
+    *,
+    kind: str = TOPIC,
+    other_kinds: tuple[str, ...] = (),
 ) -> Iterator[KubernetesResource]:
-    """Yield the ``KafkaTopic`` resources of the API group ``group`` that are not being deleted.
+    """Yield the resources of ``kind`` in the API group ``group`` that are not being deleted.
 
     Note all other resources, except those of ``other_kinds``, which the caller reads itself.
     """
     for resource in resources(documents):
         label = f"{resource.kind} {resource.name}"
-        if resource.in_group(group) and resource.kind == TOPIC:
+        if resource.in_group(group) and resource.kind == kind:
             resource.fields.take((*resource.path, "apiVersion"))
             resource.fields.take((*resource.path, "kind"))
             if resource.fields.peek((*resource.path, "metadata", "deletionTimestamp"))[0] is not None:
                 resource.exclude(reader, "being deleted (metadata.deletionTimestamp), so not imported")
             else:
                 yield resource
-        elif resource.kind == TOPIC:
+        elif resource.kind == kind:
             _, place = resource.fields.take(resource.path)
             reader.note(place, f"{label} ({resource.api})", f"not {tool} topics (see --from-format), so not imported")
         elif resource.kind and resource.kind not in other_kinds:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from topicwarden.specs.convert.kubernetes import KubernetesResource, resources, topics
+from topicwarden.specs.convert.kubernetes import NOT_APPLIED, KubernetesResource, declares, topics
 from topicwarden.specs.convert.source_file import SourceFile
 from topicwarden.specs.convert.topic_reader import (
     TopicReader,
@@ -14,20 +14,15 @@ from topicwarden.specs.convert.topic_reader import (
     take_number,
     take_settings,
 )
-from topicwarden.specs.convert.unread_fields import UnreadFields
 
 _GROUP: Final = "kafka.strimzi.io/"
 _SPEC: Final = ("partitions", "replicas", "config", "topicName")
-_NOT_APPLIED: Final = "imported as written but not applied by Strimzi, so compare with the cluster"
 _UNMANAGED: Final = ("strimzi.io/managed", "false")
 _PAUSED: Final = ("strimzi.io/pause-reconciliation", "true")
 
 
 def recognises(source: SourceFile) -> bool:
-    documents = [UnreadFields(source, document) for document in source.documents]
-    return any(
-        resource.in_group(_GROUP) and resource.kind.startswith("KafkaTopic") for resource in resources(documents)
-    )
+    return declares(source, _GROUP)
 
 
 def read(reader: TopicReader) -> None:
@@ -40,7 +35,7 @@ def read(reader: TopicReader) -> None:
         else:
             comments = [*fields.take_as_comments((*metadata, "name"), len(resource.path)), *comments]
         for reason in _not_applied(resource):
-            reader.note(name[1], f"{name[0]} ({reason})", _NOT_APPLIED)
+            reader.note(name[1], f"{name[0]} ({reason})", NOT_APPLIED.format("Strimzi"))
         reader.add_topic(
             TopicValues(
                 name_field=name,
@@ -60,11 +55,5 @@ def _not_applied(resource: KubernetesResource) -> Iterator[str]:
     for name, value in (_UNMANAGED, _PAUSED):
         if annotations.get(name) == value:
             yield f"{name}: {value}"
-    conditions, _ = resource.fields.peek((*resource.path, "status", "conditions"))
-    for condition in conditions if isinstance(conditions, list) else ():
-        if (
-            isinstance(condition, dict)
-            and condition.get("type") == "Ready"
-            and str(condition.get("status")).lower() == "false"
-        ):
-            yield "status: not ready"
+    if resource.not_ready():
+        yield "status: not ready"

@@ -1,22 +1,56 @@
-"""Read the ``kafka_topic`` resources of a Terraform or OpenTofu state.
+"""Read the topics of a Terraform or OpenTofu state.
 
-The file is ``terraform.tfstate`` (version 4) or the output of ``terraform show -json``.
+The file is ``terraform.tfstate`` (version 4) or the output of ``terraform show -json``. Attributes of resources:
+https://github.com/Mongey/terraform-provider-kafka/blob/main/kafka/resource_kafka_topic.go
+https://github.com/confluentinc/terraform-provider-confluent/blob/master/docs/resources/confluent_kafka_topic.md
+https://github.com/aiven/terraform-provider-aiven/blob/main/docs/resources/kafka_topic.md
+https://github.com/redpanda-data/terraform-provider-redpanda/blob/main/docs/resources/topic.md
+https://registry.terraform.io/providers/hashicorp/google/latest/docs/resources/managed_kafka_topic
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from topicwarden.model.message_text import describe_value
 from topicwarden.model.problem import Location
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import TopicReader, TopicValues, take_settings
+from topicwarden.specs.convert.topic_reader import SettingValues, TopicReader, TopicValues, take_settings
 from topicwarden.specs.convert.unread_fields import UnreadFields
 from topicwarden.specs.yaml_nodes import KeyPath
 
-_TYPE: Final = "kafka_topic"
+
+@dataclass(frozen=True)
+class _TopicType:
+    """The attributes of a resource type that is a topic.
+
+    Confluent Cloud has no attribute for the replication factor. If ``block``
+    is set, the settings are a block, and their names have underscores for dots.
+    """
+
+    name: str
+    partitions: str
+    replication: str | None
+    config: str
+    block: bool = False
+
+
+_TYPES: Final = MappingProxyType(
+    {
+        "kafka_topic": _TopicType("name", "partitions", "replication_factor", "config"),
+        "confluent_kafka_topic": _TopicType("topic_name", "partitions_count", None, "config"),
+        "confluentcloud_kafka_topic": _TopicType("topic_name", "partitions_count", None, "config"),
+        "aiven_kafka_topic": _TopicType("topic_name", "partitions", "replication", "config", block=True),
+        "redpanda_topic": _TopicType("name", "partition_count", "replication_factor", "configuration"),
+        "google_managed_kafka_topic": _TopicType("topic_id", "partition_count", "replication_factor", "configs"),
+    }
+)
+_CONFLUENT_REPLICATION: Final = 3
+"""Of every topic on Confluent Cloud: https://docs.confluent.io/cloud/current/topics/manage.html"""
 _VERSION: Final = 4
 _DEPOSED: Final = "replaced and about to be destroyed (deposed), so not imported"
 
@@ -55,7 +89,9 @@ def _state(state: _State) -> None:
     if not reader.topics and not reader.problems and not reader.excluded:
         counted = Counter(state.other_types)
         types = ", ".join(f"{number:,} {name}" for name, number in sorted(counted.items())) or "no resource"
-        message = f"expected a state with {_TYPE} resources, seen {types}; is it the state of another workspace?"
+        message = (
+            f"expected a state with topics ({', '.join(_TYPES)}), seen {types}; is it the state of another workspace?"
+        )
         reader.add_problem(state.fields.peek(())[1], message, "empty")
 
 
@@ -72,21 +108,19 @@ class _State:
         for index, resource in _items(self.fields.peek(path)[0]):
             resource_path = (*path, index)
             kind, managed = str(resource.get("type")), resource.get("mode") == "managed"
-            if not managed or kind != _TYPE:
+            if not managed or kind not in _TYPES:
                 self.fields.take(resource_path)
                 self.other_types.append(kind if managed else f"data.{kind}")
                 address = resource.get("address") or f"{self.other_types[-1]}.{resource.get('name')}"
-                self.reader.note(
-                    self.fields.peek(resource_path)[1], str(address), "not kafka_topic resources, so not imported"
-                )
+                self.reader.note(self.fields.peek(resource_path)[1], str(address), "not topics, so not imported")
                 continue
             self.fields.take((*resource_path, "mode"))
             self.fields.take((*resource_path, "type"))
             if "values" in resource:
-                self._topic(resource_path, (*resource_path, "values"), resource)
+                self._topic(kind, resource_path, (*resource_path, "values"), resource)
             for number, instance in _items(resource.get("instances")):
                 instance_path = (*resource_path, "instances", number)
-                self._topic(instance_path, (*instance_path, "attributes"), instance)
+                self._topic(kind, instance_path, (*instance_path, "attributes"), instance)
 
     def module(self, path: KeyPath) -> None:
         """Read a module in the output of ``terraform show -json``, and its child modules."""
@@ -94,27 +128,42 @@ class _State:
         for index, _ in _items(self.fields.peek((*path, "child_modules"))[0]):
             self.module((*path, "child_modules", index))
 
-    def _topic(self, resource_path: KeyPath, path: KeyPath, instance: dict[str, Any]) -> None:
-        fields, reader = self.fields, self.reader
-        name, place = fields.peek((*path, "name"))
+    def _topic(self, kind: str, resource_path: KeyPath, path: KeyPath, instance: dict[str, Any]) -> None:
+        fields, reader, attributes = self.fields, self.reader, _TYPES[kind]
+        name, place = fields.peek((*path, attributes.name))
         if instance.get("deposed") or instance.get("deposed_key"):
             fields.take(resource_path)
             reader.exclude(place, name, _DEPOSED)
             return
         if instance.get("status") == "tainted" or instance.get("tainted") is True:
             reader.note(place, str(name), "imported, but tainted: Terraform would delete and recreate it")
-        if fields.peek((*path, "id"))[0] == name:
+        if str(fields.peek((*path, "id"))[0]).rpartition("/")[2] == name:
             fields.take((*path, "id"))
+        replication: tuple[Any, Location] = (_CONFLUENT_REPLICATION, place)
+        if attributes.replication:
+            replication = fields.take((*path, attributes.replication))
         reader.add_topic(
             TopicValues(
-                name_field=fields.take((*path, "name")),
+                name_field=fields.take((*path, attributes.name)),
                 counts={
-                    "partitions": fields.take((*path, "partitions")),
-                    "replication factor": fields.take((*path, "replication_factor")),
+                    "partitions": fields.take((*path, attributes.partitions)),
+                    "replication factor": replication,
                 },
-                config=take_settings(fields, (*path, "config"), reader),
+                config=self._settings((*path, attributes.config), block=attributes.block),
             )
         )
+
+    def _settings(self, path: KeyPath, *, block: bool) -> SettingValues:
+        if not block:
+            return take_settings(self.fields, path, self.reader)
+        value, _ = self.fields.take(path)
+        settings: SettingValues = {}
+        for index, _ in _items(value):
+            for name, setting in take_settings(self.fields, (*path, index), self.reader).items():
+                if setting[0] not in (None, ""):
+                    # The provider writes attributes that are not set as null or as empty text.
+                    settings[name.replace("_", ".")] = setting
+        return settings
 
 
 def _items(value: Any) -> Iterator[tuple[int, dict[str, Any]]]:

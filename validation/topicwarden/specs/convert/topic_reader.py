@@ -21,11 +21,16 @@ SettingValues: TypeAlias = dict[str, tuple[Any, Location, Location]]
 """Settings by name: the value, the location of the key, and the location of the value."""
 
 NOT_READ: Final = "not imported, because a topic's YAML has no key for it"
+ACCESS: Final = "access rules, so not imported"
 COMMENTED_OUT: Final = "commented out, so not imported"
 _MAX_COUNTS: Final = {"partitions": 2**31 - 1, "replication factor": 2**15 - 1}
 _LINE_NAME: Final = re.compile(r"line [0-9]+")
 _MAX_LINES: Final = 20
 """The maximum number of unnamed lines, such as comments, that a note lists; it counts the rest."""
+_SERVICE_SETTINGS: Final = re.compile(
+    r"confluent\.|redpanda\.|warpstream\.|(write\.caching|diskless\.enable|initial\.retention\.local\.target\.(bytes|ms))$"
+)
+"""Settings of services' own, which Apache Kafka does not have; see ``specs/services``."""
 _THROTTLE: Final = ".replication.throttled.replicas"
 
 
@@ -42,13 +47,16 @@ class ConvertedTopic:
 class TopicReader:
     """Collects the topics, problems and notes of one file, and tracks which parts of the file were read.
 
-    ``excluded`` counts the topics that the file itself excludes, such as topics marked for deletion.
+    ``others`` are the other files of the same import. ``excluded`` counts the topics that the file itself excludes,
+    such as topics marked for deletion. ``auxiliary`` is set if the file only completes other files.
     """
 
     source: SourceFile
+    others: tuple[SourceFile, ...] = ()
     topics: list[ConvertedTopic] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     excluded: int = 0
+    auxiliary: bool = False
     _unread: list[UnreadFields | UnreadText] = field(default_factory=list)
     _notes: dict[str, list[tuple[Location, str]]] = field(default_factory=dict)
 
@@ -119,9 +127,9 @@ class TopicReader:
             return number
         if value is None or number == -1:
             seen = "nothing" if value is None else "-1"
-            message = (
-                f"expected the {part}, seen {seen}, so the brokers' default applies; write the topic's actual number"
-            )
+            name, _ = values.name_field
+            message = f"expected the {part}, seen {seen}, so {values.default} applies; write the topic's actual number"
+            message = f"{name}: {message}" if isinstance(name, str) else message
             self.add_problem(place, message, "missing")
         else:
             self.add_problem(
@@ -137,17 +145,14 @@ class TopicReader:
         ``places`` are the locations of the key and of the value.
         """
         definition = configs.definition(name)
+        if reason := _reason_to_skip(name, value):
+            self.note(places[0], name, reason)
+            return None
         if definition is None:
             suggestion = configs.nearest(name)
             message = f"Kafka {configs.kafka_version()} has no topic configuration {quoted(name)}"
             message += f"; did you mean {suggestion}?" if suggestion else ""
             self.add_problem(places[0], message, "config-unknown")
-            return None
-        if name.endswith(_THROTTLE):
-            self.note(places[0], name, "a replication throttle, so not imported")
-            return None
-        if value is None:
-            self.note(places[0], name, "has no value, so not imported")
             return None
         if isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(item, str) for item in value)):
             self.add_problem(
@@ -166,12 +171,16 @@ class TopicReader:
 
 @dataclass(frozen=True)
 class TopicValues:
-    """The values of one topic in another tool's file, each with its location; settings also with that of their key."""
+    """The values of one topic in another tool's file, each with its location; settings also with that of their key.
+
+    ``default`` describes what applies to a number that is not set.
+    """
 
     name_field: tuple[Any, Location]
     counts: Mapping[str, tuple[Any, Location]]
     config: Mapping[str, tuple[Any, Location, Location]]
     description: str | None = None
+    default: str = "the brokers' default"
 
     def read_name(self, reader: TopicReader) -> tuple[str | None, Location]:
         """Return the topic's name and its location; report a missing name and return None."""
@@ -180,6 +189,11 @@ class TopicValues:
             return value.strip(), place
         reader.add_problem(place, f"expected the topic's name, seen {describe_value(value)}", "missing")
         return None, place
+
+
+def not_in_kafka() -> str:
+    """Return the reason why a setting of a service's own is not imported."""
+    return f"Kafka {configs.kafka_version()} has no such topic configuration, so not imported"
 
 
 def take_number(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> tuple[Any, Location]:
@@ -214,6 +228,14 @@ def report_unknown_keys(fields: UnreadFields, path: KeyPath, known: tuple[str, .
                 f"unknown key {quoted(name)}{did_you_mean(name, known) or '; expected one of ' + ', '.join(known)}"
             )
             reader.add_problem(fields.document.at_key((*path, name)), message, "unknown-key")
+
+
+def _reason_to_skip(name: str, value: Any) -> str | None:
+    if configs.definition(name) is None:
+        return not_in_kafka() if _SERVICE_SETTINGS.match(name) else None
+    if name.endswith(_THROTTLE):
+        return "a replication throttle, so not imported"
+    return "has no value, so not imported" if value is None else None
 
 
 def _report_octal(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> None:

@@ -1,0 +1,47 @@
+"""Read kdef's definitions of kind ``topic``, from YAML or JSON.
+
+https://peter-evans.github.io/kdef/def/topic/
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from topicwarden.specs.convert.kubernetes import declares, topics
+from topicwarden.specs.convert.source_file import SourceFile
+from topicwarden.specs.convert.topic_reader import (
+    TopicReader,
+    TopicValues,
+    report_unknown_keys,
+    take_number,
+    take_settings,
+)
+
+_VERSION: Final = "v1"
+_KIND: Final = "topic"
+_PLACEMENT: Final = ("assignments", "rackAssignments", "managedAssignments")
+_SPEC: Final = ("configs", "deleteUndefinedConfigs", "partitions", "replicationFactor", *_PLACEMENT)
+
+
+def recognises(source: SourceFile) -> bool:
+    return declares(source, _VERSION, _KIND)
+
+
+def read(reader: TopicReader) -> None:
+    for resource in topics(reader.documents(), reader, _VERSION, "kdef", kind=_KIND):
+        fields, spec = resource.fields, (*resource.path, "spec")
+        report_unknown_keys(fields, spec, _SPEC, reader)
+        placement = [
+            line for key in _PLACEMENT for line in fields.take_as_comments((*spec, key), skip=len(resource.path))
+        ]
+        reader.add_topic(
+            TopicValues(
+                name_field=fields.take((*resource.path, "metadata", "name")),
+                counts={
+                    "partitions": take_number(fields, (*spec, "partitions"), reader),
+                    "replication factor": take_number(fields, (*spec, "replicationFactor"), reader),
+                },
+                config=take_settings(fields, (*spec, "configs"), reader),
+            ),
+            [*resource.comments(), *placement],
+        )

@@ -1,0 +1,60 @@
+"""Read the ``Topic`` resources of the Redpanda Operator, from a manifest or from ``kubectl get topics -o yaml``.
+
+https://github.com/redpanda-data/redpanda-operator/blob/main/operator/api/redpanda/v1alpha2/topic_types.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from topicwarden.specs.convert.kubernetes import NOT_APPLIED, declares, topics
+from topicwarden.specs.convert.source_file import SourceFile
+from topicwarden.specs.convert.topic_reader import (
+    TopicReader,
+    TopicValues,
+    report_unknown_keys,
+    take_number,
+    take_settings,
+)
+
+_GROUP: Final = "cluster.redpanda.com/"
+_KIND: Final = "Topic"
+_SPEC: Final = (
+    "partitions",
+    "replicationFactor",
+    "overwriteTopicName",
+    "additionalConfig",
+    "cluster",
+    "kafkaApiSpec",
+    "metricsNamespace",
+    "interval",
+)
+
+
+def recognises(source: SourceFile) -> bool:
+    return declares(source, _GROUP, _KIND)
+
+
+def read(reader: TopicReader) -> None:
+    for resource in topics(reader.documents(), reader, _GROUP, "Redpanda", kind=_KIND):
+        fields, spec, metadata = resource.fields, (*resource.path, "spec"), (*resource.path, "metadata")
+        report_unknown_keys(fields, spec, _SPEC, reader)
+        name, comments = fields.take((*spec, "overwriteTopicName")), list(resource.comments())
+        if name[0] in (None, ""):
+            # ``GetTopicName`` ignores an empty name.
+            name = fields.take((*metadata, "name"))
+        else:
+            comments = [*fields.take_as_comments((*metadata, "name"), len(resource.path)), *comments]
+        if resource.not_ready():
+            reader.note(name[1], f"{name[0]} (status: not ready)", NOT_APPLIED.format("Redpanda"))
+        reader.add_topic(
+            TopicValues(
+                name_field=name,
+                counts={
+                    "partitions": take_number(fields, (*spec, "partitions"), reader),
+                    "replication factor": take_number(fields, (*spec, "replicationFactor"), reader),
+                },
+                config=take_settings(fields, (*spec, "additionalConfig"), reader),
+            ),
+            comments,
+        )
