@@ -84,17 +84,20 @@ def audit(
         save = _saver(out)
         report = audit_topics(patterns)
         _require_topics(report, patterns)
-        written = save(contents(report, background)) if save else ()
-    if form == "text":
-        console = Console()
-        with console.capture() as captured:
-            text.render(report, console)
-        terminal_output.write_text(captured.get())
-    else:
-        terminal_output.write(FORMATS[form](report, background))
-    for place in written:
-        terminal_output.note(str(place))
+        _print(report, form, background)
+        for place in save(contents(report, background)) if save else ():
+            terminal_output.note(str(place))
     return 1 if any(report.counts()[verdict] for verdict in fail_on.verdicts) else 0
+
+
+def _print(report: AuditReport, form: str, background: ReportBackground) -> None:
+    if form != "text":
+        terminal_output.write(FORMATS[form](report, background))
+        return
+    console = Console()
+    with console.capture() as captured:
+        text.render(report, console)
+    terminal_output.write_text(captured.get())
 
 
 def _is_uri(out: str) -> bool:
