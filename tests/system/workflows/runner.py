@@ -25,6 +25,8 @@ TEMPLATE: Final = Path(topicwarden.__file__).parent / "template"
 """The files for users' projects. This repository's example project is tested with them."""
 WORKFLOWS: Final = TEMPLATE / ".github" / "workflows"
 ACTION: Final = REPOSITORY / "action.yml"
+PUBLISHED: Final = "topicwarden/topicwarden@v1"
+"""The Action as other repositories name it."""
 COMPONENT: Final = REPOSITORY / "templates" / "topicwarden.yml"
 
 _BIN: Final = Path(sys.executable).parent
@@ -110,6 +112,12 @@ class Runner:
         self.summary.write_text("")
         return self._steps(file["jobs"][job]["steps"])
 
+    def page_job(self, text: str, stack: str) -> dict[str, Ran]:
+        """Return the steps of the only job of a workflow on the page about CI, with ``stack`` in the place of prod."""
+        (job,) = yaml.safe_load(text.replace("stack: prod", f"stack: {stack}"))["jobs"].values()
+        self.summary.write_text("")
+        return self._steps(job["steps"])
+
     def action(self, **given: str) -> Ran:
         """Return the Action after a run with the inputs ``given``; a dash in a name is written as an underscore."""
         self.summary.write_text("")
@@ -123,10 +131,12 @@ class Runner:
             if (failed and "!cancelled()" not in condition) or not self._holds(condition):
                 continue
             name = str(step.get("name", step.get("uses")))
+            if step.get("uses") == PUBLISHED:
+                name = step["with"]["command"]
             if "run" in step:
                 ran[name] = self._shell(step)
-            elif step["uses"].startswith("./"):
-                assert (TEMPLATE / step["uses"] / "action.yml").samefile(ACTION)
+            elif step["uses"] == PUBLISHED or step["uses"].startswith("./"):
+                assert step["uses"] == PUBLISHED or (TEMPLATE / step["uses"] / "action.yml").samefile(ACTION)
                 ran[name] = self._action(step)
             else:
                 ran[name] = Ran(given=self._given(step))

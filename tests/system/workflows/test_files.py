@@ -66,8 +66,9 @@ def project(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
         ("vendor.github-workflows", FILES),
         ("vendor.github-actions", ACTIONS),
         ("vendor.gitlab-ci", [TEMPLATE / ".gitlab-ci.yml"]),
+        ("vendor.dependabot", [REPOSITORY / ".github" / "dependabot.yml"]),
     ],
-    ids=["workflows", "actions", "gitlab"],
+    ids=["workflows", "actions", "gitlab", "dependabot"],
 )
 def test_files_meet_their_schema(schema: str, files: list[Path]) -> None:
     run(BIN / "check-jsonschema", "--builtin-schema", schema, *files)

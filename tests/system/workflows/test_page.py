@@ -14,7 +14,7 @@ import yaml
 
 from tests.conftest import REPOSITORY
 from tests.support import documents
-from tests.system.workflows.runner import ACTION, COMPONENT, component_jobs, load
+from tests.system.workflows.runner import ACTION, COMPONENT, PUBLISHED, component_jobs, load
 from tests.system.workflows.test_files import actionlint, run
 
 BIN = Path(sys.executable).parent
@@ -22,7 +22,6 @@ PAGE = (REPOSITORY / "docs" / "how-to" / "continuous-integration.md").read_text(
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 WORKFLOWS = [text for text in BLOCKS if "jobs:" in text]
 GITLAB = [text for text in BLOCKS if "jobs:" not in text]
-OUR_ACTION = "topicwarden/topicwarden@v1"
 IMAGE = re.compile(r"ghcr\.io/topicwarden/topicwarden:(\S+) (.*)")
 
 
@@ -30,7 +29,7 @@ def our_steps() -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
     """Yield each job that uses the Action, with the inputs."""
     for text in WORKFLOWS:
         for job in yaml.safe_load(text)["jobs"].values():
-            yield from ((job, step["with"]) for step in job["steps"] if step["uses"] == OUR_ACTION)
+            yield from ((job, step["with"]) for step in job["steps"] if step["uses"] == PUBLISHED)
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def project(tmp_path: Path) -> Path:
     folder = tmp_path / ".github" / "workflows"
     folder.mkdir(parents=True)
     for number, text in enumerate(WORKFLOWS):
-        pinned = text.replace(OUR_ACTION, f"topicwarden/topicwarden@{'0' * 40} # v1.0.0")
+        pinned = text.replace(PUBLISHED, f"topicwarden/topicwarden@{'0' * 40} # v1.0.0")
         (folder / f"{number}.yml").write_text(pinned, encoding="utf-8")
     run("git", "init", "--quiet", folder=tmp_path)
     return tmp_path

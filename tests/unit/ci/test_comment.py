@@ -95,7 +95,7 @@ def test_an_api_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytes
     [
         ({}, "no comment: this is no run of a pull request or merge request\n"),
         (
-            variables.gitlab(source="6"),
+            variables.gitlab(project="6"),
             "no comment: the run of a fork may not write one",
         ),
         (variables.gitlab(), "no comment: TOPICWARDEN_COMMENT_TOKEN is not set\n"),

@@ -23,13 +23,14 @@ def github(folder: Path, api: str = "", *, head: object = "acme/topics", event: 
     }
 
 
-def gitlab(api: str = "", *, source: str = "5") -> dict[str, str]:
-    """Return the variables of a pipeline for merge request 7 of project 5, whose branch is in project ``source``."""
+def gitlab(api: str = "", *, project: str = "5") -> dict[str, str]:
+    """Return the variables of a pipeline in ``project`` for merge request 7 of project 5, from project 6."""
     return {
         "GITLAB_CI": "true",
         "CI_API_V4_URL": api,
         "CI_JOB_URL": "https://gitlab.example/acme/topics/-/jobs/42",
         "CI_MERGE_REQUEST_IID": "7",
         "CI_MERGE_REQUEST_PROJECT_ID": "5",
-        "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": source,
+        "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "6",
+        "CI_PROJECT_ID": project,
     }

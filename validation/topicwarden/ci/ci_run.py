@@ -19,7 +19,7 @@ _PULL_REQUEST_EVENT: Final = "pull_request"
 
 @dataclass(frozen=True)
 class PullRequest:
-    """A pull request of GitHub, or a merge request of GitLab. ``fork`` says that its branch is in another repository.
+    """A pull request of GitHub, or a merge request of GitLab. ``fork`` says that the run has only the rights of a fork.
 
     ``comments`` is the path of its comments in the REST API.
     """
@@ -77,8 +77,10 @@ def _github_pull_request(variables: Mapping[str, str], repository: str) -> PullR
 
 def _gitlab(variables: Mapping[str, str]) -> CiRun:
     number = variables.get("CI_MERGE_REQUEST_IID")
-    project, source = (variables.get(f"CI_MERGE_REQUEST_{each}PROJECT_ID", "") for each in ("", "SOURCE_"))
-    pull_request = PullRequest(f"/projects/{project}/merge_requests/{number}/notes", source != project)
+    project = variables.get("CI_MERGE_REQUEST_PROJECT_ID", "")
+    # A member of the project can also run the pipeline of a fork in the project itself, with its variables.
+    fork = variables.get("CI_PROJECT_ID") != project
+    pull_request = PullRequest(f"/projects/{project}/merge_requests/{number}/notes", fork)
     return CiRun(
         "gitlab",
         variables.get("CI_JOB_URL", ""),
