@@ -16,6 +16,7 @@ FOREIGN = {
     "guards.md": {"--target", "--exclude", "--refresh", "--continue-on-error"},
     "comparison.md": {"--no-delete"},
     "runbook.md": {"--bootstrap-server", "--command-config"},
+    "spark.md": {"--jars", "--packages"},
     "production.md": {"--suppress-outputs"},
     "exit-codes.md": {"--install-completion"},
     "CONTRIBUTING.md": {"--hypothesis-profile"},

@@ -9,87 +9,25 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from kafka.admin import NewTopic
 
+from tests.broker.spark_cluster.audits import ENTRY_POINT, RECORDS, as_expected, audit, report
 from tests.conftest import REPOSITORY
 from tests.support.clients import until
-from tests.support.projects import BIN, Shell, own_cache, project_of
-from tests.support.sandboxes import running
+from tests.support.projects import BIN, Shell
 from tests.support.spark_cluster import WORKERS, SparkCluster, spark_cluster
 from topicwarden.audit.scan.spark_session import configure
-from topicwarden.kafka.config_admin import connected
 from topicwarden.model.project import Project
 from topicwarden.report.audit.formats import FILES as FILES_OF_A_REPORT
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.sandbox.scenarios.writer import writing
-from topicwarden.toolchain import Toolchain
 
 JOB = REPOSITORY / "validation" / "audit.py"
-RECORDS, FAULTY = 20_000, 7
-FILES = {
-    "s.state.yaml": """\
-partitions: 4
-replication_factor: 1
-config: {cleanup.policy: compact}
-contents:
-  key: {required: true, format: string, partitioner: murmur2}
-""",
-    "s.events.yaml": """\
-partitions: 2
-replication_factor: 1
-config: {retention.ms: 7d}
-contents:
-  value: {format: json, schema: schemas/event.json}
-""",
-}
-SCHEMA = {"type": "object", "required": ["number"], "properties": {"number": {"type": "integer"}}}
-OF_THE_MOMENT = ("started", "finished", "scan_seconds")
-
-
-@pytest.fixture(scope="module")
-def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    folder = tmp_path_factory.mktemp("spark-cluster")
-    sandbox = Sandbox(folder / "brokers", tools.java, tools.kafka_jars)
-    with own_cache(folder), running(sandbox, brokers=1):
-        servers = sandbox.bootstrap_servers
-        settings = f"config:\n  kafka:bootstrapServers: {json.dumps(servers)}\n  kafka:tlsEnabled: false\n"
-        created = project_of(folder / "project", FILES, settings)
-        (created.topics / "schemas").mkdir()
-        (created.topics / "schemas" / "event.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
-        with connected(servers) as admin:
-            admin.create_topics(
-                [
-                    NewTopic("s.state", 4, 1, topic_configs={"cleanup.policy": "compact"}),
-                    NewTopic("s.events", 2, 1, topic_configs={"retention.ms": "604800000"}),
-                ]
-            )
-        with writing(servers) as writer:
-            for number in range(RECORDS):
-                writer.send("s.state", f"key-{number % (RECORDS // 3)}", f"value {number}")
-                value = {"number": "seven" if number < FAULTY else number}
-                writer.send("s.events", f"key-{number}", json.dumps(value))
-        yield created
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[SparkCluster]:
     with spark_cluster() as running_cluster:
         yield running_cluster
-
-
-def audit(project: Project, *options: str) -> subprocess.CompletedProcess[str]:
-    return Shell(project.root).topicwarden("audit", "--stack", "dev", "--format", "json", *options)
-
-
-def report(code: int, output: str, errors: str) -> dict[str, Any]:
-    """Return the report of an audit without the times. It must have found the values of the wrong type."""
-    assert code == 1, errors
-    values: dict[str, Any] = json.loads(output)
-    assert [f["topic"] for f in values["findings"] if f["verdict"] == "fail"] == ["s.events"]
-    return {name: value for name, value in values.items() if name not in OF_THE_MOMENT}
 
 
 def test_a_cluster_reports_the_same_as_one_machine_even_if_an_executor_is_killed(
@@ -144,17 +82,16 @@ def test_spark_submit_needs_neither_jars_nor_a_configuration_of_ours(
     """As a driver of YARN or Kubernetes: another folder, a project that it may only read, reports at an address."""
     configuration, reports = tmp_path / "conf", tmp_path / "reports"
     configuration.mkdir()
-    entry = REPOSITORY / "validation" / "topicwarden" / "audit" / "__main__.py"
     variables = {"SPARK_CONF_DIR": str(configuration), "PYSPARK_PYTHON": sys.executable}
     done = Shell(tmp_path, variables).run(
-        BIN / "spark-submit", "--master", cluster.url, entry,
+        BIN / "spark-submit", "--master", cluster.url, ENTRY_POINT,
         *("--stack", "dev", "--format", "json", "--history", "none"),
         *("--project", str(project.root), "--out", reports.as_uri()),
     )  # fmt: skip
     values = report(done.returncode, done.stdout[done.stdout.index("{\n") :].partition("\n}\n")[0] + "\n}", done.stderr)
     assert values["scanned_records"] == 2 * RECORDS
     written = json.loads((reports / "report.json").read_text(encoding="utf-8"))
-    assert {name: value for name, value in written.items() if name not in OF_THE_MOMENT} == values
+    assert as_expected(written) == values
     assert sorted(path.name for path in reports.iterdir() if not path.name.startswith(".")) == sorted(FILES_OF_A_REPORT)
 
 

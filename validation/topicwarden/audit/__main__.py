@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 # spark-submit puts the folder of this file on the path, where modules of the audit would hide those of other packages.
-sys.path[:] = [folder for folder in sys.path if Path(folder).absolute() != Path(__file__).absolute().parent]
+_OWN_FOLDERS = {Path(__file__).absolute().parent, Path(__file__).resolve().parent}  # the file may be a link
+sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() not in _OWN_FOLDERS]
 
 from topicwarden.cli.main import run  # noqa: E402
 

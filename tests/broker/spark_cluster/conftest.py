@@ -1,0 +1,61 @@
+"""A project on a broker, with records that are not as declared, for audits on each platform of Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from kafka.admin import NewTopic
+
+from tests.broker.spark_cluster.audits import FAULTY, RECORDS
+from tests.support.projects import own_cache, project_of
+from tests.support.sandboxes import running
+from topicwarden.kafka.config_admin import connected
+from topicwarden.model.project import Project
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.toolchain import Toolchain
+
+FILES = {
+    "s.state.yaml": """\
+partitions: 4
+replication_factor: 1
+config: {cleanup.policy: compact}
+contents:
+  key: {required: true, format: string, partitioner: murmur2}
+""",
+    "s.events.yaml": """\
+partitions: 2
+replication_factor: 1
+config: {retention.ms: 7d}
+contents:
+  value: {format: json, schema: schemas/event.json}
+""",
+}
+SCHEMA = {"type": "object", "required": ["number"], "properties": {"number": {"type": "integer"}}}
+
+
+@pytest.fixture(scope="package")
+def project(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    folder = tmp_path_factory.mktemp("spark-cluster")
+    sandbox = Sandbox(folder / "brokers", tools.java, tools.kafka_jars)
+    with own_cache(folder), running(sandbox, brokers=1):
+        servers = sandbox.bootstrap_servers
+        settings = f"config:\n  kafka:bootstrapServers: {json.dumps(servers)}\n  kafka:tlsEnabled: false\n"
+        created = project_of(folder / "project", FILES, settings)
+        (created.topics / "schemas").mkdir()
+        (created.topics / "schemas" / "event.json").write_text(json.dumps(SCHEMA), encoding="utf-8")
+        with connected(servers) as admin:
+            admin.create_topics(
+                [
+                    NewTopic("s.state", 4, 1, topic_configs={"cleanup.policy": "compact"}),
+                    NewTopic("s.events", 2, 1, topic_configs={"retention.ms": "604800000"}),
+                ]
+            )
+        with writing(servers) as writer:
+            for number in range(RECORDS):
+                writer.send("s.state", f"key-{number % (RECORDS // 3)}", f"value {number}")
+                value = {"number": "seven" if number < FAULTY else number}
+                writer.send("s.events", f"key-{number}", json.dumps(value))
+        yield created

@@ -1,0 +1,82 @@
+"""Test audits on YARN, whose containers have folders of their own. The commands are those of docs/how-to/spark.md."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.broker.spark_cluster.audits import ENTRY_POINT, RECORDS, as_expected, audit, report
+from tests.support.projects import BIN, Shell
+from tests.support.yarn_cluster import YarnCluster, yarn_cluster
+from topicwarden.model.project import Project
+from topicwarden.toolchain import Toolchain
+
+
+@pytest.fixture(scope="module")
+def yarn(tools: Toolchain) -> Iterator[YarnCluster]:
+    with yarn_cluster(tools.java) as running:
+        yield running
+
+
+@pytest.fixture
+def archives(project: Project, tmp_path: Path) -> Path:
+    """Return a folder with ``project.zip``, and with a stand-in for the archive of an environment.
+
+    The stand-in has one program, which starts this environment's Python. The node is this machine.
+    """
+    folder = tmp_path / "archives"
+    for name in ("Pulumi.yaml", "topics", "stacks"):
+        source = project.root / name
+        if source.is_dir():
+            shutil.copytree(source, folder / "project" / name)
+        else:
+            (folder / "project").mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, folder / "project" / name)
+    shutil.make_archive(str(folder / "project"), "zip", folder / "project")
+    python = folder / "python"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    with tarfile.open(folder / "environment.tar.gz", "w:gz") as archive:
+        archive.add(python, "bin/python")
+    return folder
+
+
+def submit(yarn: YarnCluster, archives: Path, mode: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run ``spark-submit`` for one executor with the smallest memory."""
+    shell = Shell(archives, {"HADOOP_CONF_DIR": str(yarn.configuration), "PYSPARK_PYTHON": sys.executable})
+    python = "spark.yarn.appMasterEnv.PYSPARK_PYTHON=./environment/bin/python"
+    return shell.run(
+        *(str(BIN / "spark-submit"), "--master", "yarn", "--deploy-mode", mode, "--num-executors", "1"),
+        *("--driver-memory", "512m", "--executor-memory", "512m", "--conf", "spark.yarn.maxAppAttempts=1"),
+        *("--conf", f"spark.yarn.stagingDir={yarn.folder.as_uri()}/staging"),
+        *("--archives", "environment.tar.gz#environment,project.zip#project", "--conf", python),
+        *(str(ENTRY_POINT), "--stack", "dev", "--history", "none", *options),
+    )
+
+
+def test_a_driver_in_a_container_reports_the_same_as_one_machine(
+    project: Project, yarn: YarnCluster, archives: Path, tmp_path: Path
+) -> None:
+    reports = tmp_path / "reports"
+    done = submit(yarn, archives, "cluster", "--project", "project", "--out", reports.as_uri())
+    assert done.returncode == 1, done.stderr
+    assert (reports / "report.json").is_file(), yarn.driver_output()
+    on_yarn = as_expected(json.loads((reports / "report.json").read_text(encoding="utf-8")))
+    local = audit(project, "--master", "local[1]", "--history", "none")
+    expected = report(local.returncode, local.stdout, local.stderr)
+    assert on_yarn["findings"] == expected["findings"]
+    assert on_yarn["topics"] == expected["topics"]
+    assert on_yarn["scanned_records"] == 2 * RECORDS
+
+
+def test_a_driver_on_the_edge_node(project: Project, yarn: YarnCluster, archives: Path) -> None:
+    done = submit(yarn, archives, "client", "--project", str(project.root), "--format", "json")
+    values = report(done.returncode, done.stdout[done.stdout.index("{\n") :], done.stderr)
+    assert values["scanned_records"] == 2 * RECORDS
