@@ -23,6 +23,6 @@ def suite(name: str) -> Path:
     pytest.fail(
         f"the conformance suite {name} is missing: expected the folder {name} in "
         f"{' or '.join(str(parent) for parent in parents)}; "
-        f"run tests/fetch-conformance, or set {VARIABLE} to the folder that holds json-parsing and json-schema",
+        f"run tests/fetch-conformance, or set {VARIABLE} to the folder that holds it",
         pytrace=False,
     )

@@ -43,7 +43,9 @@ def mappings(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
 def output(imported: ConversionResult) -> str:
     """Return all that a user sees of an import: the topics with their comments, the problems and the notes."""
     problems = [problem.message for problem in (*imported.problems, *imported.notes)]
-    topics = [f"{one.topic.name} {dict(one.topic.config)} {' '.join(one.comments)}" for one in imported.topics]
+    topics = [
+        f"{one.topic.name} {dict(one.topic.config)} {' '.join(one.comments)} {one.schemas}" for one in imported.topics
+    ]
     return "\n".join((*problems, *topics))
 
 
@@ -64,7 +66,7 @@ def named(path: KeyPath, documents: list[Any], imported: ConversionResult) -> bo
         value = value[part]
         keys = [key for key in path[1:length] if isinstance(key, str)]
         name = _name(value) if isinstance(value, dict) else None
-        if keys and any(token.endswith(f".{keys[-1]}") or token == keys[-1] for token in tokens):
+        if keys and any(re.search(rf"(^|\.){re.escape(keys[-1])}(\[\]( .*)?)?$", token) for token in tokens):
             return True
         if name and any(re.search(rf"(^|[ .]){re.escape(str(name))}( |$)", token) for token in tokens):
             return True

@@ -54,22 +54,29 @@ def import_(
 
 def _from_files(session: ImportSession, sources: Sequence[Path], form: str | None, dry_run: bool) -> int:
     imported = read_all([_source(session.project, path) for path in sources], form)
-    topics = {source.topic.name: source.topic for source in imported.topics}
-    chosen = {name: topics[name] for name in session.select(topics)}
-    draft = session.draft_files(
-        chosen.values(), None, {source.topic.name: source.comments for source in imported.topics}
+    names = [source.topic.name for source in imported.topics]
+    selected_names = set(session.select(names))
+    converted, unknown_counts = session.completed(
+        [source for source in imported.topics if source.topic.name in selected_names]
     )
-    places = {source.topic.name: source.place for source in imported.topics}
+    chosen = {} if unknown_counts else {source.topic.name: source.topic for source in converted}
+    draft = session.draft_files(
+        chosen.values(),
+        None,
+        {source.topic.name: source.comments for source in converted},
+        {source.topic.name: source.schemas for source in converted},
+    )
+    places = {source.topic.name: source.place for source in converted}
     refused = [Problem(places[name], f"{name}: {reason}", "value") for name, reason in draft.refused.items()]
     for note in imported.notes:
         echo(str(note))
-    if problems := sorted([*imported.problems, *refused]):
+    if problems := sorted([*imported.problems, *unknown_counts, *refused]):
         session.show(problems)
         echo(f"nothing was imported: {plural(len(problems), 'error')}")
         return 1
     session.write(draft.files, dry_run)
     differences = session.differences(chosen, "in the file")
-    others = [name for name in session.outside(topics) if name not in chosen]
+    others = [name for name in session.outside(names) if name not in chosen]
     _report_skipped(len(chosen) - sum(file.topic is not None for file in draft.files), 0, {}, len(others))
     session.show(differences)
     errors = session.check_files(draft.files, dry_run)
@@ -155,6 +162,7 @@ def _source(project: Project, path: Path) -> SourceFile:
     absolute = Path(os.path.abspath(path))  # noqa: PTH100
     display_path = absolute.relative_to(project.root) if absolute.is_relative_to(project.root) else path
     try:
-        return SourceFile(display_path.as_posix(), path.read_bytes())
+        root = project.root if absolute.is_relative_to(project.root) else absolute.parent
+        return SourceFile(display_path.as_posix(), path.read_bytes(), absolute, root)
     except OSError as error:
         raise Refusal(f"{path} cannot be read: {error.strerror}") from error

@@ -159,8 +159,8 @@ def import_(
         typer.Option(
             "--from-format",
             metavar="FORMAT",
-            help="strimzi, jikkou, redpanda, topicctl, kdef, kafka-gitops, julie, terraform (a state), describe "
-            "(output of kafka-topics) or create-topics (KAFKA_CREATE_TOPICS). Default: detected from the file.",
+            help="asyncapi, odcs, strimzi, jikkou, redpanda, topicctl, kdef, kafka-gitops, julie, terraform (a state), "
+            "describe (output of kafka-topics) or create-topics (KAFKA_CREATE_TOPICS). Default: detected from the file.",
             show_default=False,
         ),
     ] = None,

@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import unified_diff
 from types import MappingProxyType
 
@@ -20,13 +20,15 @@ from topicwarden.policies.check_specs import check
 from topicwarden.report import terminal_output
 from topicwarden.report.problems import text
 from topicwarden.report.problems.digest import ProblemDigest, plural
+from topicwarden.specs.convert import ConvertedTopic
 from topicwarden.specs.load import LoadedSpecs, load
 from topicwarden.specs.resolve import Declaration, resolve
+from topicwarden.specs.schema_files import SchemaText
 from topicwarden.specs.spec_files import SpecFile
 from topicwarden.specs.stack_file import read_stack_file
 from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.specs.stack_selection import selected_stacks
-from topicwarden.specs.write import ImportDraft, NewFile, draft
+from topicwarden.specs.write import COUNTS, ImportDraft, NewFile, draft, inherited_counts
 from topicwarden.specs.write.shared_defaults import flat_settings
 
 _SCHEMA = "docs/topic.schema.json"
@@ -68,18 +70,38 @@ class ImportSession:
         """Return those of ``names`` that the stack does not own, sorted."""
         return sorted(name for name in names if not self.scope.owns(name))
 
+    def completed(self, converted: Sequence[ConvertedTopic]) -> tuple[list[ConvertedTopic], list[Problem]]:
+        """Return the topics with the counts that their file does not have, and a problem for each unknown count.
+
+        The counts are those that the topic is declared with, or that a new topic inherits from ``_defaults.yaml``.
+        """
+        inherited = inherited_counts([one.topic.name for one in converted if one.missing], self.loaded)
+        complete, problems = [], []
+        for one in converted:
+            declaration = self.declared.get(one.topic.name)
+            known = {key: getattr(declaration.topic, key) for key in COUNTS} if declaration else {}
+            known = known or dict(inherited.get(one.topic.name, {}))
+            problems += [problem for key, problem in one.missing.items() if key not in known]
+            counts = {key: known[key] for key in one.missing if key in known}
+            complete.append(replace(one, topic=replace(one.topic, **counts)))
+        return complete, problems
+
     def draft_files(
-        self, topics: Iterable[Topic], stack: str | None, comments: Mapping[str, Sequence[str]] = MappingProxyType({})
+        self,
+        topics: Iterable[Topic],
+        stack: str | None,
+        comments: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        schemas: Mapping[str, Sequence[SchemaText]] = MappingProxyType({}),
     ) -> ImportDraft:
         """Return files for the topics that are not declared yet. They have these settings on ``stack`` (None: on all).
 
-        ``comments`` are comment lines for the files, by topic.
+        ``comments`` are comment lines for the files, and ``schemas`` schemas of keys and values, by topic.
         """
         topics_dir = self.project.topics
         existing_paths = [path.relative_to(topics_dir).as_posix().lower() for path in topics_dir.rglob("*")]
         schema = _SCHEMA if (self.project.root / _SCHEMA).is_file() else None
         undeclared = [topic for topic in topics if topic.name not in self.declared]
-        return draft(undeclared, self.loaded, stack, existing_paths, schema, comments=comments)
+        return draft(undeclared, self.loaded, stack, existing_paths, schema, comments=comments, schemas=schemas)
 
     def write(self, files: Sequence[NewFile], dry_run: bool) -> None:
         """Write the files, or print them as a diff if ``dry_run`` is set; then print a summary."""
@@ -120,10 +142,16 @@ class ImportSession:
         """
         if not files:
             return False
-        unwritten = [_as_spec_file(file) for file in files] if dry_run else []
+        unwritten = [_as_spec_file(file) for file in files if not file.is_schema] if dry_run else []
+        # The conversion has checked the schemas.
+        unread = tuple(f"topics/{file.path} cannot be read" for file in files if file.is_schema and dry_run)
         new_paths = {f"topics/{file.path}" for file in files}
         checked = check(self.project, [self.stack], unwritten=unwritten)
-        problems = [problem for problem in checked.problems if problem.location.file in new_paths]
+        problems = [
+            problem
+            for problem in checked.problems
+            if problem.location.file in new_paths and not problem.message.startswith(unread or ("\0",))
+        ]
         self.show(problems)
         errors = sum(problem.level is Level.ERROR for problem in problems)
         if problems:
@@ -178,13 +206,22 @@ def _file_list(files: Sequence[NewFile]) -> str:
         by_folder.setdefault(file.path.rpartition("/")[0], []).append(file)
     lines = []
     for folder, new_files in sorted(by_folder.items()):
-        topics = sum(file.topic is not None for file in new_files)
+        topics, schemas = (sum(map(kind, new_files)) for kind in (_is_topic, _is_schema))
         parts = [
             *([plural(topics, "topic")] if topics else []),
-            *(["_defaults.yaml"] if topics < len(new_files) else []),
+            *([plural(schemas, "schema")] if schemas else []),
+            *(["_defaults.yaml"] if topics + schemas < len(new_files) else []),
         ]
         lines.append(f"topics/{folder}{'/' if folder else ''}: {' and '.join(parts)}\n")
     return "".join(lines)
+
+
+def _is_topic(file: NewFile) -> bool:
+    return file.topic is not None
+
+
+def _is_schema(file: NewFile) -> bool:
+    return file.is_schema
 
 
 def _diff(file: NewFile) -> str:

@@ -1,10 +1,25 @@
-"""Paths of the schema files that a topic's ``contents`` name, relative to the YAML file that names them."""
+"""The schema files that a topic's ``contents`` name: their paths, relative to the YAML file that names them."""
 
 from __future__ import annotations
 
 import posixpath
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
 
 from topicwarden.specs.resolve import Declaration
+
+SUFFIXES: Final = MappingProxyType({"json": ".json", "avro": ".avsc", "protobuf": ".proto"})
+"""The suffix of a new schema file, by format."""
+
+
+@dataclass(frozen=True)
+class SchemaText:
+    """A schema that an import writes to a file: ``part`` is ``key`` or ``value``, ``format`` is a key of SUFFIXES."""
+
+    part: str
+    format: str
+    text: str
 
 
 def schema_path(declaration: Declaration, part: str) -> str | None:

@@ -10,12 +10,14 @@ from typing import Final, Protocol
 
 from topicwarden.model.problem import Location, Problem
 from topicwarden.specs.convert import (
+    asyncapi,
     create_topics,
     describe,
     jikkou,
     julie,
     kafka_gitops,
     kdef,
+    odcs,
     redpanda_operator,
     strimzi,
     terraform,
@@ -45,6 +47,8 @@ class SourceFormat(Protocol):
 
 FORMATS: Final = MappingProxyType[str, SourceFormat](
     {
+        "asyncapi": asyncapi,
+        "odcs": odcs,
         "strimzi": strimzi,
         "jikkou": jikkou,
         "redpanda": redpanda_operator,

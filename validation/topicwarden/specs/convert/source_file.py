@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -17,10 +18,16 @@ from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument, read_documents
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file of another tool: its path for messages, and its bytes."""
+    """A file of another tool: its path for messages, and its bytes.
+
+    ``path`` is the file on disk, for references to files beside it. Only files in the folder ``root`` are read. Without
+    both, the file refers to no other file.
+    """
 
     file: str
     data: bytes
+    path: Path | None = None
+    root: Path | None = None
 
     @cached_property
     def text(self) -> str:

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from topicwarden.model.contents import NO_CONTENTS, Contents
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import INTERNAL_TOPICS, Topic
 from topicwarden.specs import configs
 from topicwarden.specs.convert.source_file import SourceFile
 from topicwarden.specs.convert.unread_fields import UnreadFields, UnreadText
+from topicwarden.specs.schema_files import SchemaText
 from topicwarden.specs.topic_names import name_problem
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -23,6 +25,7 @@ SettingValues: TypeAlias = dict[str, tuple[Any, Location, Location]]
 NOT_READ: Final = "not imported, because a topic's YAML has no key for it"
 ACCESS: Final = "access rules, so not imported"
 COMMENTED_OUT: Final = "commented out, so not imported"
+UNKNOWN: Final = 0
 _MAX_COUNTS: Final = {"partitions": 2**31 - 1, "replication factor": 2**15 - 1}
 _LINE_NAME: Final = re.compile(r"line [0-9]+")
 _MAX_LINES: Final = 20
@@ -36,11 +39,17 @@ _THROTTLE: Final = ".replication.throttled.replicas"
 
 @dataclass(frozen=True)
 class ConvertedTopic:
-    """A topic of another tool's file, its location, and lines to keep as comments."""
+    """A topic of another tool's file, its location, lines to keep as comments, and its schemas.
+
+    ``missing`` has the problem of each count that the file does not have: ``partitions``, ``replication_factor``. The
+    topic has ``UNKNOWN`` instead, and needs a number from elsewhere.
+    """
 
     topic: Topic
     place: Location
     comments: tuple[str, ...] = ()
+    schemas: tuple[SchemaText, ...] = ()
+    missing: Mapping[str, Problem] = field(default_factory=dict)
 
 
 @dataclass
@@ -65,12 +74,25 @@ class TopicReader:
         fields = [UnreadFields(self.source, document) for document in self.source.documents]
         self._unread += fields
         self.problems += self.source.problems
-        for offset, comment in self.source.comments:
+        self._note_comments(self.source)
+        return fields
+
+    def document_beside(self, source: SourceFile) -> UnreadFields | None:
+        """Return the document of another file that this file refers to; None if the file is not one YAML document."""
+        self.problems += source.problems
+        self._note_comments(source)
+        if len(source.documents) != 1:
+            return None
+        fields = UnreadFields(source, source.documents[0])
+        self._unread.append(fields)
+        return fields
+
+    def _note_comments(self, source: SourceFile) -> None:
+        for offset, comment in source.comments:
             line = comment.partition("KAFKA_CREATE_TOPICS")
             reason = COMMENTED_OUT if line[1] else "comments are not imported"
-            place = self.source.location(offset)
+            place = source.location(offset)
             self.note(place, line[1] or f"line {place.line}", reason)
-        return fields
 
     def text(self, *, shown: bool) -> UnreadText:
         """Return the text of the file. A note will name each part that remains unread.
@@ -111,18 +133,31 @@ class TopicReader:
         before = len(self.problems)
         if name is not None and (problem := name_problem(name)):
             self.add_problem(place, problem, "topic-name")
-        partitions = self._checked_count(values, "partitions")
-        replicas = self._checked_count(values, "replication factor")
+        missing: dict[str, Problem] = {}
+        partitions = self._checked_count(values, "partitions", missing)
+        replicas = self._checked_count(values, "replication factor", missing)
         config = {key: self._checked_setting(key, value, places) for key, (value, *places) in values.config.items()}
         if name is None or partitions is None or replicas is None or len(self.problems) > before:
             return
         set_values = {key: value for key, value in config.items() if value is not None}
-        topic = Topic(name, partitions, replicas, dict(sorted(set_values.items())), description=values.description)
-        self.topics.append(ConvertedTopic(topic, place, comment_lines))
+        topic = Topic(
+            name,
+            partitions,
+            replicas,
+            dict(sorted(set_values.items())),
+            owner=values.owner,
+            description=values.description,
+            contents=values.contents,
+        )
+        self.topics.append(ConvertedTopic(topic, place, comment_lines, values.schemas, missing))
 
-    def _checked_count(self, values: TopicValues, part: str) -> int | None:
+    def _checked_count(self, values: TopicValues, part: str, missing: dict[str, Problem]) -> int | None:
         value, place = values.counts[part]
         number = _integer(value)
+        if value is None and values.inherits:
+            message = f"expected the {part}, seen nothing; write the number here, or in topics/_defaults.yaml"
+            missing[part.replace(" ", "_")] = Problem(place, message, "missing")
+            return UNKNOWN
         if number is not None and 1 <= number <= _MAX_COUNTS[part]:
             return number
         if value is None or number == -1:
@@ -174,6 +209,7 @@ class TopicValues:
     """The values of one topic in another tool's file, each with its location; settings also with that of their key.
 
     ``default`` describes what applies to a number that is not set.
+    ``inherits`` says that the file need not have the counts: they can come from ``_defaults.yaml``.
     """
 
     name_field: tuple[Any, Location]
@@ -181,6 +217,10 @@ class TopicValues:
     config: Mapping[str, tuple[Any, Location, Location]]
     description: str | None = None
     default: str = "the brokers' default"
+    owner: str | None = None
+    contents: Contents = NO_CONTENTS
+    schemas: tuple[SchemaText, ...] = ()
+    inherits: bool = False
 
     def read_name(self, reader: TopicReader) -> tuple[str | None, Location]:
         """Return the topic's name and its location; report a missing name and return None."""
@@ -194,6 +234,11 @@ class TopicValues:
 def not_in_kafka() -> str:
     """Return the reason why a setting of a service's own is not imported."""
     return f"Kafka {configs.kafka_version()} has no such topic configuration, so not imported"
+
+
+def one_line(text: Any) -> str | None:
+    """Return ``text`` with single spaces instead of line breaks; None if it is empty or not text."""
+    return " ".join(text.split()) or None if isinstance(text, str) else None
 
 
 def take_number(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> tuple[Any, Location]:

@@ -11,6 +11,7 @@ from topicwarden.specs.convert.topic_reader import (
     SettingValues,
     TopicReader,
     TopicValues,
+    one_line,
     report_unknown_keys,
     take_number,
     take_settings,
@@ -60,7 +61,7 @@ def _topic(fields: UnreadFields, reader: TopicReader) -> None:
                 "replication factor": take_number(fields, ("spec", "replicationFactor"), reader),
             },
             config=config | _retention(fields, config, reader),
-            description=" ".join(description.split()) or None if isinstance(description, str) else None,
+            description=one_line(description),
         ),
         _comments(fields),
     )

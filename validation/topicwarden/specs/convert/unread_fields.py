@@ -16,6 +16,8 @@ UnreadPart: TypeAlias = tuple[Location, str]
 """The location of an unread part, and its name in the report."""
 
 _VARIABLE: Final = re.compile(r"\s*(?:(?:export|ENV|ARG|-e|--env)\s+)?[\"']?([A-Za-z_][\w.-]*)\s*=")
+_NAME_KEYS: Final = ("name", "property", "username")
+"""Keys that name the items of a list, in Kubernetes and in data contracts."""
 _LEADING_ZERO: Final = re.compile(r"(?:[&!]\S+\s+)*([-+]?0[0-9_]+)\s*(?:[,\]}#\n]|$)")
 
 
@@ -119,7 +121,8 @@ def _name(path: KeyPath, value: Any) -> str:
     name = None
     if path and isinstance(path[-1], int):
         variable = _VARIABLE.match(value) if isinstance(value, str) else None
-        name = variable[1] if variable else value.get("name") if isinstance(value, dict) else None
+        names = (value.get(key) for key in _NAME_KEYS) if isinstance(value, dict) else ()
+        name = variable[1] if variable else next((name for name in names if isinstance(name, str)), None)
     return f"{_path(path)} {name}" if isinstance(name, str) else _path(path) or "a whole document"
 
 

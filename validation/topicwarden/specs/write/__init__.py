@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from types import MappingProxyType
+from typing import Any, Final
 
+from topicwarden.model.contents import Contents
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Topic
 from topicwarden.specs.document_model import DefaultsSpec, TopicDocument
 from topicwarden.specs.load import LoadedSpecs, LoadedTopic
 from topicwarden.specs.resolve import resolve
+from topicwarden.specs.schema_files import SUFFIXES, SchemaText
 from topicwarden.specs.spec_files import DEFAULTS
 from topicwarden.specs.topic_names import metric_name, name_problem
 from topicwarden.specs.validated_document import ValidatedDocument, validate
@@ -20,16 +24,27 @@ from topicwarden.specs.write.topic_file import defaults_text, topic_text
 from topicwarden.specs.write.yaml_values import yaml_setting
 from topicwarden.specs.yaml_nodes import read_documents
 
-__all__ = ["ImportDraft", "NewFile", "draft"]
+__all__ = ["COUNTS", "ImportDraft", "NewFile", "draft", "explicit_contents", "inherited_counts"]
+
+SCHEMA_FOLDER: Final = "schemas"
+COUNTS: Final = ("partitions", "replication_factor")
 
 
 @dataclass(frozen=True)
 class NewFile:
-    """A file to write: its path below ``topics/`` with slashes, its text, and its topic (None for defaults)."""
+    """A file to write: its path below ``topics/`` with slashes, its text, and its topic.
+
+    ``topic`` is None for a ``_defaults.yaml`` and for a schema.
+    """
 
     path: str
     text: str
     topic: str | None
+
+    @property
+    def is_schema(self) -> bool:
+        """True for the schema of keys or values. All other files are YAML."""
+        return not self.path.endswith(".yaml")
 
 
 @dataclass(frozen=True)
@@ -48,12 +63,14 @@ def draft(
     schema: str | None = None,
     *,
     comments: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    schemas: Mapping[str, Sequence[SchemaText]] = MappingProxyType({}),
 ) -> ImportDraft:
     """Return files that declare ``topics`` exactly as they are on ``stack``, without changing any loaded topic.
 
     ``existing_paths`` are the paths below ``topics/`` in lower case. ``schema`` is the path of the JSON Schema from the
-    project's root, for the first line of each file. ``comments`` are comment lines by topic. The ``config`` of a topic
-    must have only the settings of the topic itself, not those inherited from the brokers.
+    project's root, for the first line of each file. By topic, ``comments`` are comment lines, and ``schemas`` are the
+    schemas that its ``contents`` get. The ``config`` of a topic must have only the settings of the topic itself, not
+    those inherited from the brokers.
     """
     by_metric_name = {metric_name(topic.name): topic.name for topic in loaded.topics}
     refused = {topic.name: reason for topic in topics if (reason := _refusal(topic, by_metric_name))}
@@ -62,6 +79,7 @@ def draft(
     new_folders = topic_folders([topic.name for topic in new_topics], declared_folders)
     split = divide({topic.name: (new_folders[topic.name], flat_settings(topic)) for topic in new_topics}, loaded, stack)
     files: list[NewFile] = []
+    expected: dict[str, Topic] = {}
     for folder, common in split.defaults.items():
         has_owner = any(("owner",) in document.common for document in _inherited_defaults(folder, loaded)) or not folder
         path = "/".join((*folder, DEFAULTS))
@@ -71,12 +89,19 @@ def draft(
         folder, own, on_stack = new_folders[topic.name], split.own[topic.name], split.on_stack[topic.name]
         path, needs_name = file_name(topic.name, folder, used_paths)
         used_paths.add(path.lower())
+        schema_files = [_schema_file(topic.name, part, folder, used_paths) for part in schemas.get(topic.name, ())]
+        files += schema_files
+        contents = explicit_contents(topic.contents)
+        for part, file in zip(schemas.get(topic.name, ()), schema_files, strict=True):
+            relative = f"{SCHEMA_FOLDER}/{file.path.rpartition('/')[2]}"
+            contents[part.part] = {**contents.get(part.part, {}), "schema": relative}
+        expected[topic.name] = replace(topic, contents=Contents.model_validate(contents))
         metadata = {key: text for key, text in (("description", topic.description), ("owner", topic.owner)) if text}
-        name = topic.name if needs_name or not (own or on_stack or metadata) else None
-        text = topic_text(name, metadata, own, {stack: on_stack} if stack and on_stack else {})
+        name = topic.name if needs_name or not (own or on_stack or metadata or contents) else None
+        text = topic_text(name, metadata, own, contents, {stack: on_stack} if stack and on_stack else {})
         header = _schema_line(schema, folder) + _comments(comments.get(topic.name, ()))
         files.append(NewFile(path, header + text, topic.name))
-    _verify(files, {topic.name: topic for topic in new_topics}, loaded, stack)
+    _verify([file for file in files if not file.is_schema], expected, loaded, stack)
     return ImportDraft(tuple(files), refused)
 
 
@@ -95,6 +120,43 @@ def _refusal(topic: Topic, by_metric_name: Mapping[str, str]) -> str | None:
         except ValueError as error:
             return str(error)
     return None
+
+
+def inherited_counts(names: Collection[str], loaded: LoadedSpecs) -> dict[str, Mapping[str, int]]:
+    """Return the partitions and the replication factor that each new topic would inherit from ``_defaults.yaml``."""
+    folders = topic_folders(names, {topic.name: topic.folder for topic in loaded.topics})
+    counts: dict[str, Mapping[str, int]] = {}
+    for name in names:
+        inherited: dict[str, int] = {}
+        for document in _inherited_defaults(folders[name], loaded):
+            inherited |= {key: document.common[key,] for key in COUNTS if document.common.get((key,)) is not None}
+        counts[name] = inherited
+    return counts
+
+
+def explicit_contents(contents: Contents) -> dict[str, Any]:
+    """Return the settings of ``contents`` that differ from the defaults, by their names in YAML."""
+    settings: dict[str, Any] = contents.model_dump(by_alias=True, exclude_defaults=True)
+    return {part: value for part, value in settings.items() if value}
+
+
+def _schema_file(topic: str, schema: SchemaText, folder: Folder, used_paths: set[str]) -> NewFile:
+    """Return a file for a schema of ``topic``, at a free path, which is added to ``used_paths``."""
+    stem, suffix = f"{topic.lstrip('._') or 'topic'}-{schema.part}", SUFFIXES[schema.format]
+    stems = chain([stem], (f"{stem}-{number}" for number in count(2)))
+    paths = ("/".join((*folder, SCHEMA_FOLDER, f"{stem}{suffix}")) for stem in stems)
+    path = next(path for path in paths if path.lower() not in used_paths)
+    used_paths.add(path.lower())
+    return NewFile(path, schema.text, None)
+
+
+def _has_settings(topic: Topic, expected: Topic) -> bool:
+    """Return whether ``topic`` has the settings of ``expected``, and maybe more inherited contents."""
+    contents = topic.contents.model_dump(by_alias=True)
+    return flat_settings(topic) == flat_settings(expected) and all(
+        contents[part] == value or (isinstance(value, dict) and value.items() <= contents[part].items())
+        for part, value in explicit_contents(expected.contents).items()
+    )
 
 
 def _schema_line(schema: str | None, folder: Folder) -> str:
@@ -134,5 +196,5 @@ def _verify(
         now = {declaration.topic.name: declaration.topic for declaration in resolve(after, name).declarations}
         expected = {**before, **(expected_topics if name == stack else {})}
         for topic, expected_topic in expected.items():
-            if topic not in now or flat_settings(now[topic]) != flat_settings(expected_topic):
+            if topic not in now or not _has_settings(now[topic], expected_topic):
                 raise Refusal(f"the new files would change {topic} on stack {name}; please report this as a bug")

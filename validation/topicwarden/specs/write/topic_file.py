@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from topicwarden.specs.validated_document import FlatSettings
 from topicwarden.specs.write.yaml_values import yaml_scalar, yaml_setting
@@ -12,15 +14,21 @@ _OWNER_COMMENT = "# owner: the team that owns these topics"
 
 
 def topic_text(
-    name: str | None, metadata: Mapping[str, str], own: FlatSettings, stacks: Mapping[str, FlatSettings]
+    name: str | None,
+    metadata: Mapping[str, str],
+    own: FlatSettings,
+    contents: Mapping[str, Any],
+    stacks: Mapping[str, FlatSettings],
 ) -> str:
     """Return a topic's document. ``name`` is None if the file's name is the topic's name.
 
-    ``metadata`` has the description and the owner, if known. ``stacks`` has the overrides by stack.
+    ``metadata`` has the description and the owner, if known. ``contents`` has the settings below ``contents:``, and
+    ``stacks`` has the overrides by stack.
     """
     lines = [f"topic: {yaml_scalar(name)}"] if name else []
     lines += [f"{key}: {yaml_scalar(value)}" for key, value in metadata.items()]
     lines += _setting_lines(own)
+    lines += _mapping_lines({"contents": contents} if contents else {})
     for index, (stack, settings) in enumerate(stacks.items()):
         lines += [*(["stacks:"] if not index else []), f"  {yaml_scalar(stack)}:"]
         lines += [f"    {line}" for line in _setting_lines(settings)]
@@ -31,6 +39,18 @@ def defaults_text(common: FlatSettings, has_owner: bool) -> str:
     """Return a ``_defaults.yaml``. Without ``has_owner`` (an inherited owner), a comment asks for the owner."""
     lines = [] if has_owner else [_OWNER_COMMENT]
     return "".join(f"{line}\n" for line in (*lines, *_setting_lines(common)))
+
+
+def _mapping_lines(mapping: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in mapping.items():
+        if isinstance(value, Mapping):
+            yield f"{key}:"
+            yield from (f"  {line}" for line in _mapping_lines(value))
+        elif isinstance(value, (list, tuple)):
+            yield f"{key}:"
+            yield from (f"  - {yaml_scalar(item)}" for item in value)
+        else:
+            yield f"{key}: {yaml_scalar(value) if isinstance(value, str) else json.dumps(value)}"
 
 
 def _setting_lines(settings: FlatSettings) -> Iterator[str]:
