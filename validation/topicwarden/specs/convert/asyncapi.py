@@ -30,7 +30,6 @@ OWNER: Final = "x-owner"
 _VERSION: Final = re.compile(r"([23])\.\d+\.\d+.*")
 _PROTOCOLS: Final = ("kafka", "kafka-secure")
 _BINDING: Final = ("topic", "partitions", "replicas", "topicConfiguration", "bindingVersion")
-_CONFLUENT: Final = "confluent."
 
 
 def recognises(source: SourceFile) -> bool:
@@ -145,11 +144,7 @@ class _Document:
         configuration = binding.child("topicConfiguration")
         if configuration is None:
             return counts, {}
-        settings = take_settings(configuration.document.fields, configuration.path, self._reader)
-        for name in [name for name in settings if name.startswith(_CONFLUENT)]:
-            _, place, _ = settings.pop(name)
-            self._reader.note(place, name, "not imported, because Apache Kafka does not have these settings")
-        return counts, settings
+        return counts, take_settings(configuration.document.fields, configuration.path, self._reader)
 
 
 def _take_references(node: Node, path: KeyPath) -> Any:
