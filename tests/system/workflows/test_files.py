@@ -180,6 +180,16 @@ def test_gitlab_jobs_of_two_stacks_have_different_names_and_call_no_input_in_a_s
             run("bash", "-n", "-c", "\n".join(lines))
 
 
+def test_shellcheck_finds_nothing_in_the_action_and_the_component(tmp_path: Path) -> None:
+    scripts = [step["run"] for step in load(ACTION)["runs"]["steps"] if "run" in step]
+    scripts += [
+        "\n".join(job["before_script"] + job.get("script", [])) for job in component_jobs({"stack": "a"}).values()
+    ]
+    for number, text in enumerate(scripts):
+        (tmp_path / f"{number}.sh").write_text(f"set -eo pipefail\n{text}")
+    run(BIN / "shellcheck", "--shell", "bash", *tmp_path.iterdir())
+
+
 def test_the_template_for_gitlab_includes_the_component() -> None:
     (include,) = load(TEMPLATE / ".gitlab-ci.yml")["include"]
     assert (TEMPLATE / include["local"]).samefile(COMPONENT)

@@ -80,6 +80,18 @@ def test_a_fork_without_secrets_is_no_failure_and_says_what_happened(project: Pa
     assert "no plan for stack prod" in (tmp_path / "summary").read_text()
 
 
+def test_a_broken_machine_does_not_change_the_result(project: Path, tmp_path: Path) -> None:
+    run = variables.github(tmp_path, head="fork/topics") | {
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "missing" / "summary")
+    }
+    done = process("ci", "run", "plan", "--stack", "prod", "--out", tmp_path / "out", cwd=project, **run)
+    assert (done.code, done.err.startswith("the job summary ")) == (0, True)
+    run["GITHUB_EVENT_PATH"] = str(tmp_path / "missing")
+    assert process("ci", "run", "check", "--out", tmp_path / "out", cwd=project, **run).code == 0
+    done = process("ci", "run", "plan", "--stack", "prod", "--out", tmp_path / "out", cwd=project, **run)
+    assert (done.code, done.err.startswith("topicwarden: GITHUB_EVENT_PATH: expected")) == (2, True)
+
+
 @pytest.mark.parametrize("system", ["github", "gitlab"])
 def test_a_plan_that_cannot_run_leaves_a_comment_that_says_so(project: Path, tmp_path: Path, system: str) -> None:
     run = variables.github(tmp_path) if system == "github" else variables.gitlab()

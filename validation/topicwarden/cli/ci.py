@@ -73,11 +73,13 @@ def run(
     except ValueError as error:
         raise Refusal(f"--arguments {arguments!r}: {error}") from error
     project = find_project()
-    here, reports = ci_run(os.environ), out.absolute()
+    reports = out.absolute()
     if command == "check":
         code = _topicwarden(project, "check", *(("--stack", stack) if stack else ()), "--out", str(reports), *words)
     else:
-        code = _on_stack(project, CiJob(command, _only(project, stack), reports, base, fail_on, words, here))
+        code = _on_stack(
+            project, CiJob(command, _only(project, stack), reports, base, fail_on, words, ci_run(os.environ))
+        )
     return 0 if code == 1 and fail_on is FailOn.NEVER else code
 
 
@@ -187,9 +189,13 @@ def _skip(job: CiJob) -> int:
 
 
 def _summarize(run: CiRun, text: bytes) -> None:
+    """Add ``text`` to GitHub's job summary. The result of the command counts even if that fails."""
     if run.summary is not None:
-        with run.summary.open("ab") as summary:
-            summary.write(text[:_MAX_SUMMARY].decode(errors="ignore").encode() + b"\n")
+        try:
+            with run.summary.open("ab") as summary:
+                summary.write(text[:_MAX_SUMMARY].decode(errors="ignore").encode() + b"\n")
+        except OSError as error:
+            note(f"the job summary {run.summary} cannot be written: {error.strerror}")
 
 
 def _topicwarden(project: Project, *arguments: str, variables: Mapping[str, str] | None = None) -> int:
