@@ -74,6 +74,13 @@ def build(settings: Path, folder: Path) -> list[str]:
     return warnings
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_nested_lists_are_indented_by_four_spaces(page: Path) -> None:
+    """GitHub also accepts two or three spaces. Python-Markdown, which makes the site, does not."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r"^ {1,3}(?:[-*]|\d+\.) .*", text, re.MULTILINE) == []
+
+
 @pytest.mark.parametrize("page", sorted(written()), ids=lambda path: path.name)
 def test_the_generated_pages_are_current(page: Path) -> None:
     assert page.read_text(encoding="utf-8") == written()[page], "run .venv/bin/python -m tests.unit.site.reference"
@@ -106,6 +113,15 @@ def _kind(content: Any) -> str:
     if keys == {"config"} and any(":" in name for name in content["config"]):
         return "stacks/Pulumi.prod.yaml"
     return _TOPIC_FILE if keys <= _TOPIC_KEYS else "policies/topics.yaml"
+
+
+def test_the_pictures_are_small_and_shown_and_load_no_fonts() -> None:
+    pictures = [path for path in (DOCS / "images").iterdir() if path.suffix in (".png", ".svg")]
+    texts = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert {path.name for path in pictures} == {"plan.svg", "report.png"}
+    assert [path.name for path in pictures if path.stat().st_size > 150_000 or f"images/{path.name}" not in texts] == []
+    drawn = "".join(path.read_text(encoding="utf-8") for path in pictures if path.suffix == ".svg")
+    assert "@font-face" not in drawn
 
 
 def test_every_environment_variable_of_the_package_is_on_its_page() -> None:

@@ -1,0 +1,52 @@
+"""Test that the commands of README and of the how-to pages run, in the order of the pages, on a new project."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPOSITORY
+from tests.support.projects import BIN, Shell, own_cache
+
+PAGES = (
+    "README.md",
+    "docs/how-to/production.md",
+    "docs/how-to/least-rights.md",
+    "docs/how-to/replicas.md",
+    "docs/how-to/killed-deploys.md",
+    "docs/explanation/audits.md",
+)
+_ASKS = ("topicwarden up", "topicwarden rebalance")
+"""Commands that ask for a confirmation, which a test cannot give."""
+
+
+def commands(page: str) -> list[str]:
+    """Return the commands of topicwarden in the shell blocks of ``page``, for the stack on the sandbox."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", (REPOSITORY / page).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    lines = [line.partition(" #")[0].strip() for block in blocks for line in block.splitlines()]
+    ours = [line for line in lines if re.match(r"(python -m )?topicwarden", line)]
+    return [line.replace("--stack prod", "--stack dev") for line in ours]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with own_cache(tmp_path_factory.mktemp("documents"), warm=True) as folder:
+        try:
+            yield folder
+        finally:
+            Shell(folder / "my-topics").topicwarden("sandbox", "down", "--remove")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_run(folder: Path, page: str) -> None:
+    listed = commands(page)
+    assert listed
+    for command in listed:
+        shell = Shell(folder if "topicwarden init" in command else folder / "my-topics")
+        confirmed = f"{command} --yes" if command.startswith(_ASKS) and "--yes" not in command else command
+        program, *arguments = confirmed.split()
+        done = shell.run(BIN / "python", *arguments) if program == "python" else shell.topicwarden(*arguments)
+        assert done.returncode == 0, f"{page}: {confirmed}\n{done.stdout}{done.stderr}"
