@@ -181,6 +181,34 @@ def test_a_forks_run_writes_no_comment(clone: Clone, planned: dict[str, Ran]) ->
     assert len(clone.server.calls) == before
 
 
+@pytest.mark.parametrize(
+    ("given", "requirements", "installed"),
+    [
+        ({}, False, "topicwarden==0.1.0"),
+        ({}, True, "--requirement requirements.txt"),
+        ({"version": "0.2.0"}, True, "topicwarden==0.2.0"),
+    ],
+    ids=["the Action's", "the project's", "the input's"],
+)
+def test_the_action_selects_a_version(clone: Clone, given: dict[str, str], requirements: bool, installed: str) -> None:
+    file = clone.project.topics / "requirements.txt"
+    if requirements:
+        file.touch()
+    try:
+        ran = clone.runner.action(command="check", working_directory="topics", **given)
+    finally:
+        file.unlink(missing_ok=True)
+    assert (ran.code, ran.steps["Install topicwarden"].log) == (0, f"pip install --quiet {installed}\n")
+
+
+def test_no_input_is_interpreted_by_a_shell(clone: Clone) -> None:
+    hostile = """x" '; touch broken #$(touch broken)`touch broken`"""
+    for name in ("command", "stack", "version", "extra_arguments", "fail_on"):
+        ran = clone.runner.action(**{"command": "check", name: hostile})
+        assert (name, ran.code) == (name, 0 if name == "version" else 2)
+    assert list(clone.project.root.parent.rglob("broken*")) == []
+
+
 def test_an_event_with_secrets_and_the_code_of_strangers_is_refused(clone: Clone) -> None:
     ran = clone.with_run(**{"github.event_name": "pull_request_target"}).action(command="check")
     assert {name: step.code for name, step in ran.steps.items()} == {
