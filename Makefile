@@ -39,7 +39,7 @@ check: $(LOCKED)  ## Style, types, wording, and which room may import which.
 	$(VENV)/python -m tests.style
 
 site: $(LOCKED)  ## The documentation as a website in .cache/site; a broken link or anchor is an error.
-	NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --strict --quiet --site-dir .cache/site
+	NO_MKDOCS_2_WARNING=1 $(VENV)/mkdocs build --strict --quiet --site-dir .cache/site && echo .cache/site/index.html
 
 wheel: $(LOCKED)  ## dist/topicwarden-*.whl with the Spark reader, after a check that it serves each supported Spark line.
 	$(VENV)/python -W ignore::RuntimeWarning -m topicwarden.toolchain.spark_reader
