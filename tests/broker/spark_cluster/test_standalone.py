@@ -100,3 +100,14 @@ def test_an_address_that_spark_cannot_write_is_refused_before_the_scan(project: 
     assert (done.returncode, done.stdout) == (2, "")
     assert "cannot write the report to gopher://reports.example.com/a: No FileSystem for scheme" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("master", "reason"), [("sparkle://a:1", "Could not parse Master URL"), ("yarn", "HADOOP_CONF_DIR")]
+)
+def test_a_master_that_spark_does_not_know_is_one_line(project: Project, master: str, reason: str) -> None:
+    done = audit(project, "--master", master, "--history", "none")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "topicwarden: Spark could not start: " in done.stderr
+    assert reason in done.stderr
+    assert "report this bug" not in done.stderr

@@ -12,7 +12,7 @@ import pytest
 from tests.support.command import topicwarden
 from tests.support.projects import project_of
 from topicwarden.audit.scan import spark_platform
-from topicwarden.audit.scan.spark_platform import refuse_unsupported, submitted
+from topicwarden.audit.scan.spark_platform import refuse_connect_session, refuse_unsupported, submitted
 from topicwarden.model.problem import Refusal
 from topicwarden.toolchain import spark_reader
 
@@ -61,6 +61,13 @@ def test_packages_that_replace_pyspark_are_refused(
 def test_databricks_own_runtime_may_contain_databricks_connect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_platform, "find_spec", lambda name: ModuleSpec(name, None))
     refuse_unsupported(None, {"DATABRICKS_RUNTIME_VERSION": "17.3"})
+
+
+def test_a_session_of_spark_connect_is_refused_without_a_sign_before() -> None:
+    session = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+    with pytest.raises(Refusal, match="this platform offers only Spark Connect"):
+        refuse_connect_session(session)
+    refuse_connect_session(type("SparkSession", (), {"__module__": "pyspark.sql.session"})())
 
 
 def test_an_audit_names_spark_connect_before_anything_else(tmp_path: Path) -> None:

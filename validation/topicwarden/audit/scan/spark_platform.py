@@ -42,10 +42,13 @@ def refuse_unsupported(master: str | None = None, environment: Mapping[str, str]
     classes of its reader, and reads the history with Hadoop's file systems.
     """
     if origin := next(_connect_origins(master, environment), None):
-        raise Refusal(
-            f"the audit needs a classic Spark session, and {origin}; "
-            "run it with `topicwarden audit`, with spark-submit, or on a Databricks cluster with dedicated access mode"
-        )
+        raise Refusal(_refusal(origin))
+
+
+def refuse_connect_session(session: object) -> None:
+    """Raise Refusal if ``session`` is one of Spark Connect, which a platform may create without a sign of it."""
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        raise Refusal(_refusal("this platform offers only Spark Connect"))
 
 
 def _connect_origins(master: str | None, environment: Mapping[str, str]) -> Iterator[str]:
@@ -64,6 +67,13 @@ def _connect_origins(master: str | None, environment: Mapping[str, str]) -> Iter
         yield "the Python package databricks-connect replaces pyspark with Spark Connect"
     if _installed("pyspark") and not _installed("pyspark.core"):
         yield "the Python package pyspark-client offers only Spark Connect"
+
+
+def _refusal(origin: str) -> str:
+    return (
+        f"the audit needs a classic Spark session, and {origin}; "
+        "run it with `topicwarden audit`, with spark-submit, or on a Databricks cluster with dedicated access mode"
+    )
 
 
 def _installed(module: str) -> bool:

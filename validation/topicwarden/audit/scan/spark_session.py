@@ -20,8 +20,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from topicwarden.audit.scan import reader_jars
+from topicwarden.audit.scan.hadoop_files import root_cause
 from topicwarden.audit.scan.spark_classes import SparkClasses, spark_classes
-from topicwarden.audit.scan.spark_platform import on_databricks, refuse_unsupported, submitted
+from topicwarden.audit.scan.spark_platform import on_databricks, refuse_connect_session, refuse_unsupported, submitted
 from topicwarden.child_processes import defer_signals
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -94,7 +95,7 @@ def spark_session(
             raise
         raise Refusal(
             "Spark's JVM ended before the audit did, so there is no report: it was killed, or had too little memory "
-            f"(spark.driver.memory); see {project.cache / 'spark' / 'spark.log'}"
+            f"(spark.driver.memory); see {_log_of(project)}"
         ) from error
     finally:
         with suppress(Py4JError, ConnectionError):  # a JVM that has ended cannot be stopped
@@ -144,24 +145,55 @@ def _ended(spark: SparkSession) -> bool:
 
 def _start(project: Project, master: str | None, archive_now: bool) -> tuple[SparkSession, SparkClasses | None]:
     builder = SparkSession.builder.appName("topicwarden audit").config("spark.sql.session.timeZone", "UTC")
-    if submitted():
-        # spark-submit prints the warnings of PySpark's own imports to standard output, before the report.
-        with warnings.catch_warnings(action="ignore", category=FutureWarning):
-            return (builder.master(master) if master else builder).getOrCreate(), None
+    try:
+        if submitted():
+            return _submitted_session(builder.master(master) if master else builder), None
+        return _own_session(builder.master(master or "local[*]"), project, archive_now)
+    except (PySparkException, RuntimeError, Py4JJavaError) as error:
+        reason = None if submitted() else _reason_in(_own_log(project))
+        needs = "" if reason or isinstance(error, Py4JJavaError) else "; it needs Java 17 or later"
+        raise Refusal(f"Spark could not start: {reason or root_cause(error)}{needs}; see {_log_of(project)}") from error
+
+
+def _submitted_session(builder: SparkSession.Builder) -> SparkSession:
+    # spark-submit prints the warnings of PySpark's own imports to standard output, before the report.
+    with warnings.catch_warnings(action="ignore", category=FutureWarning):
+        session = builder.getOrCreate()
+    refuse_connect_session(session)
+    return session
+
+
+def _own_session(
+    builder: SparkSession.Builder, project: Project, archive_now: bool
+) -> tuple[SparkSession, SparkClasses | None]:
     configure(project)
     jars = reader_jars.jars(project)
     archive = spark_classes(project, jars, record=archive_now)
-    builder = builder.config(map=_own_settings(project, jars, archive)).master(master or "local[*]")
     os.environ["SPARK_CONF_DIR"] = str(archive.configuration_folder if archive else project.spark_conf)
-    log = project.cache / "spark" / "spark.log"
+    log = _own_log(project)
     log.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        # A signal between the start of the JVM and the read of its gateway port would leave the JVM running.
-        with _stderr_to(log), defer_signals():
-            return builder.getOrCreate(), archive
-    except (PySparkException, RuntimeError) as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise Refusal(f"Spark could not start: {reason}; it needs Java 17 or later; see {log}") from error
+    # A signal between the start of the JVM and the read of its gateway port would leave the JVM running.
+    with _stderr_to(log), defer_signals():
+        return builder.config(map=_own_settings(project, jars, archive)).getOrCreate(), archive
+
+
+def _own_log(project: Project) -> Path:
+    """Return the file with the standard error of a JVM that this process starts."""
+    return project.cache / "spark" / "spark.log"
+
+
+def _reason_in(log: Path) -> str | None:
+    """Return the message of the exception that ended the JVM; None if there is none, as without Java."""
+    with suppress(OSError):
+        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith('Exception in thread "main"'):
+                return line.partition(": ")[2] or None
+    return None
+
+
+def _log_of(project: Project) -> str:
+    """Return where messages send the reader for details."""
+    return "the log of the driver" if submitted() else str(_own_log(project))
 
 
 def _own_settings(project: Project, jars: Sequence[Path], archive: SparkClasses | None) -> dict[str, Any]:
