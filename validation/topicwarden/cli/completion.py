@@ -55,3 +55,11 @@ def documented() -> Iterable[str]:
     modules = (path.stem for folder in ("policies/rules", "audit/checks") for path in (_PACKAGE / folder).glob("*.py"))
     yield from _PAGES
     yield from (name.replace("_", "-") for name in modules if not name.startswith("_"))
+
+
+@_completing
+def concepts() -> Iterable[str]:
+    """Return the concepts that `topicwarden help` explains."""
+    from topicwarden.cli.help import PAGES  # noqa: PLC0415 -- imports rich
+
+    return PAGES

@@ -383,6 +383,24 @@ def demo(
     raise typer.Exit(demo(out))
 
 
+@app.command("help", epilog="Example: topicwarden help exit-codes")
+def help_(
+    concept: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CONCEPT",
+            help="A concept, such as topics, stacks, verdicts or exit-codes (default: list all).",
+            show_default=False,
+            autocompletion=completion.concepts,
+        ),
+    ] = None,
+) -> None:
+    """Explain a concept: topic files, policies, stacks, verdicts, exit codes, environment variables."""
+    from topicwarden.cli.help import help_page
+
+    raise typer.Exit(help_page(concept))
+
+
 @app.command(epilog="Example: topicwarden schema topic > topic.schema.json")
 def schema(
     name: Annotated[
