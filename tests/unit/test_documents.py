@@ -15,7 +15,14 @@ DOCUMENTS = [*(REPOSITORY / name for name in NAMES), *sorted((REPOSITORY / "docs
 FOREIGN = {
     "guards.md": {"--target", "--exclude", "--refresh", "--continue-on-error"},
     "comparison.md": {"--no-delete"},
-    "runbook.md": {"--bootstrap-server", "--command-config"},
+    "runbook.md": {
+        "--bootstrap-server",
+        "--command-config",
+        "--consumer.config",
+        "--formatter-property",
+        "--property",
+        "--print-data-log",
+    },
     "spark.md": {"--jars", "--packages"},
     "production.md": {"--suppress-outputs"},
     "exit-codes.md": {"--install-completion"},

@@ -27,7 +27,7 @@ def rules(page_name: str | None = None) -> int:
         return 0
     if page_name is not None and page_name not in PAGES:
         pages = f"expected one of {', '.join(PAGES)}, or the id of a rule or check"
-        raise Refusal(f"there is no page {page_name!r}: {pages}{did_you_mean(page_name, documented)}")
+        raise Refusal(f"there is no page {page_name!r}: {pages}{did_you_mean(page_name, [*PAGES, *documented])}")
     terminal_output.write("\n".join(write() for name, write in PAGES.items() if page_name in (None, name)))
     return 0
 
@@ -66,9 +66,11 @@ _RUNBOOK = """\
 What to do after a finding of `topicwarden audit`. Each section has the check's requirement, how to confirm the finding
 with Kafka's own tools, how to repair the cause, and how to prevent it.
 
-- The tools are in Kafka's `bin` folder, some with the suffix `.sh`. Add `--bootstrap-server` and `--command-config` to
-  all of them except `kafka-dump-log`, which reads files of a broker. `T`, `P`, `O` and `G` are the topic, partition,
-  offset and group in the finding. `kafka-console-consumer` prints records: mind who can read your terminal.
+- The tools are in Kafka's `bin` folder, some with the suffix `.sh`. `kafka-dump-log` reads files of a broker. Others
+  need `--bootstrap-server`, and a file with the client's settings: `--command-config`, or `--consumer.config` for
+  `kafka-console-consumer`. KIP-1147 renames its `--property` to `--formatter-property`, and deprecates the old name.
+- `T`, `P`, `O` and `G` are the topic, partition, offset and group in the finding. `N` is a broker. The commands with
+  `kafka-console-consumer` and `--print-data-log` print records: mind who can read your terminal.
 - `suspect`: run the next audit first. It settles the verdict.
 - `undecidable`: the finding names the missing evidence. `topicwarden doctor --stack prod` names missing rights.
 - If the finding is intended, change the declaration. A waiver exempts topics from policies, not from audits."""

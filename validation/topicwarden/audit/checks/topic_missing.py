@@ -6,7 +6,7 @@ that name (Describe). Kafka then answers TOPIC_AUTHORIZATION_FAILED whether the 
 
 Example: ``orders.placed.v1: is declared, but not on the cluster``; the YAML was merged, but not deployed.
 
-Confirm: ``kafka-topics --list`` does not have the name. Look in the controller's log for who deleted it.
+Confirm: ``kafka-topics --list`` does not print the name.
 
 Remedy: `pulumi up` creates the topic; if it was deleted by hand, run `pulumi refresh` first.
 
