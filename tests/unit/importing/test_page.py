@@ -1,0 +1,82 @@
+"""Test that the page about imports is correct: each import from a file is run on an example, twice."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support import documents
+from tests.support.command import project, topicwarden
+from tests.unit.importing.test_foreign import HERE, sources
+
+PAGE = HERE.parents[2] / "docs" / "how-to" / "import.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+ON_A_CLUSTER = re.compile(r"(import|plan) --stack ")
+"""Commands that the tests in tests/engine run on a cluster."""
+EXAMPLES = {
+    "kafkatopics.yaml": "strimzi-kubectl-list/kafkatopics.yaml",
+    "kafka-topics.yaml": "jikkou/kafka-topics-and-configmap.yaml",
+    "state.json": "terraform-show/state.json",
+    "topology.yaml": "julie-format/topology.yaml",
+    "topology-builder.properties": "julie-format/topology-builder.properties",
+    "plans.yaml": "julie-plans/plans.yaml",
+    "state.yaml": "kafka-gitops/state.yaml",
+    "topic.yml": "kdef/topics.yml",
+    "docker-compose.yml": "create-topics-compose/docker-compose.yml",
+    "orders.asyncapi.yaml": "asyncapi/orders.asyncapi.yaml",
+    "orders.odcs.yaml": "odcs/orders.odcs.yaml",
+    "describe.txt": "describe/describe.txt",
+    ("Redpanda Operator", "topics.yaml"): "redpanda-kubectl/topics.yaml",
+    ("topicctl", "topics.yaml"): "topicctl/topics.yaml",
+}
+"""A good case for each file that the page names; with its section if several sections have the file name."""
+
+
+def section(line: int) -> str:
+    return [text for text in TEXT.splitlines()[:line] if text.startswith("## ")][-1].removeprefix("## ")
+
+
+COMMANDS = [
+    pytest.param(section(code.line), arguments, id=f"{section(code.line)} {arguments[-1]}")
+    for code, arguments in documents.commands(TEXT)
+    if code.block and not ON_A_CLUSTER.match(" ".join(arguments))
+]
+
+
+@pytest.mark.parametrize(("title", "arguments"), COMMANDS)
+def test_an_import_of_the_page_takes_the_example_and_a_second_one_changes_nothing(
+    title: str, arguments: list[str], tmp_path: Path
+) -> None:
+    (project(tmp_path, {}) / "topics").mkdir(exist_ok=True)
+    for name in arguments[2::2]:
+        shutil.copy(HERE / "good" / EXAMPLES.get((title, name), EXAMPLES.get(name, "")), tmp_path / name)
+    first = topicwarden(*arguments, cwd=tmp_path)
+    assert first.code == 0, first.out + first.err
+    written = {path: path.read_bytes() for path in (tmp_path / "topics").rglob("*.yaml")}
+    assert written
+    again = topicwarden(*arguments, cwd=tmp_path)
+    assert again.code == 0, again.out + again.err
+    assert "0 new topics to declare" in again.err and "already declared" in again.err
+    assert {path: path.read_bytes() for path in (tmp_path / "topics").rglob("*.yaml")} == written
+
+
+def test_every_command_of_the_page_is_valid() -> None:
+    invalid = [problem for _, arguments in documents.commands(TEXT) if (problem := documents.problem(arguments))]
+    assert invalid == []
+    assert len(COMMANDS) == len(EXAMPLES) - 2
+
+
+@pytest.mark.parametrize("case", sorted((HERE / "good").iterdir()), ids=lambda case: case.name)
+def test_a_second_import_of_any_example_changes_nothing(case: Path, tmp_path: Path) -> None:
+    (project(tmp_path, {}) / "topics").mkdir(exist_ok=True)
+    for source in sources(case):
+        (tmp_path / source.file).write_bytes(source.data)
+    arguments = [part for source in sources(case) for part in ("--from", source.file)]
+    assert topicwarden("import", *arguments, cwd=tmp_path).code == 0
+    before = {path: path.read_bytes() for path in (tmp_path / "topics").rglob("*.yaml")}
+    again = topicwarden("import", *arguments, cwd=tmp_path)
+    assert (again.code, "0 new topics to declare" in again.err) == (0, True), again.out + again.err
+    assert {path: path.read_bytes() for path in (tmp_path / "topics").rglob("*.yaml")} == before
