@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from topicwarden.specs.fix import apply_fixes
 from topicwarden.specs.load import LoadedSpecs, load
 from topicwarden.specs.resolve import resolve
 from topicwarden.specs.write import NewFile, draft
+from topicwarden.specs.write.shared_defaults import divide
 
 STACKS = ("dev", "prod")
 EMPTY = LoadedSpecs((), {}, STACKS, ())
@@ -153,3 +155,17 @@ def test_what_is_written_is_read_back_exactly_and_changes_nothing_else(
         assert {name: (one.partitions, one.replication_factor, dict(one.config)) for name, one in read.items()} == {
             name: (one.partitions, one.replication_factor, dict(one.config)) for name, one in wanted.items()
         }
+
+
+def test_the_topics_are_listed_once_however_many_folders_they_have() -> None:
+    class Counted(dict[str, Any]):
+        listed = 0
+
+        def values(self) -> Any:
+            self.listed += 1
+            return super().values()
+
+    topics = Counted({f"t{number}.x": ((f"t{number}",), {("partitions",): 1}) for number in range(50)})
+    divided = divide(topics, LoadedSpecs((), {}, ("dev",), ()), None)
+    assert divided.defaults == {(): {("partitions",): 1}}
+    assert topics.listed == 1

@@ -49,11 +49,14 @@ def divide(topics: PlacedTopics, loaded: LoadedSpecs, stack: str | None) -> Shar
 
     An existing ``_defaults.yaml`` is not changed. A new one has no setting that would change a declared topic.
     """
+    by_folder: dict[Folder, list[FlatSettings]] = {}
+    for folder, values in topics.values():
+        by_folder.setdefault(folder, []).append(values)
     defaults: dict[Folder, FlatSettings] = {}
-    for folder in sorted({(), *(folder for folder, _ in topics.values())}, key=len):
+    for folder in sorted({(), *by_folder}, key=len):
         if folder in loaded.defaults:
             continue
-        shared = _worth_sharing(_members(topics, folder), _inherited(folder, loaded, defaults), is_root=not folder)
+        shared = _worth_sharing(_members(by_folder, folder), _inherited(folder, loaded, defaults), is_root=not folder)
         if new_settings := {path: value for path, value in shared if not _affects_declared(path, folder, loaded)}:
             defaults[folder] = new_settings
     own, on_stack = {}, {}
@@ -65,18 +68,15 @@ def divide(topics: PlacedTopics, loaded: LoadedSpecs, stack: str | None) -> Shar
     return SharedDefaults(defaults, own, on_stack)
 
 
-def _members(topics: PlacedTopics, folder: Folder) -> list[Mapping[KeyPath, Any]]:
+def _members(by_folder: Mapping[Folder, Sequence[FlatSettings]], folder: Folder) -> list[Mapping[KeyPath, Any]]:
     """Return the settings of the members that share the ``_defaults.yaml`` of ``folder``.
 
     The members of a folder are its topics. The members of ``topics/`` itself are its own topics, and each folder with
     the settings of the majority of its topics.
     """
-    by_folder: dict[Folder, list[FlatSettings]] = {}
-    for folder_of_topic, values in topics.values():
-        by_folder.setdefault(folder_of_topic, []).append(values)
     if folder:
         return list(by_folder[folder])
-    return [*by_folder.pop((), []), *map(_majority, by_folder.values())]
+    return [*by_folder.get((), ()), *(_majority(members) for other, members in by_folder.items() if other)]
 
 
 def _majority(members: Sequence[FlatSettings]) -> Mapping[KeyPath, Any]:
