@@ -100,7 +100,7 @@ def spark(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     from tests.support.projects import own_cache, project_of  # noqa: PLC0415
     from topicwarden.audit.scan.spark_session import spark_session  # noqa: PLC0415 -- unit tests need no Spark
 
-    os.environ.pop("SPARK_ENV_LOADED", None)
+    os.environ.pop("PYSPARK_GATEWAY_PORT", None)
     with ExitStack() as stack:
         with own_cache(tmp_path_factory.mktemp("spark")) as folder:
             session = stack.enter_context(spark_session(project_of(folder / "project", {})))
