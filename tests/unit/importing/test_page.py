@@ -14,8 +14,8 @@ from tests.unit.importing.test_foreign import HERE, sources
 
 PAGE = HERE.parents[2] / "docs" / "how-to" / "import.md"
 TEXT = PAGE.read_text(encoding="utf-8")
-ON_A_CLUSTER = re.compile(r"(import|plan) --stack ")
-"""Commands that the tests in tests/engine run on a cluster."""
+ELSEWHERE = re.compile(r"(import|plan) --stack |export ")
+"""Commands that other tests run: on a cluster in tests/engine, and exports in test_export.py."""
 EXAMPLES = {
     "kafkatopics.yaml": "strimzi-kubectl-list/kafkatopics.yaml",
     "kafka-topics.yaml": "jikkou/kafka-topics-and-configmap.yaml",
@@ -42,7 +42,7 @@ def section(line: int) -> str:
 COMMANDS = [
     pytest.param(section(code.line), arguments, id=f"{section(code.line)} {arguments[-1]}")
     for code, arguments in documents.commands(TEXT)
-    if code.block and not ON_A_CLUSTER.match(" ".join(arguments))
+    if code.block and not ELSEWHERE.match(" ".join(arguments))
 ]
 
 

@@ -177,6 +177,29 @@ def import_(
     raise typer.Exit(import_(stack, patterns or (), sources or (), form, dry_run=dry_run, files_only=files_only))
 
 
+@app.command(epilog="Example: topicwarden export --to asyncapi --stack prod --out asyncapi.yaml")
+def export(
+    to: Annotated[str, typer.Option("--to", metavar="STANDARD", help="asyncapi (3.0) or odcs (3.1).")],
+    stack: OnlyStack = None,
+    topics: Topics = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="PATH",
+            help="The file for AsyncAPI, or the folder for ODCS (default: standard output).",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")] = False,
+) -> None:
+    """Write the declared topics as an AsyncAPI document, or as data contracts (ODCS). Needs no cluster."""
+    from topicwarden.cli.export import export
+
+    raise typer.Exit(export(to, stack, topics or (), out, overwrite=overwrite))
+
+
 @app.command(epilog="Example: topicwarden plan --stack prod --topics 'orders.*' --format markdown > comment.md")
 def plan(
     stack: Stack,

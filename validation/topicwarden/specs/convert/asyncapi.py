@@ -149,8 +149,10 @@ class _Document:
             nothing = (None, channel.place)
             return {"partitions": nothing, "replication factor": nothing}, {}
         fields, path = binding.document.fields, binding.path
-        known = (*_BINDING, *(key for key in binding.value if str(key).startswith("x-"))) if binding.value else ()
-        report_unknown_keys(fields, path, known, self._reader)
+        extensions = (
+            (key for key in binding.value if str(key).startswith("x-")) if isinstance(binding.value, dict) else ()
+        )
+        report_unknown_keys(fields, path, (*_BINDING, *extensions), self._reader)
         fields.take((*path, "bindingVersion"))
         counts = {
             "partitions": take_number(fields, (*path, "partitions"), self._reader),

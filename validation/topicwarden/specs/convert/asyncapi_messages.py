@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from topicwarden.model.contents import Contents
 from topicwarden.specs.convert.references import Node
-from topicwarden.specs.convert.schema_bundle import SchemaBundle, json_text
+from topicwarden.specs.convert.schema_bundle import DRAFT_7, SchemaBundle, json_text
 from topicwarden.specs.convert.topic_reader import TopicReader
 from topicwarden.specs.record_schemas import COMPILERS
 from topicwarden.specs.schema_files import SchemaText
@@ -50,6 +50,7 @@ class _Encoding:
     format: str
     schema: Node | None = None
     registry: bool = False
+    draft: str = DRAFT_7
 
 
 class Message:
@@ -126,7 +127,13 @@ def _value(message: Message, default_type: str | None, reader: TopicReader) -> _
         payload.take()
         reader.note(payload.place, _label(message, "payload"), f"not imported, because {reason}")
         return None
-    return _Encoding(described, payload, _has_registry(message, reader))
+    return _Encoding(described, payload, _has_registry(message, reader), _draft(schema_format))
+
+
+def _draft(schema_format: str | None) -> str:
+    """Return the ``$schema`` of JSON Schemas with this ``schemaFormat``. Schemas of AsyncAPI itself are draft 7."""
+    version = re.search(r"schema\+(?:json|yaml);version=(20[0-9-]+)", schema_format or "")
+    return f"https://json-schema.org/draft/{version[1]}/schema" if version else DRAFT_7
 
 
 def _multi_format(schema: Node | None, schema_format: str | None) -> tuple[Node | None, str | None]:
@@ -150,7 +157,7 @@ def _key(message: Message, reader: TopicReader) -> _Encoding | None:
     if kind in _AVRO_KINDS and "name" in schema:
         described = "avro"
     if described in ("avro", "protobuf") or kind == "object":
-        return _Encoding(described or "json", key, _has_registry(message, reader))
+        return _Encoding(described or "json", key, _has_registry(message, reader), _draft(schema_format))
     reason = "not imported, because the schema of the key does not say how the key is encoded"
     reader.note(key.place, _label(message, "key"), reason)
     key.take()
@@ -202,7 +209,7 @@ def _schema(part: str, encodings: Sequence[_Encoding], reader: TopicReader) -> S
             node.take()
         reader.note(nodes[0].place, name, "not imported, because the schema registry has the schema")
         return None
-    text = _schema_text(first.format, nodes)
+    text = _schema_text(first, nodes)
     error = COMPILERS[first.format](text, None) if text is not None else "has a reference that leads nowhere"
     if text is None or error:
         for node in nodes:
@@ -212,12 +219,12 @@ def _schema(part: str, encodings: Sequence[_Encoding], reader: TopicReader) -> S
     return SchemaText(part, first.format, text)
 
 
-def _schema_text(schema_format: str, nodes: list[Node]) -> str | None:
+def _schema_text(encoding: _Encoding, nodes: list[Node]) -> str | None:
     try:
-        if schema_format == "json":
-            return SchemaBundle().text(nodes)
+        if encoding.format == "json":
+            return SchemaBundle(encoding.draft).text(nodes)
         value = nodes[0].take()
-        if schema_format == "protobuf":
+        if encoding.format == "protobuf":
             return value if isinstance(value, str) else ""
         return json_text(value)
     except ValueError:
@@ -229,9 +236,10 @@ def _required_headers(messages: Sequence[Message], reader: TopicReader) -> list[
     by_message: list[tuple[Message, list[str]]] = []
     for message in messages:
         required = message.find("headers", "required")
-        names = required.take() if required else []
+        items = [item for _, item in required.children()] if required and isinstance(required.value, list) else []
         message.text("headers", "type")
-        by_message.append((message, [name for name in names if isinstance(name, str)] if names else []))
+        texts = [item for item in items if isinstance(item.value, str) and item.value]
+        by_message.append((message, list(dict.fromkeys(item.take() for item in texts))))
     common = [name for name in by_message[0][1] if all(name in names for _, names in by_message)] if by_message else []
     for message, names in by_message:
         for name in names:

@@ -2,13 +2,15 @@
 
 Sources: https://bitol-io.github.io/open-data-contract-standard/v3.1.0/. ODCS has no fields for the partitions and the
 configuration of a topic. They are read from the ``customProperties`` of the schema object: ``partitions``,
-``replicationFactor`` and ``topicConfiguration``.
+``replicationFactor`` and ``topicConfiguration``. An export also writes ``contents``, ``keySchema`` and ``valueSchema``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, Final
+
+from pydantic import ValidationError
 
 from topicwarden.model.contents import Contents
 from topicwarden.model.message_text import describe_value
@@ -31,7 +33,10 @@ from topicwarden.specs.schema_files import SchemaText
 PARTITIONS: Final = "partitions"
 REPLICATION_FACTOR: Final = "replicationFactor"
 CONFIGURATION: Final = "topicConfiguration"
+CONTENTS: Final = "contents"
+SCHEMAS: Final = {"key": "keySchema", "value": "valueSchema"}
 RETENTION: Final = "retention"
+_CUSTOM: Final = (PARTITIONS, REPLICATION_FACTOR, CONFIGURATION, CONTENTS, *SCHEMAS.values())
 _KIND: Final = "DataContract"
 _DEFAULT_FORMAT: Final = "json"
 UNITS: Final = {
@@ -120,7 +125,10 @@ class _Contract:
             if setting in config:
                 message = f"{setting} and the SLA {RETENTION} set the same configuration; keep one"
                 self._reader.add_problem(values[1], message, "value")
-        contents, schemas = self._contents(item, formats)
+        if custom.keys() & {CONTENTS, *SCHEMAS.values()}:
+            contents, schemas = self._own_contents(item, custom)
+        else:
+            contents, schemas = self._contents(item, formats)
         self._reader.add_topic(
             TopicValues(
                 name_field=(named.value, named.place) if named else (None, item.place),
@@ -143,7 +151,7 @@ class _Contract:
         properties = item.child("customProperties")
         for _, custom in properties.children() if properties else ():
             name, value = custom.child("property"), custom.child("value")
-            if name and value and name.value in (PARTITIONS, REPLICATION_FACTOR, CONFIGURATION):
+            if name and value and name.value in _CUSTOM:
                 name.take()
                 if name.value in found:
                     message = f"the custom property {name.value} is declared twice; keep one"
@@ -196,6 +204,37 @@ class _Contract:
 
     def _retentions(self, listed: Node) -> Iterator[tuple[Any, Node]]:
         return ((key, sla) for key, sla in listed.children() if _text(sla, "property").lower() == RETENTION)
+
+    def _own_contents(self, item: Node, custom: dict[str, Node]) -> tuple[Contents, tuple[SchemaText, ...]]:
+        """Return the contents of a topic and its schemas, as an export writes them."""
+        declared = custom[CONTENTS].take() if CONTENTS in custom else {}
+        try:
+            contents = Contents.model_validate(declared)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            path = ".".join(map(str, ("contents", *first["loc"])))
+            self._reader.add_problem(custom[CONTENTS].place, f"{path}: {first['msg']}", "value")
+            return Contents(), ()
+        schemas: list[SchemaText] = []
+        for part in SCHEMAS:
+            if contents.encoding(part).schema_file:
+                message = f"contents.{part}.schema: expected no file; write the schema as {SCHEMAS[part]}"
+                self._reader.add_problem(custom[CONTENTS].place, message, "value")
+        for part, name in SCHEMAS.items():
+            if name not in custom:
+                continue
+            schema, schema_format = custom[name].take(), contents.encoding(part).format
+            text = schema if isinstance(schema, str) else json_text(schema)
+            if schema_format is None or schema_format not in COMPILERS:
+                message = f"{name}: records of the format {schema_format} have no schema; delete it"
+                self._reader.add_problem(custom[name].place, message, "value")
+            elif schema_error := COMPILERS[schema_format](text, None):
+                self._reader.add_problem(custom[name].place, f"{name} {schema_error}", "value")
+            else:
+                schemas.append(SchemaText(part, schema_format, text))
+        if "valueSchema" in custom and (properties := item.child("properties")):
+            properties.take()
+        return contents, tuple(schemas)
 
     def _contents(self, item: Node, formats: list[str]) -> tuple[Contents, tuple[SchemaText, ...]]:
         """Return the contents of a topic. Only JSON is described by properties; Avro needs its own schema."""

@@ -21,13 +21,17 @@ _DATA: Final = ("const", "default", "enum", "example", "examples")
 class SchemaBundle:
     """Collects JSON Schemas; ``definitions`` are the parts that they refer to."""
 
-    def __init__(self) -> None:
+    def __init__(self, draft: str = DRAFT_7) -> None:
+        """``draft`` is the ``$schema`` of a schema that names none."""
+        self._draft = draft
         self.complete = True
         self._definitions: dict[str, Any] = {}
         self._names: dict[Node, str] = {}
+        self._root: Node | None = None
 
     def text(self, schemas: list[Node]) -> str | None:
         """Return a schema that accepts what one of ``schemas`` accepts; None if a reference leads nowhere."""
+        self._root = schemas[0] if len(schemas) == 1 else None
         for node in schemas:
             self._definitions |= dict.fromkeys(_own_definitions(node.value))
         parts = [self._copied(node) for node in schemas]
@@ -36,7 +40,7 @@ class SchemaBundle:
             return json_text(schema) if self.complete else None
         definitions = {name: part for name, part in self._definitions.items() if part is not None}
         definitions |= _own_definitions(schema)
-        schema = {"$schema": DRAFT_7, **schema}
+        schema = {"$schema": self._draft, **schema}
         return json_text(schema | ({_DEFINITIONS: definitions} if definitions else {}))
 
     def _copied(self, node: Node) -> Any:
@@ -65,6 +69,11 @@ class SchemaBundle:
         if target is None:
             self.complete = False
             return "#"
+        if self._root and target.document is self._root.document:
+            below = target.path[: len(self._root.path)] == self._root.path
+            if below:
+                tokens = (str(key).replace("~", "~0").replace("/", "~1") for key in target.path[len(self._root.path) :])
+                return "/".join(("#", *tokens))
         if target not in self._names:
             stem = str(target.path[-1]) if target.path else "schema"
             stem = "".join(character if character.isalnum() else "_" for character in stem)

@@ -152,11 +152,15 @@ def _schema_file(topic: str, schema: SchemaText, folder: Folder, used_paths: set
 
 def _has_settings(topic: Topic, expected: Topic) -> bool:
     """Return whether ``topic`` has the settings of ``expected``, and maybe more inherited contents."""
-    contents = topic.contents.model_dump(by_alias=True)
+    contents = explicit_contents(topic.contents)
     return flat_settings(topic) == flat_settings(expected) and all(
-        contents[part] == value or (isinstance(value, dict) and value.items() <= contents[part].items())
+        contents.get(part) == value or (isinstance(value, dict) and value == _common(contents.get(part, {}), value))
         for part, value in explicit_contents(expected.contents).items()
     )
+
+
+def _common(settings: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if key in others}
 
 
 def _schema_line(schema: str | None, folder: Folder) -> str:

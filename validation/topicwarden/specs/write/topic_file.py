@@ -48,9 +48,15 @@ def _mapping_lines(mapping: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"  {line}" for line in _mapping_lines(value))
         elif isinstance(value, (list, tuple)):
             yield f"{key}:"
-            yield from (f"  - {yaml_scalar(item)}" for item in value)
+            for item in value:
+                first, *more = _mapping_lines(item) if isinstance(item, Mapping) else [_scalar(item)]
+                yield from (f"  - {first}", *(f"    {line}" for line in more))
         else:
-            yield f"{key}: {yaml_scalar(value) if isinstance(value, str) else json.dumps(value)}"
+            yield f"{key}: {_scalar(value)}"
+
+
+def _scalar(value: Any) -> str:
+    return yaml_scalar(value) if isinstance(value, str) else json.dumps(value)
 
 
 def _setting_lines(settings: FlatSettings) -> Iterator[str]:

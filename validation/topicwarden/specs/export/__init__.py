@@ -1,0 +1,1 @@
+"""Write declared topics as documents of other standards."""

@@ -1,0 +1,75 @@
+"""A declared topic with the texts of its schemas, and the settings that an export cannot hold."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from topicwarden.model.problem import Level, Location, Problem, Refusal
+from topicwarden.model.topic import Topic
+from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.schema_files import schema_path
+from topicwarden.specs.write import explicit_contents
+
+LostSetting: TypeAlias = tuple[Location, str]
+"""The place of a setting in YAML, and its path, such as ``contents.key.partitioner``."""
+
+
+@dataclass(frozen=True)
+class ExportedTopic:
+    """A topic, and the texts of its schemas by part: ``key``, ``value``."""
+
+    declaration: Declaration
+    schemas: Mapping[str, str]
+
+    @property
+    def topic(self) -> Topic:
+        return self.declaration.topic
+
+    def lost_settings(self, kept: Collection[tuple[str, str]] | None) -> Iterator[LostSetting]:
+        """Yield the settings that are not exported; ``kept`` are paths below ``contents`` (None: all of them)."""
+        for part, value in explicit_contents(self.topic.contents).items() if kept is not None else ():
+            for key in value if isinstance(value, dict) else ():
+                if (part, key) not in (kept or ()):
+                    path = ("contents", part, key)
+                    yield self.declaration.places.at(path), ".".join(path)
+            if not isinstance(value, dict):
+                yield self.declaration.places.at(("contents", part)), f"contents.{part}"
+        if self.topic.allow:
+            yield self.declaration.places.at(("allow",)), "allow"
+
+
+def with_schemas(declarations: Sequence[Declaration], root: Path) -> list[ExportedTopic]:
+    """Return the topics with the texts of their schemas; ``root`` is the project's folder."""
+    return [ExportedTopic(declaration, _schemas(declaration, root)) for declaration in declarations]
+
+
+def warnings(lost: Sequence[LostSetting], standard: str) -> list[Problem]:
+    """Return one warning for each setting that is not exported, at its first place."""
+    by_setting: dict[str, list[Location]] = {}
+    for place, setting in lost:
+        by_setting.setdefault(setting, []).append(place)
+    return [
+        Problem(
+            min(places),
+            f"not exported, because {standard} has no place for it: {setting}"
+            + (f" ({len(places):,} topics)" if len(places) > 1 else ""),
+            "not-exported",
+            Level.WARNING,
+        )
+        for setting, places in sorted(by_setting.items())
+    ]
+
+
+def _schemas(declaration: Declaration, root: Path) -> dict[str, str]:
+    found = {}
+    for part in ("key", "value"):
+        path = schema_path(declaration, part)
+        if path is not None:
+            try:
+                found[part] = (root / path).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise Refusal(f"{path} cannot be read; run `topicwarden check`") from error
+    return found
