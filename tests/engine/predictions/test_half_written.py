@@ -71,5 +71,13 @@ def test_a_plan_reads_again(door: Deployment) -> None:
 def test_what_stays_half_written_is_refused(door: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partial_state, "_TIMEOUT_S", 0.0)
     attributes(door).write_text("")
-    with pytest.raises(Refusal, match=r"Pulumi's state stays incomplete: .*EOF; look at the files"):
+    with pytest.raises(Refusal, match=r"Pulumi's state stays incomplete: .*EOF; restore it from an older version"):
+        door.plan()
+
+
+def test_a_state_that_a_full_disk_has_cut_off_is_refused(door: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(partial_state, "_TIMEOUT_S", 0.0)
+    state = attributes(door).with_suffix("")
+    state.write_text(state.read_text()[:100])
+    with pytest.raises(Refusal, match=r"Pulumi's state stays incomplete: .*end of JSON input; restore it from"):
         door.plan()

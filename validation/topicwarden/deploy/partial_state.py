@@ -19,6 +19,8 @@ State = TypeVar("State")
 _TIMEOUT_S: Final = 10.0
 _PAUSE_S: Final = 0.05
 _UNREADABLE: Final = "failed to load checkpoint"
+_ENDS: Final = ("EOF", "unexpected end of JSON input")
+"""The last words of Pulumi about a file that ends too early: of its attributes, and of the state itself."""
 
 
 class PartialState(Refusal):
@@ -27,8 +29,11 @@ class PartialState(Refusal):
 
 def raise_if_partial(error: str) -> None:
     """Raise ``PartialState`` if Pulumi's ``error`` means that a state ends too early."""
-    if _UNREADABLE in error and error.rstrip().endswith("EOF"):
-        raise PartialState(f"Pulumi's state stays incomplete: {error}; look at the files of its backend")
+    if _UNREADABLE in error and error.rstrip().endswith(_ENDS):
+        raise PartialState(
+            f"Pulumi's state stays incomplete: {error}; restore it from an older version of the file in its backend, "
+            "such as the `.bak` file beside it. A full disk can cause this"
+        )
 
 
 def retry_partial_state(read: Callable[[], State]) -> State:
