@@ -1,0 +1,220 @@
+"""Arguments of the commands that use a cluster: plan, up, audit, rebalance, doctor and demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from topicwarden.cli.arguments.shared_options import Stack, Topics, stack_option
+from topicwarden.model.problem import Refusal
+from topicwarden.model.verdict import FailOn, ReadScope
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: topicwarden plan --stack prod --topics 'orders.*' --format markdown > comment.md")
+def plan(
+    stack: Stack,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="text, json, markdown or github (default: github under GitHub Actions, else text).",
+            show_default=False,
+        ),
+    ] = None,
+    topics: Topics = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="The folder for plan.json, .md and .txt.")
+    ] = None,
+    *,
+    detailed_exitcode: Annotated[
+        bool, typer.Option("--detailed-exitcode", help="Exit code 3 if changes are pending and none is refused.")
+    ] = False,
+) -> None:
+    """Show the changes of a deploy and their consequences for live data. Runs `pulumi preview`; changes nothing."""
+    from topicwarden.cli.plan import plan
+
+    raise typer.Exit(plan(stack, form, detailed_exitcode, topics or (), out))
+
+
+@app.command(epilog="Example: topicwarden up --stack dev --yes. Plain `pulumi up` works, too.")
+def up(
+    stack: Stack,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Deploy without showing the plan and asking.")] = False,
+) -> None:
+    """Deploy the topics: run `pulumi up` with the options that fit the backend and the number of topics."""
+    from topicwarden.cli.up import up
+
+    raise typer.Exit(up(stack, yes))
+
+
+@app.command(epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/")
+def audit(
+    stack: Stack,
+    topics: Topics = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="The folder for report.html, .md, .json, .sarif, .xml (JUnit) and .prom (OpenMetrics): a path, or a "
+            "URI that Spark can write, such as s3a://bucket/reports.",
+        ),
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", metavar="URL", help="The Spark master (default: local, or the one of spark-submit)."),
+    ] = None,
+    *,
+    project: Annotated[
+        Path | None,
+        typer.Option(
+            "--project",
+            metavar="DIR",
+            help="The folder of the project (default: this folder, or one above it). For Spark jobs, whose driver runs "
+            "in a folder of its own.",
+            show_default=False,
+        ),
+    ] = None,
+    since: Annotated[
+        ReadScope,
+        typer.Option(
+            "--since",
+            metavar="all|last",
+            help="all: read all records. last: read records written since the last audit.",
+        ),
+    ] = ReadScope.ALL,
+    history: Annotated[
+        str | None,
+        typer.Option(
+            "--history",
+            metavar="WHERE",
+            help="The history of audits: a path, a URI such as s3a://bucket/history, or none "
+            "(default: topicwarden:history of the stack, else .cache/history/STACK).",
+            show_default=False,
+        ),
+    ] = None,
+    max_records: Annotated[
+        int | None,
+        typer.Option(
+            "--max-records", metavar="N", help="Read at most this number of offsets, the newest of each partition."
+        ),
+    ] = None,
+    sample: Annotated[
+        float | None,
+        typer.Option(
+            "--sample", metavar="SHARE", help="Read only this fraction of each partition, the newest records: 0.1."
+        ),
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            "--rate", metavar="BYTES", help="Read at most this many bytes per second, in all tasks together: 50MiB."
+        ),
+    ] = None,
+    fail_on: Annotated[
+        FailOn,
+        typer.Option(
+            "--fail-on",
+            metavar="VERDICT",
+            help="The mildest verdict that leads to exit code 1: fail, suspect or undecidable; or never.",
+        ),
+    ] = FailOn.FAIL,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="The format on standard output: text, json, markdown, sarif, junit or openmetrics.",
+        ),
+    ] = "text",
+) -> None:
+    """Read the records of live topics and compare them with the declarations. Only reads. Needs Java and a cluster."""
+    from topicwarden.audit.scan.spark_platform import refuse_unsupported
+
+    refuse_unsupported(master)
+    from topicwarden.cli.audit import AuditOptions, audit, bounds
+
+    if since is ReadScope.LAST and (max_records or sample):
+        raise Refusal("--since last reads all new records; remove --max-records and --sample")
+    options = AuditOptions(history, since, bounds(max_records, sample, rate))
+    raise typer.Exit(
+        audit(
+            stack,
+            tuple(topics or ()),
+            out,
+            master,
+            project_folder=project,
+            options=options,
+            fail_on=fail_on,
+            form=form,
+        )
+    )
+
+
+@app.command(
+    epilog="Example: topicwarden rebalance --stack prod --topics 'orders.*' --throttle 20MiB. "
+    "After Ctrl-C or SIGTERM, the command starts no further moves and ends; Kafka continues the ongoing moves, "
+    "throttled. Run the same command again to resume, also after a crash. It removes the throttle at the end."
+)
+def rebalance(
+    stack: Stack,
+    topics: Topics = None,
+    throttle: Annotated[
+        str,
+        typer.Option(
+            "--throttle",
+            metavar="BYTES",
+            help="Bytes per second into and out of each broker, or unlimited. Must be above the write rate of the "
+            "topics, or the moves never end.",
+        ),
+    ] = "50MiB",
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the moves.")] = False,
+    cancel: Annotated[
+        bool, typer.Option("--cancel", help="Cancel the ongoing moves, and remove the throttle; start no moves.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Move without confirmation.")] = False,
+    refresh: Annotated[bool, typer.Option("--refresh/--no-refresh", help="Refresh Pulumi's state afterwards.")] = True,
+) -> None:
+    """Move replicas to reach the declared replication factor, on live brokers, across all racks, with few moves.
+
+    Removes replicas only from topics whose YAML has `allow: [reduce-replicas]`.
+    """
+    from topicwarden.cli.rebalance import RebalanceOptions, rebalance
+
+    raise typer.Exit(rebalance(stack, tuple(topics or ()), RebalanceOptions(throttle, dry_run, cancel, yes, refresh)))
+
+
+@app.command(epilog="Example: topicwarden doctor --stack prod --command audit")
+def doctor(
+    stack: Annotated[str | None, stack_option("Also ask the cluster of this stack. Changes nothing.")] = None,
+    form: Annotated[str, typer.Option("--format", "-f", help="text or json.")] = "text",
+    commands: Annotated[
+        list[str] | None,
+        typer.Option("--command", "-c", help="Only what this command needs (default: all commands). Can be repeated."),
+    ] = None,
+) -> None:
+    """Show what is installed, what the cluster supports, which rights are missing, and what each command can do."""
+    from topicwarden.cli.doctor import doctor
+
+    raise typer.Exit(doctor(stack, form, commands or ()))
+
+
+@app.command(epilog="Example: topicwarden demo")
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the report.")] = Path(
+        "reports"
+    ),
+) -> None:
+    """Run the whole workflow on the sandbox: check, deploy, write records, plant faults, audit. Takes 1-2 minutes."""
+    from topicwarden.cli.demo import demo
+
+    raise typer.Exit(demo(out))

@@ -1,0 +1,160 @@
+"""Arguments of the commands for the files of a project: init, check, show, import and export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from topicwarden.cli import completion
+from topicwarden.cli.arguments.shared_options import OnlyStack, Topics, stack_option
+
+app = typer.Typer()
+
+
+@app.command(epilog="Example: topicwarden init orders --ci github")
+def init(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="The folder of the project (default: this one).", show_default=False)
+    ] = Path(),
+    ci: Annotated[
+        str | None, typer.Option("--ci", help="Also write CI files: github or gitlab.", show_default=False)
+    ] = None,
+) -> None:
+    """Write a new project: two topics, policies, a stack on the sandbox, Pulumi's files. Overwrites nothing."""
+    from topicwarden.cli.init import init
+
+    raise typer.Exit(init(folder, ci))
+
+
+@app.command(epilog="Example: topicwarden check --stack prod --format sarif > topicwarden.sarif")
+def check(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="PATH",
+            help="Check only these files and folders, with the defaults that they inherit. A _defaults.yaml selects "
+            "its folder. Checks that need all files are skipped: duplicate topics, colliding names, totals of a stack.",
+            show_default=False,
+        ),
+    ] = None,
+    stack: Annotated[str | None, stack_option("Only this stack (default: all).")] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="text, github, sarif, junit or json (default: github under GitHub Actions, else text).",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix",
+            help="Correct mistakes in topics/ that have one obvious correction, then check: units, misspelt keys, the "
+            "order of keys. Prints the changes.",
+        ),
+    ] = False,
+    diff: Annotated[
+        bool,
+        typer.Option("--diff", help="Only show what --fix would change; exit code 1 if it would change anything."),
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="The folder for check.sarif, .xml (JUnit) and .json."),
+    ] = None,
+) -> None:
+    """Check specs and policies without a cluster, and print each problem as file:line:col: message [rule]."""
+    from topicwarden.cli.check import check
+
+    raise typer.Exit(check(stack, form, paths or (), fix=fix, diff=diff, out=out))
+
+
+@app.command(epilog="Example: topicwarden show orders.placed.v1 --stack prod")
+def show(
+    topic: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TOPIC",
+            help="The topic (default: list all).",
+            show_default=False,
+            autocompletion=completion.topics,
+        ),
+    ] = None,
+    stack: OnlyStack = None,
+    form: Annotated[str, typer.Option("--format", "-f", metavar="FORMAT", help="text or json.")] = "text",
+) -> None:
+    """Show a topic as a stack declares it, and where each value comes from."""
+    from topicwarden.cli.show import show
+
+    raise typer.Exit(show(topic, stack, form))
+
+
+@app.command("import", epilog="Example: `topicwarden import --stack prod 'orders.*' '!*-changelog'`")
+def import_(
+    patterns: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PATTERN",
+            help="Only topics that match one of these globs, and no !glob (default: all).",
+            show_default=False,
+        ),
+    ] = None,
+    stack: OnlyStack = None,
+    sources: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Read topics from this file of another tool instead of the cluster. Can be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--from-format",
+            metavar="FORMAT",
+            help="asyncapi, odcs, strimzi, jikkou, redpanda, topicctl, kdef, kafka-gitops, julie, terraform (a state), "
+            "describe (output of kafka-topics) or create-topics (KAFKA_CREATE_TOPICS). "
+            "Default: detected from the file.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the files that would be written.")] = False,
+    files_only: Annotated[
+        bool, typer.Option("--files-only", help="Only write YAML; adopt no topic. Needs no Pulumi.")
+    ] = False,
+) -> None:
+    """Write YAML for live topics and adopt them into the stack. Changes nothing on the cluster."""
+    from topicwarden.cli.import_ import import_
+
+    raise typer.Exit(import_(stack, patterns or (), sources or (), form, dry_run=dry_run, files_only=files_only))
+
+
+@app.command(epilog="Example: topicwarden export --to asyncapi --stack prod --out asyncapi.yaml")
+def export(
+    to: Annotated[str, typer.Option("--to", metavar="STANDARD", help="asyncapi (3.0) or odcs (3.1).")],
+    stack: OnlyStack = None,
+    topics: Topics = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="PATH",
+            help="The file for AsyncAPI, or the folder for ODCS (default: standard output).",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that exist.")] = False,
+) -> None:
+    """Write the declared topics as an AsyncAPI document, or as data contracts (ODCS). Needs no cluster."""
+    from topicwarden.cli.export import export
+
+    raise typer.Exit(export(to, stack, topics or (), out, overwrite=overwrite))
