@@ -25,6 +25,7 @@ EXAMPLES = {
     "plans.yaml": "julie-plans/plans.yaml",
     "state.yaml": "kafka-gitops/state.yaml",
     "topic.yml": "kdef/topics.yml",
+    "orders.spec.yaml": "specmesh/spec.yaml",
     "docker-compose.yml": "create-topics-compose/docker-compose.yml",
     "orders.asyncapi.yaml": "asyncapi/orders.asyncapi.yaml",
     "orders.odcs.yaml": "odcs/orders.odcs.yaml",

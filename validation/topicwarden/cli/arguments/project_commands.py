@@ -119,8 +119,8 @@ def import_(
         typer.Option(
             "--from-format",
             metavar="FORMAT",
-            help="asyncapi, odcs, strimzi, jikkou, redpanda, topicctl, kdef, kafka-gitops, julie, terraform (a state), "
-            "describe (output of kafka-topics) or create-topics (KAFKA_CREATE_TOPICS). "
+            help="asyncapi, odcs, strimzi, jikkou, redpanda, topicctl, kdef, kafka-gitops, julie, specmesh, terraform "
+            "(a state), describe (output of kafka-topics) or create-topics (KAFKA_CREATE_TOPICS). "
             "Default: detected from the file.",
             show_default=False,
         ),

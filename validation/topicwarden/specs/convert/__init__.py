@@ -19,6 +19,7 @@ from topicwarden.specs.convert import (
     kdef,
     odcs,
     redpanda_operator,
+    specmesh,
     strimzi,
     terraform,
     topicctl,
@@ -47,6 +48,7 @@ class SourceFormat(Protocol):
 
 FORMATS: Final = MappingProxyType[str, SourceFormat](
     {
+        "specmesh": specmesh,
         "asyncapi": asyncapi,
         "odcs": odcs,
         "strimzi": strimzi,

@@ -28,8 +28,6 @@ from topicwarden.specs.yaml_nodes import KeyPath
 
 OWNER: Final = "x-owner"
 _VERSION: Final = re.compile(r"([23])\.\d+\.\d+.*")
-_SPECMESH: Final = re.compile(r"_(public|protected|private)[./]")
-"""Channels of SpecMesh, which puts the document's ``id`` before their names: https://github.com/specmesh/specmesh-build"""
 _PROTOCOLS: Final = ("kafka", "kafka-secure")
 _BINDING: Final = ("topic", "partitions", "replicas", "topicConfiguration", "bindingVersion")
 
@@ -43,20 +41,7 @@ def read(reader: TopicReader) -> None:
         document = ReferencingDocument(fields, reader.source, reader).root
         written, place = fields.take(("asyncapi",))
         version = _VERSION.fullmatch(str(written))
-        channels, _ = fields.peek(("channels",))
-        own = (
-            [name for name in channels if _SPECMESH.match(str(name))]
-            if isinstance(channels, dict) and fields.peek(("id",))[0]
-            else []
-        )
-        if own:
-            fields.take(())
-            message = (
-                f"{own[0]} is a channel of SpecMesh, which names and configures topics in its own way; "
-                "import the topics from the cluster: `topicwarden import --stack STACK`"
-            )
-            reader.add_problem(fields.document.at_key(("channels", own[0])), message, "value")
-        elif version:
+        if version:
             _Document(document, int(version[1]), reader).read()
         else:
             fields.take(())
