@@ -91,7 +91,7 @@ def _leaks(texts: dict[str, str]) -> Iterator[str]:
             yield f"{name} contains {found}"
         if name in ("out", "err") and (lines := commands(text)):
             yield f"{name} contains commands: {lines}"
-        if "<script>alert" in text and name not in ("out", "report.json", "report.sarif"):
+        if "<script>alert" in text and name not in ("out", "report.json", "report.prom", "report.sarif"):
             yield f"{name} contains a script"
 
 

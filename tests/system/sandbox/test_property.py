@@ -88,18 +88,6 @@ def _shell_value(shell: Shell) -> str:
     return shell.run("bash", "-c", script).stdout
 
 
-def test_ci_gives_the_passphrase_to_no_other_stack(tmp_path: Path, variables: dict[str, str]) -> None:
-    both = shell(tmp_path, variables, dev=SANDBOX, prod=OTHER)
-    script = Path(__file__).parents[3] / "validation" / "topicwarden" / "template" / "ci" / "stack.sh"
-    found = [
-        Shell(both.folder, {**variables, "STACK": stack}).run(
-            "bash", "-euc", f'source {script}; printf %s "${{PULUMI_CONFIG_PASSPHRASE-none}}"'
-        )
-        for stack in ("dev", "prod")
-    ]
-    assert [done.stdout for done in found] == ["sandbox", "none"], found
-
-
 def test_installing_makes_stacks_only_of_the_sandbox_and_only_in_the_projects_own_backend(
     tmp_path: Path, variables: dict[str, str]
 ) -> None:
