@@ -10,6 +10,7 @@ from rich.console import Console
 
 from topicwarden.cli.declared_topics import declared
 from topicwarden.cli.find_pulumi import engine_of
+from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.waiting import waiting
 from topicwarden.deploy.preview import preview
 from topicwarden.deploy.pulumi_engine import PulumiEngine as Pulumi
@@ -39,7 +40,8 @@ def plan(stack: str, form: str | None, detailed: bool, patterns: Sequence[str] =
     if out is not None:
         require_writable(out)
     project = find_project()
-    report = planned(project, stack, engine_of(project, stack), patterns)
+    with without_garbage_collection():
+        report = planned(project, stack, engine_of(project, stack), patterns)
     if out is not None:
         write_files(out, {name: render(report, each, project.root) for name, each in FILES.items()})
     if form == "text":
