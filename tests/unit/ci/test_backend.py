@@ -14,19 +14,9 @@ from topicwarden.model.verdict import FailOn
 SECRETS = {"PULUMI_ACCESS_TOKEN": "token", "PULUMI_CONFIG_PASSPHRASE": "mine", "PULUMI_BACKEND_URL": "s3://state"}
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    files = {
-        "Pulumi.yaml": "{name: orders, runtime: python, main: stacks/, stackConfigDir: stacks}\n",
-        "topics/orders.v1.yaml": "{partitions: 1, replication_factor: 1}\n",
-        "stacks/Pulumi.dev.yaml": "config: {'topicwarden:cluster': sandbox}\n",
-        "stacks/Pulumi.prod.yaml": "config: {'kafka:bootstrapServers': [broker:9092]}\n",
-    }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+@pytest.fixture(autouse=True)
+def working_directory(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
 
 
 def given_to(stack: str, variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
@@ -44,15 +34,15 @@ def given_to(stack: str, variables: dict[str, str], monkeypatch: pytest.MonkeyPa
     return given[-1]
 
 
-def test_a_stack_gets_the_secrets_of_its_job(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stack_gets_the_secrets_of_its_job(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given_to("prod", SECRETS, monkeypatch) == SECRETS
 
 
-def test_an_unset_secret_is_no_empty_passphrase(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unset_secret_is_no_empty_passphrase(monkeypatch: pytest.MonkeyPatch) -> None:
     unset = {**SECRETS, "PULUMI_CONFIG_PASSPHRASE": "", "PULUMI_BACKEND_URL": ""}
     expected = {"PULUMI_ACCESS_TOKEN": "token", "PULUMI_BACKEND_URL": "https://api.pulumi.com"}
     assert given_to("prod", unset, monkeypatch) == expected
 
 
-def test_a_sandbox_gets_no_secret_of_another_stack(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sandbox_gets_no_secret_of_another_stack(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given_to("dev", SECRETS, monkeypatch) == {}

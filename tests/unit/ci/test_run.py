@@ -13,22 +13,6 @@ from tests.unit.ci import variables
 TOPIC = "{partitions: 3, replication_factor: 3}\n"
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """A project with two stacks, of which ``dev`` uses a sandbox."""
-    folder = tmp_path / "my project"
-    files = {
-        "Pulumi.yaml": "name: p\nruntime: python\n",
-        "topics/orders.yaml": TOPIC,
-        "stacks/Pulumi.dev.yaml": "config: {'topicwarden:cluster': sandbox}\n",
-        "stacks/Pulumi.prod.yaml": "config: {'kafka:bootstrapServers': ['127.0.0.1:9']}\n",
-    }
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    return folder
-
-
 @pytest.mark.parametrize(("options", "names"), [([], ["dev", "prod"]), (["--sandbox"], ["dev"])])
 def test_the_stacks_are_a_matrix(project: Path, options: list[str], names: list[str]) -> None:
     done = topicwarden("ci", "stacks", *options, cwd=project)

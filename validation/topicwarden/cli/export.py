@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +14,7 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.topic_selection import selected
 from topicwarden.report import terminal_output
+from topicwarden.report.output_folder import replace_file
 from topicwarden.report.problems.digest import plural
 from topicwarden.specs.export import asyncapi_document, odcs_contract
 from topicwarden.specs.export.exported_topic import ExportedTopic, LostSetting, warnings, with_schemas
@@ -85,9 +85,6 @@ def _write(files: Mapping[Path, str], *, overwrite: bool) -> None:
             raise Refusal(f"{existing[0]} exists and differs{more}; pass --overwrite, or another --out")
         for path, text in changed.items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            partial = path.with_name(f".{path.name}.{os.getpid()}")
-            partial.write_text(text, encoding="utf-8")
-            partial.replace(path)
-            terminal_output.note(f"wrote {path}")
+            terminal_output.note(f"wrote {replace_file(path, text)}")
     except OSError as error:
         raise Refusal(f"{error.filename} cannot be written: {error.strerror}") from error

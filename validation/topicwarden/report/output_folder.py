@@ -17,7 +17,7 @@ def write_files(directory: Path, texts: Mapping[str, str]) -> list[Path]:
     require_writable(directory)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        return [_replace(directory / name, text) for name, text in texts.items()]
+        return [replace_file(directory / name, text) for name, text in texts.items()]
     except OSError as error:
         reason = error.strerror or str(error)
         raise Refusal(f"cannot write the report to {directory}: {reason}; select another folder with --out") from error
@@ -34,7 +34,8 @@ def require_writable(directory: Path) -> None:
         )
 
 
-def _replace(path: Path, text: str) -> Path:
+def replace_file(path: Path, text: str) -> Path:
+    """Write ``text`` to ``path`` in one step, so that no reader sees half of it; return the path."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         draft.write_text(text, encoding="utf-8", newline="\n")

@@ -15,7 +15,7 @@ from topicwarden.model.problem import Refusal
 class ReportFolder:
     """The folder at ``url``, for the files of a report. The driver writes them itself.
 
-    Raises Refusal if the folder cannot be created or written. An audit so learns it before it reads a record.
+    Raises Refusal if the folder cannot be created or written. So an audit learns this before it reads a record.
     """
 
     def __init__(self, spark: SparkSession, url: str) -> None:
