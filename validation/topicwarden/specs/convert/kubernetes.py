@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from topicwarden.model.problem import Location
 from topicwarden.specs.convert.source_file import SourceFile
 from topicwarden.specs.convert.topic_reader import TopicReader
 from topicwarden.specs.convert.unread_fields import UnreadFields
@@ -51,6 +52,17 @@ class KubernetesResource:
                 for name in value if isinstance(value, dict) else ():
                     if name != _LAST_APPLIED:
                         yield from self.fields.take_as_comments((*path, "metadata", key, name), len(path))
+
+    def take_topic_name(self, override: str, *, absent: tuple[Any, ...] = (None,)) -> tuple[Any, Location, list[str]]:
+        """Take the topic's name: ``spec`` may override that of the resource, unless its value is in ``absent``.
+
+        Return the name, its location, and the comment lines of the resource.
+        """
+        metadata_name, comments = (*self.path, "metadata", "name"), list(self.comments())
+        name, place = self.fields.take((*self.path, "spec", override))
+        if name in absent:
+            return *self.fields.take(metadata_name), comments
+        return name, place, [*self.fields.take_as_comments(metadata_name, len(self.path)), *comments]
 
     def not_ready(self) -> bool:
         """Return whether the operator reports that it has not applied the resource."""

@@ -37,19 +37,15 @@ def recognises(source: SourceFile) -> bool:
 
 def read(reader: TopicReader) -> None:
     for resource in topics(reader.documents(), reader, _GROUP, "Redpanda", kind=_KIND):
-        fields, spec, metadata = resource.fields, (*resource.path, "spec"), (*resource.path, "metadata")
+        fields, spec = resource.fields, (*resource.path, "spec")
         report_unknown_keys(fields, spec, _SPEC, reader)
-        name, comments = fields.take((*spec, "overwriteTopicName")), list(resource.comments())
-        if name[0] in (None, ""):
-            # ``GetTopicName`` ignores an empty name.
-            name = fields.take((*metadata, "name"))
-        else:
-            comments = [*fields.take_as_comments((*metadata, "name"), len(resource.path)), *comments]
+        # ``GetTopicName`` ignores an empty name.
+        name, place, comments = resource.take_topic_name("overwriteTopicName", absent=(None, ""))
         if resource.not_ready():
-            reader.note(name[1], f"{name[0]} (status: not ready)", NOT_APPLIED.format("Redpanda"))
+            reader.note(place, f"{name} (status: not ready)", NOT_APPLIED.format("Redpanda"))
         reader.add_topic(
             TopicValues(
-                name_field=name,
+                name_field=(name, place),
                 counts={
                     "partitions": take_number(fields, (*spec, "partitions"), reader),
                     "replication factor": take_number(fields, (*spec, "replicationFactor"), reader),

@@ -27,18 +27,14 @@ def recognises(source: SourceFile) -> bool:
 
 def read(reader: TopicReader) -> None:
     for resource in topics(reader.documents(), reader, _GROUP, "Strimzi"):
-        fields, spec, metadata = resource.fields, (*resource.path, "spec"), (*resource.path, "metadata")
+        fields, spec = resource.fields, (*resource.path, "spec")
         report_unknown_keys(fields, spec, _SPEC, reader)
-        name, comments = fields.take((*spec, "topicName")), list(resource.comments())
-        if name[0] is None:
-            name = fields.take((*metadata, "name"))
-        else:
-            comments = [*fields.take_as_comments((*metadata, "name"), len(resource.path)), *comments]
+        name, place, comments = resource.take_topic_name("topicName")
         for reason in _not_applied(resource):
-            reader.note(name[1], f"{name[0]} ({reason})", NOT_APPLIED.format("Strimzi"))
+            reader.note(place, f"{name} ({reason})", NOT_APPLIED.format("Strimzi"))
         reader.add_topic(
             TopicValues(
-                name_field=name,
+                name_field=(name, place),
                 counts={
                     "partitions": take_number(fields, (*spec, "partitions"), reader),
                     "replication factor": take_number(fields, (*spec, "replicas"), reader),
