@@ -13,7 +13,7 @@ from tests.system.faults.commands import COMMANDS, works
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=1, help="rounds of each fault and command")
+    parser.add_argument("--rounds", type=int, default=1, help="how often each fault hits each command")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--faults", nargs="*", default=[""], help="only faults whose name contains one of these")
     parser.add_argument("--commands", nargs="*", default=list(COMMANDS), choices=list(COMMANDS))

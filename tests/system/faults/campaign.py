@@ -126,6 +126,8 @@ FAULTS: Mapping[str, Fault] = {
     "kill -9 of Python": _kill(False),
     "kill -9 of everything": _kill(True),
 }
+_MISSES = 5
+"""How often a command may end before its fault begins."""
 _FROM_THE_START = frozenset({"network: 200 ms", "network: cuts"})
 _UNTIL_THE_END = frozenset({"network: 200 ms", "network: cuts", "network: silent"})
 
@@ -135,7 +137,8 @@ def run_round(
 ) -> Round:
     """Start ``command``, begin ``fault`` at a random moment, end it, and run the command again.
 
-    ``undisturbed_s`` is how long the command takes without a fault, in seconds.
+    ``undisturbed_s`` is how long the command takes without a fault, in seconds. If the command ends before that moment,
+    there is no fault.
     """
     work.prepare()
     after_s = 0.0 if fault in _FROM_THE_START else chance.uniform(0.1, 0.9) * undisturbed_s
@@ -156,6 +159,9 @@ def run_round(
     with suppress(subprocess.TimeoutExpired):
         process.wait(after_s)
     result.hit = process.poll() is None
+    if not result.hit:
+        result.code, result.seconds = process.returncode, time.monotonic() - began
+        return result
     end = FAULTS[fault](cluster, chance, process)
     try:
         with suppress(subprocess.TimeoutExpired):
@@ -235,16 +241,22 @@ def _marked(marker: str) -> Iterator[tuple[int, str]]:
 def campaign(
     cluster: FaultyCluster, prepared: Mapping[str, Work], faults: list[str], rounds: int, seed: int
 ) -> list[Round]:
-    """Run ``rounds`` rounds of each fault and command."""
+    """Run each command until each fault has hit it ``rounds`` times."""
     undisturbed = {command: _undisturbed_s(work) for command, work in prepared.items()}
     results = []
     for number in range(rounds):
         for fault in faults:
             for command, work in prepared.items():
                 chance = random.Random(f"{seed}/{number}/{fault}/{command}")
-                result = run_round(cluster, work, fault, command, chance, undisturbed_s=undisturbed[command])
-                print(result, file=sys.stderr, flush=True)
-                results.append(result)
+                for _ in range(_MISSES):
+                    result = run_round(cluster, work, fault, command, chance, undisturbed_s=undisturbed[command])
+                    print(result, file=sys.stderr, flush=True)
+                    if result.hit:
+                        results.append(result)
+                        break
+                    undisturbed[command] = result.seconds
+                else:
+                    raise AssertionError(f"{command} ended before {fault} began, {_MISSES} times")
     return results
 
 
