@@ -18,6 +18,7 @@ from topicwarden.kafka.cluster_service import service_of, setting_source
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.consumer_groups import ConsumerGroup, read_groups
 from topicwarden.kafka.eligible_leaders import eligible_leaders
+from topicwarden.kafka.log_sizes import log_sizes
 from topicwarden.kafka.newest_records import NewestRecords, read_newest_records
 from topicwarden.kafka.record_batches import batch_starts, batch_timestamps, denied_partitions, largest_batches
 from topicwarden.kafka.retry import retry_transient
@@ -288,16 +289,9 @@ class Cluster:
         This is so without Describe on the Cluster resource, and on services without DescribeLogDirs.
         """
         try:
-            responses = self._admin.describe_log_dirs(brokers=brokers)
+            return log_sizes(self._admin.describe_log_dirs(brokers=brokers))
         except UnsupportedVersionError:
             return {}
-        return {
-            (topic["name"], partition["partition_index"], response["broker"]): partition["partition_size"]
-            for response in responses
-            for directory in response["log_dirs"]
-            for topic in directory["topics"]
-            for partition in topic["partitions"]
-        }
 
 
 @contextmanager

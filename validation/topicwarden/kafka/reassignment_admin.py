@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,6 +15,7 @@ from topicwarden.kafka.admin_client import open_admin
 from topicwarden.kafka.client_internals import forget_controller
 from topicwarden.kafka.cluster import Cluster
 from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.log_sizes import log_sizes
 from topicwarden.kafka.throttle_admin import Response, ThrottleAdmin, request_or_refuse
 
 PartitionId: TypeAlias = tuple[str, int]
@@ -98,17 +99,8 @@ class ReassignmentAdmin:
             topics.setdefault(topic, []).append(partition)
         sizes: dict[tuple[str, int, int], int] = {}
         for broker in brokers:
-            try:
-                responses = self._admin.describe_log_dirs(topics, brokers=[broker])
-            except KafkaError:  # only progress needs the sizes; lost brokers are handled elsewhere
-                continue
-            sizes |= {
-                (topic["name"], partition["partition_index"], broker): partition["partition_size"]
-                for response in responses
-                for directory in response["log_dirs"]
-                for topic in directory["topics"]
-                for partition in topic["partitions"]
-            }
+            with suppress(KafkaError):  # only progress needs the sizes; lost brokers are handled elsewhere
+                sizes |= log_sizes(self._admin.describe_log_dirs(topics, brokers=[broker]))
         return sizes
 
     def elect_preferred(self, partitions: Collection[PartitionId]) -> None:
