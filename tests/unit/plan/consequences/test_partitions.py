@@ -261,6 +261,7 @@ def test_the_share_of_hashes_that_stay_depends_on_both_numbers() -> None:
     assert unmoved_share(1, 2) == unmoved_share(2, 4) == 1 / 2
     assert unmoved_share(2, 3) == 1 / 3
     assert unmoved_share(4, 6) == 1 / 3
+    assert unmoved_share(100_000, 100_001) == 1 / 100_001
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,11 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
 
 
 def unmoved_share(before: int, after: int) -> float:
-    """Return the share of hashes that give the same partition with both partition counts."""
-    period = lcm(before, after)
-    return sum(number % before == number % after for number in range(period)) / period
+    """Return the share of hashes that give the same partition with both partition counts.
+
+    Both remainders are the same number only if the hash is this number, up to a multiple of both counts.
+    """
+    return min(before, after) / lcm(before, after)
 
 
 def _estimated_because(evidence: PlanEvidence, custom_partitioner: bool) -> str:
