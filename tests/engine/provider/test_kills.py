@@ -45,3 +45,15 @@ def test_a_topic_of_a_killed_deploy_that_nobody_declares_any_more_is_named(clust
     stack.declare(1, 1_000_000)
     assert stack.up().returncode == 0
     assert "orphan.t0.v1" in stack.in_state()
+
+
+def test_a_deploy_after_a_complete_deletion_does_not_refresh(cluster: Path) -> None:
+    stack = killable_stack(cluster, "complete")
+    stack.declare(1, 1_000_000)
+    assert stack.up().returncode == 0
+    stack.declare(0, 1)
+    assert stack.up().returncode == 0
+    assert stack.in_state() == {"complete.keep.v1"}
+    after = stack.up()
+    assert after.returncode == 0
+    assert "a deploy was killed" not in after.stdout + after.stderr

@@ -14,7 +14,8 @@ from topicwarden.cli.plan import planned
 from topicwarden.deploy.backend_locks import run_past_lost_locks
 from topicwarden.deploy.backend_repair import remove_empty_attributes
 from topicwarden.deploy.intent_log import Intent, intent_log
-from topicwarden.deploy.pulumi_engine import refuse_missing_backend
+from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backend
+from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.deploy.up_options import backend_url, up_options
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
@@ -44,8 +45,7 @@ def up(stack: str, yes: bool) -> int:
     backend = backend_url(engine)
     if removed := remove_empty_attributes(project, stack, backend):
         typer.echo(f"removed {removed}, which a killed Pulumi left empty", err=True)
-    killed = Intent.DELETE in intent_log(project, stack).read().values()
-    options = up_options(backend, topics, refresh=killed)
+    options = up_options(backend, topics, refresh=_deletion_was_killed(engine))
     typer.echo(f"pulumi up: {options.line}", err=True)
     running = replace(engine, variables={**engine.variables, **options.variables})
     done = run_past_lost_locks(
@@ -63,6 +63,16 @@ def up(stack: str, yes: bool) -> int:
         with open_cluster(connect_to(project, stack)):  # refuses if the cluster is the reason
             return 1
     return 0
+
+
+def _deletion_was_killed(engine: PulumiEngine) -> bool:
+    """Return whether Pulumi's state still has a topic that a deploy was about to delete."""
+    intents = intent_log(engine.project, engine.stack).read()
+    deleted = {topic for topic, intent in intents.items() if intent is Intent.DELETE}
+    if not deleted:
+        return False
+    state = read_stack_state(engine)
+    return not deleted.isdisjoint({*state.topics, *state.duplicates})
 
 
 def _show(line: str) -> None:
