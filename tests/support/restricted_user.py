@@ -9,12 +9,9 @@ from pathlib import Path
 
 import pytest
 from kafka import KafkaAdminClient
-from kafka.protocol.admin import DescribeAclsRequest
 
-from tests.support.clients import until
 from tests.support.sandboxes import running
-from topicwarden.kafka.access_admin import AccessRule, create_rules, delete_rules
-from topicwarden.kafka.client_internals import send_to_broker
+from topicwarden.kafka.access_admin import AccessRule, create_rules, delete_rules, wait_for_rules
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.sandbox_state import HOST, BrokerPorts, SandboxState
 from topicwarden.sandbox.server_properties import server_properties
@@ -53,11 +50,11 @@ class RestrictedCluster:
         with KafkaAdminClient(bootstrap_servers=self.servers) as admin:
             assert create_rules(admin, [*rules]) == {}
             try:
-                until(lambda: _in_force(admin) == len(rules), "every broker has the ACLs")
+                assert not wait_for_rules(admin, rules, exist=True)
                 yield
             finally:
                 assert delete_rules(admin, [*rules]) == {}
-                until(lambda: _in_force(admin) == 0, "no broker has the ACLs")
+                assert not wait_for_rules(admin, rules, exist=False)
 
 
 def rule(
@@ -83,21 +80,3 @@ def restricted_cluster(
         patch.setattr("topicwarden.sandbox.broker_fleet.server_properties", with_listener)
         with running(sandbox, brokers, _OVERRIDES | dict(overrides or {}), heap="384m") as running_sandbox:
             yield RestrictedCluster(running_sandbox.bootstrap_servers)
-
-
-def _in_force(admin: KafkaAdminClient) -> int:
-    """Return the number of ACLs; -1 while brokers have different ones."""
-    everything = DescribeAclsRequest(
-        resource_type_filter=1,
-        resource_name_filter=None,
-        pattern_type_filter=1,
-        principal_filter=None,
-        host_filter=None,
-        operation=1,
-        permission_type=1,
-    )
-    counts = {
-        sum(len(resource.acls) for resource in send_to_broker(admin, everything, broker["broker_id"]).resources)
-        for broker in admin.describe_cluster()["brokers"]
-    }
-    return counts.pop() if len(counts) == 1 else -1

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from enum import IntEnum
-from typing import Any, Final
+from typing import Final
 
 from kafka import KafkaAdminClient
-from kafka.admin import (
-    ACL,
-    ACLFilter,
-    ACLOperation,
-    ACLPermissionType,
-    ACLResourcePatternType,
-    ResourcePattern,
-    ResourcePatternFilter,
-    ResourceType,
-)
-from kafka.protocol.admin import CreateAclsRequest
+from kafka.admin import ACLOperation, ACLPermissionType, ACLResourcePatternType, ResourceType
+from kafka.errors import for_code
+from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
 
-from topicwarden.kafka.client_internals import send_to_any_broker
-from topicwarden.kafka.request_error import RequestError, error_of_code, request_error
+from topicwarden.kafka.broker_visibility import wait_for_every_broker
+from topicwarden.kafka.client_internals import send_to_any_broker, send_to_broker
+from topicwarden.kafka.request_error import RequestError, error_of_code
 
 _ANY: Final = ("UNKNOWN", "ANY", "MATCH")
 
@@ -42,7 +35,7 @@ class AccessRule:
         return "|".join(astuple(self))
 
 
-_WORDS: Final[Mapping[str, type[IntEnum]]] = {
+_ENUMS: Final[Mapping[str, type[IntEnum]]] = {
     "operation": ACLOperation,
     "permission": ACLPermissionType,
     "resource_type": ResourceType,
@@ -52,12 +45,23 @@ _WORDS: Final[Mapping[str, type[IntEnum]]] = {
 
 def words(field: str) -> dict[str, IntEnum]:
     """Return the words that a field of ``AccessRule`` may have, and what kafka-python calls them."""
-    return {_word(member.name): member for member in _WORDS[field] if member.name not in _ANY}
+    return {_word(member.name): member for member in _ENUMS[field] if member.name not in _ANY}
 
 
 def create_rules(admin: KafkaAdminClient, rules: Sequence[AccessRule]) -> dict[AccessRule, RequestError]:
     """Create ``rules``; an existing one stays. Return the errors of those that were refused."""
-    creations = [admin._convert_create_acls_resource_request(_acl(rule)) for rule in rules]
+    creations = [
+        CreateAclsRequest.AclCreation(
+            resource_type=_NUMBERS["resource_type"][rule.resource_type],
+            resource_name=rule.resource_name,
+            resource_pattern_type=_NUMBERS["pattern_type"][rule.pattern_type],
+            principal=rule.principal,
+            host=rule.host,
+            operation=_NUMBERS["operation"][rule.operation],
+            permission_type=_NUMBERS["permission"][rule.permission],
+        )
+        for rule in rules
+    ]
     answer = send_to_any_broker(admin, CreateAclsRequest(creations=creations))
     return {
         rule: error_of_code(result.error_code, result.error_message)
@@ -68,42 +72,78 @@ def create_rules(admin: KafkaAdminClient, rules: Sequence[AccessRule]) -> dict[A
 
 def delete_rules(admin: KafkaAdminClient, rules: Sequence[AccessRule]) -> dict[AccessRule, RequestError]:
     """Delete ``rules``; one that does not exist counts as deleted. Return the errors of those that were refused."""
-    deleted = admin.delete_acls([_acl(rule) for rule in rules])
+    filters = [
+        DeleteAclsRequest.DeleteAclsFilter(
+            resource_type_filter=_NUMBERS["resource_type"][rule.resource_type],
+            resource_name_filter=rule.resource_name,
+            pattern_type_filter=_NUMBERS["pattern_type"][rule.pattern_type],
+            principal_filter=rule.principal,
+            host_filter=rule.host,
+            operation=_NUMBERS["operation"][rule.operation],
+            permission_type=_NUMBERS["permission"][rule.permission],
+        )
+        for rule in rules
+    ]
+    answer = send_to_any_broker(admin, DeleteAclsRequest(filters=filters))
     return {
-        rule: request_error(error())
-        for rule, (_, _, error) in zip(rules, deleted, strict=True)
-        if error.errno  # NoError has the number 0
+        rule: error_of_code(failed.error_code, failed.error_message)
+        for rule, result in zip(rules, answer.filter_results, strict=True)
+        for failed in (result, *(result.matching_acls or ()))
+        if failed.error_code
     }
 
 
-def list_rules(admin: KafkaAdminClient) -> frozenset[AccessRule]:
-    """Return all ACLs of the cluster."""
-    everything = ResourcePatternFilter(ResourceType.ANY, None, ACLResourcePatternType.ANY)
-    acls, error = admin.describe_acls(ACLFilter(None, None, ACLOperation.ANY, ACLPermissionType.ANY, everything))
-    if error.errno:
-        raise request_error(error())
-    return frozenset(map(_rule, acls))
+def list_rules(admin: KafkaAdminClient, broker: int | None = None) -> frozenset[AccessRule]:
+    """Return all ACLs that ``broker`` knows; None for any broker.
 
-
-def _acl(rule: AccessRule) -> ACL:
-    member: dict[str, Any] = {field: words(field)[getattr(rule, field)] for field in _WORDS}
-    pattern = ResourcePattern(member["resource_type"], rule.resource_name, member["pattern_type"])
-    return ACL(rule.principal, rule.host, member["operation"], member["permission"], pattern)
-
-
-def _rule(acl: ACL) -> AccessRule:
-    pattern = acl.resource_pattern
-    return AccessRule(
-        acl.principal,
-        acl.host,
-        _word(acl.operation.name),
-        _word(acl.permission_type.name),
-        _word(pattern.resource_type.name),
-        pattern.resource_name,
-        _word(pattern.pattern_type.name),
+    An ACL that kafka-python has no words for is left out, such as the operation ``TWO_PHASE_COMMIT`` (KIP-939).
+    """
+    everything = DescribeAclsRequest(
+        resource_type_filter=ResourceType.ANY,
+        resource_name_filter=None,
+        pattern_type_filter=ACLResourcePatternType.ANY,
+        principal_filter=None,
+        host_filter=None,
+        operation=ACLOperation.ANY,
+        permission_type=ACLPermissionType.ANY,
     )
+    answer = send_to_broker(admin, everything, broker)
+    if answer.error_code:
+        raise for_code(answer.error_code)(answer.error_message)
+    return frozenset(
+        AccessRule(
+            acl.principal,
+            acl.host,
+            _WORDS["operation"][acl.operation],
+            _WORDS["permission"][acl.permission_type],
+            _WORDS["resource_type"][resource.resource_type],
+            resource.resource_name,
+            _WORDS["pattern_type"][resource.pattern_type],
+        )
+        for resource in answer.resources
+        for acl in resource.acls
+        if acl.operation in _WORDS["operation"] and resource.resource_type in _WORDS["resource_type"]
+    )
+
+
+def wait_for_rules(admin: KafkaAdminClient, rules: Collection[AccessRule], *, exist: bool) -> frozenset[AccessRule]:
+    """Wait until every broker has all ``rules``, or none of them; return those for which one is late.
+
+    See ``broker_visibility``.
+    """
+
+    def visible(broker: int, pending: Mapping[AccessRule, None]) -> Collection[AccessRule]:
+        existing = list_rules(admin, broker)
+        return [rule for rule in pending if (rule in existing) is exist]
+
+    return wait_for_every_broker(admin, dict.fromkeys(rules), visible)
 
 
 def _word(name: str) -> str:
     """Return ``IdempotentWrite`` for ``IDEMPOTENT_WRITE``; ``TransactionalID`` has two capitals in the provider."""
     return "".join(part.capitalize() for part in name.split("_")).replace("TransactionalId", "TransactionalID")
+
+
+_NUMBERS: Final = {field: {word: int(member) for word, member in words(field).items()} for field in _ENUMS}
+"""The number in Kafka's protocol for each word, by field."""
+_WORDS: Final = {field: {number: word for word, number in numbers.items()} for field, numbers in _NUMBERS.items()}

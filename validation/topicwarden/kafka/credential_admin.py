@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
 from kafka import KafkaAdminClient
 from kafka.admin import ScramMechanism, UserScramCredentialDeletion, UserScramCredentialUpsertion
-from kafka.errors import ResourceNotFoundError
-from kafka.protocol.admin import AlterUserScramCredentialsRequest
+from kafka.errors import ResourceNotFoundError, for_code
+from kafka.protocol.admin import AlterUserScramCredentialsRequest, DescribeUserScramCredentialsRequest
 
-from topicwarden.kafka.client_internals import send_to_any_broker
+from topicwarden.kafka.broker_visibility import wait_for_every_broker
+from topicwarden.kafka.client_internals import send_to_any_broker, send_to_broker
 from topicwarden.kafka.request_error import RequestError, error_of_code
 
 MECHANISMS: Final = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
@@ -66,12 +67,35 @@ def write_credentials(
     return errors
 
 
-def read_credentials(admin: KafkaAdminClient) -> dict[Credential, int]:
-    """Return the number of iterations of every credential of the cluster."""
-    names = {mechanism: name for name, mechanism in MECHANISMS.items()}
+def read_credentials(admin: KafkaAdminClient, broker: int | None = None) -> dict[Credential, int]:
+    """Return the number of iterations of every credential that ``broker`` knows; None for any broker."""
+    names = {int(mechanism): name for name, mechanism in MECHANISMS.items()}
+    answer = send_to_broker(admin, DescribeUserScramCredentialsRequest(users=None), broker)
+    if answer.error_code:
+        raise for_code(answer.error_code)(answer.error_message)
     return {
-        Credential(user, names[info["mechanism"]]): int(info["iterations"])
-        for user, entry in admin.describe_user_scram_credentials().items()
-        for info in entry["credential_infos"]
-        if info["mechanism"] in names
+        Credential(entry.user, names[info.mechanism]): info.iterations
+        for entry in answer.results
+        for info in entry.credential_infos
+        if info.mechanism in names
     }
+
+
+def wait_for_credentials(
+    admin: KafkaAdminClient, expected: Mapping[Credential, Password | None]
+) -> frozenset[Credential]:
+    """Wait until every broker has the credentials; return those for which one is late. See ``broker_visibility``.
+
+    None is a credential that must be gone. Brokers report the number of iterations only, so a change of nothing but the
+    password is not waited for.
+    """
+
+    def visible(broker: int, pending: Mapping[Credential, Password | None]) -> Collection[Credential]:
+        found = read_credentials(admin, broker)
+        return [
+            credential
+            for credential, password in pending.items()
+            if found.get(credential) == (password.iterations if password else None)
+        ]
+
+    return wait_for_every_broker(admin, expected, visible)

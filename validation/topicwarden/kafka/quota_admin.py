@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from kafka import KafkaAdminClient
+from kafka.errors import for_code
 from kafka.protocol.admin import AlterClientQuotasRequest, DescribeClientQuotasRequest
 
-from topicwarden.kafka.client_internals import send_to_any_broker
+from topicwarden.kafka.broker_visibility import wait_for_every_broker
+from topicwarden.kafka.client_internals import send_to_any_broker, send_to_broker
 from topicwarden.kafka.request_error import RequestError, error_of_code
 
 _EXACT, _DEFAULT = 0, 1
@@ -54,16 +56,37 @@ def alter_quotas(
     }
 
 
-def read_quotas(admin: KafkaAdminClient, entities: Sequence[QuotaEntity]) -> dict[QuotaEntity, dict[str, float]]:
-    """Return the quotas of each entity; entities without any are left out."""
+def read_quotas(
+    admin: KafkaAdminClient, entities: Collection[QuotaEntity], broker: int | None = None
+) -> dict[QuotaEntity, dict[str, float]]:
+    """Return the quotas of each entity that ``broker`` knows; None for any broker. Those without any are left out."""
     found: dict[QuotaEntity, dict[str, float]] = {}
     for entity in entities:  # a request describes the entities of one filter
         component = DescribeClientQuotasRequest.ComponentData(
             entity_type=entity.type, match_type=_EXACT if entity.name else _DEFAULT, match=entity.name
         )
-        answer = send_to_any_broker(admin, DescribeClientQuotasRequest(components=[component], strict=True))
+        answer = send_to_broker(admin, DescribeClientQuotasRequest(components=[component], strict=True), broker)
         if answer.error_code:
-            raise error_of_code(answer.error_code, answer.error_message)
+            raise for_code(answer.error_code)(answer.error_message)
         for entry in answer.entries or ():
             found[entity] = {value.key: value.value for value in entry.values}
     return found
+
+
+def wait_for_quotas(
+    admin: KafkaAdminClient, expected: Mapping[QuotaEntity, Mapping[str, float | None]]
+) -> frozenset[QuotaEntity]:
+    """Wait until every broker has the quotas; return the entities for which one is late.
+
+    None is a quota that must be gone. See ``broker_visibility``.
+    """
+
+    def visible(broker: int, pending: Mapping[QuotaEntity, Mapping[str, float | None]]) -> Collection[QuotaEntity]:
+        found = read_quotas(admin, pending, broker)
+        return [
+            entity
+            for entity, values in pending.items()
+            if all(found.get(entity, {}).get(key) == value for key, value in values.items())
+        ]
+
+    return wait_for_every_broker(admin, expected, visible)

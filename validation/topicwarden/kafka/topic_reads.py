@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -14,6 +12,7 @@ from kafka.errors import KafkaError, UnknownTopicOrPartitionError
 from kafka.protocol.admin import DescribeConfigsRequest
 from kafka.protocol.metadata import MetadataRequest
 
+from topicwarden.kafka.broker_visibility import living_brokers, wait_for_every_broker
 from topicwarden.kafka.client_internals import send_to_any_broker, send_to_broker
 from topicwarden.kafka.cluster_service import setting_source
 from topicwarden.kafka.request_error import RequestError, error_of_code
@@ -24,7 +23,7 @@ from topicwarden.specs.services.profile import ServiceProfile
 _UNKNOWN_TOPIC = UnknownTopicOrPartitionError.errno
 _UNKNOWN_TOPIC_NAME = UnknownTopicOrPartitionError.message
 _SOURCES = {int(source): source.name for source in ConfigSourceType}
-_POLL_S, _LONGEST_POLL_S, _VISIBLE_WITHIN_S = 0.05, 1.0, 60.0
+_VISIBLE_WITHIN_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -84,12 +83,6 @@ def read_topics(
         elif isinstance(state, TopicProperties):
             states[name] = replace(state, config=settings.own, inherited=settings.inherited)
     return states
-
-
-def living_brokers(admin: KafkaAdminClient) -> dict[int, str | None]:
-    """Return the rack of each broker that is not fenced, by broker id."""
-    brokers = admin.describe_cluster()["brokers"]
-    return {broker["broker_id"]: broker["rack"] for broker in brokers if not broker.get("is_fenced")}
 
 
 def open_brokers(admin: KafkaAdminClient) -> dict[int, str | None]:
@@ -155,38 +148,13 @@ def wait_until_visible(
 ) -> frozenset[str]:
     """Wait until every living broker reports the topics as ``expected``; return those that one does not.
 
-    A broker that reports no further topic within a minute is not waited for. ``expected`` has None for a topic that
-    must be gone, and otherwise the least number of partitions. ``config`` has the settings that must have these
-    values. A broker applies what the controller committed with a delay of its own (KIP-500): it shows a
-    change only when it has created the logs of the change before, which takes seconds for thousands of partitions. So
-    the broker that answers the next request may not know it yet. A broker that does not answer is left out.
+    ``expected`` has None for a topic that must be gone, and otherwise the least number of partitions. ``config`` has
+    the settings that must have these values. A broker shows a change only when it has created the logs of the change
+    before, which takes seconds for thousands of partitions, so it gets a minute for the next topic.
     """
-    brokers = living_brokers(admin)
-    with ThreadPoolExecutor(max_workers=max(1, len(brokers))) as executor:
-        late = executor.map(lambda broker: _wait_for_broker(admin, broker, expected, service), brokers)
-        return frozenset().union(*late)
-
-
-def _wait_for_broker(
-    admin: KafkaAdminClient,
-    broker: int,
-    expected: Mapping[str, TopicProperties | None],
-    service: ServiceProfile,
-) -> frozenset[str]:
-    pending = dict(expected)
-    deadline, pause = time.monotonic() + _VISIBLE_WITHIN_S, _POLL_S
-    while pending and time.monotonic() < deadline:
-        try:
-            visible = _visible(admin, broker, pending, service)
-        except KafkaError:
-            return frozenset()
-        if visible:
-            deadline = time.monotonic() + _VISIBLE_WITHIN_S
-        pending = {name: state for name, state in pending.items() if name not in visible}
-        if pending:
-            time.sleep(pause)
-            pause = min(2 * pause, _LONGEST_POLL_S)
-    return frozenset(pending)
+    return wait_for_every_broker(
+        admin, expected, lambda broker, pending: _visible(admin, broker, pending, service), _VISIBLE_WITHIN_S
+    )
 
 
 def _visible(

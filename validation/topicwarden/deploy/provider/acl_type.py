@@ -9,8 +9,9 @@ from topicwarden.deploy.provider.batches import Batches
 from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.properties import Properties
 from topicwarden.deploy.provider.resource_type import PropertyType, ResourceType
-from topicwarden.kafka.access_admin import AccessRule, create_rules, delete_rules, list_rules, words
+from topicwarden.kafka.access_admin import AccessRule, create_rules, delete_rules, list_rules, wait_for_rules, words
 from topicwarden.kafka.admin_session import AdminSession
+from topicwarden.kafka.request_error import RequestError
 
 _BATCH: Final = 1_000
 
@@ -71,13 +72,17 @@ class Acls:
         await self._deletes.submit(AccessRule(*id.split("|")), None)
 
     def _create(self, rules: Mapping[AccessRule, None]) -> Mapping[AccessRule, Exception | None]:
-        errors = self._session.request(create_rules, list(rules))
-        return {rule: errors.get(rule) for rule in rules}
+        return self._written(rules, self._session.request(create_rules, list(rules)), exist=True)
 
     def _delete(self, rules: Mapping[AccessRule, None]) -> Mapping[AccessRule, Exception | None]:
-        errors = self._session.request(delete_rules, list(rules))
+        return self._written(rules, self._session.request(delete_rules, list(rules)), exist=False)
+
+    def _written(
+        self, rules: Mapping[AccessRule, None], errors: Mapping[AccessRule, RequestError], *, exist: bool
+    ) -> Mapping[AccessRule, Exception | None]:
+        self._session.request(wait_for_rules, rules.keys() - errors.keys(), exist=exist)
         return {rule: errors.get(rule) for rule in rules}
 
-    def _read(self, rules: Mapping[AccessRule, None]) -> Mapping[AccessRule, bool | Exception]:
+    def _read(self, rules: Mapping[AccessRule, None]) -> Mapping[AccessRule, bool]:
         existing = self._session.request(list_rules)
         return {rule: rule in existing for rule in rules}

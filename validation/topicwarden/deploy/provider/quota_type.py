@@ -10,7 +10,7 @@ from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.properties import Properties
 from topicwarden.deploy.provider.resource_type import Kind, PropertyType, ResourceType, as_texts
 from topicwarden.kafka.admin_session import AdminSession
-from topicwarden.kafka.quota_admin import ENTITY_TYPES, QuotaEntity, alter_quotas, read_quotas
+from topicwarden.kafka.quota_admin import ENTITY_TYPES, QuotaEntity, alter_quotas, read_quotas, wait_for_quotas
 
 _BATCH: Final = 1_000
 _DEFAULT: Final = "entity-default"
@@ -39,7 +39,7 @@ QUOTA: Final = ResourceType(
     properties={
         "entityName": PropertyType(replaces=True),
         "entityType": PropertyType(required=True, replaces=True, check=_entity_type),
-        "config": PropertyType(Kind.MAP, replaces=True, check=_numbers),
+        "config": PropertyType(Kind.MAP, check=_numbers),
     },
     id_of=lambda properties: f"{properties.get('entityName') or _DEFAULT}|{properties['entityType']}",
     raw_state=_raw_state,
@@ -57,10 +57,15 @@ class Quotas:
     async def create(self, inputs: Properties) -> None:
         """Write a quota."""
         entity = QuotaEntity(inputs["entityType"], inputs.get("entityName") or None)
-        await self._writes.submit(entity, {key: float(value) for key, value in as_texts(_config(inputs)).items()})
+        await self._writes.submit(entity, _rates(inputs))
 
     async def update(self, id: str, olds: Properties, news: Properties) -> None:
-        raise AssertionError("every property of a quota replaces it")
+        """Write the rates, and remove those that are no longer declared.
+
+        The official provider replaces the quota instead: it writes the new rates, and then removes all rates of the
+        same name as the old ones. https://github.com/Mongey/terraform-provider-kafka/blob/main/kafka/resource_kafka_quota.go
+        """
+        await self._writes.submit(_entity(id), {**dict.fromkeys(_rates(olds)), **_rates(news)})
 
     async def read(self, id: str, declared: Properties | None) -> Properties | None:
         """Return the properties of the quota with this id, or None if it does not exist."""
@@ -82,6 +87,8 @@ class Quotas:
         self, quotas: Mapping[QuotaEntity, Mapping[str, float | None]]
     ) -> Mapping[QuotaEntity, Exception | None]:
         errors = self._session.request(alter_quotas, quotas)
+        written = {entity: values for entity, values in quotas.items() if entity not in errors}
+        self._session.request(wait_for_quotas, written)
         return {entity: errors.get(entity) for entity in quotas}
 
     def _read(self, entities: Mapping[QuotaEntity, None]) -> Mapping[QuotaEntity, dict[str, float]]:
@@ -89,8 +96,8 @@ class Quotas:
         return {entity: found.get(entity, {}) for entity in entities}
 
 
-def _config(properties: Properties) -> Properties:
-    return properties.get("config") or {}
+def _rates(properties: Properties) -> dict[str, float]:
+    return {key: float(value) for key, value in as_texts(properties.get("config") or {}).items()}
 
 
 def _entity(id: str) -> QuotaEntity:

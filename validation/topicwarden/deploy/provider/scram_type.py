@@ -10,7 +10,14 @@ from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.properties import UNKNOWN, Properties
 from topicwarden.deploy.provider.resource_type import Failure, Kind, PropertyType, ResourceType
 from topicwarden.kafka.admin_session import AdminSession
-from topicwarden.kafka.credential_admin import MECHANISMS, Credential, Password, read_credentials, write_credentials
+from topicwarden.kafka.credential_admin import (
+    MECHANISMS,
+    Credential,
+    Password,
+    read_credentials,
+    wait_for_credentials,
+    write_credentials,
+)
 
 _BATCH: Final = 1_000
 _FEWEST_ITERATIONS: Final = 4096
@@ -89,6 +96,8 @@ class Credentials:
 
     def _write(self, writes: Mapping[str, tuple[Credential, Password | None]]) -> Mapping[str, Exception | None]:
         errors = self._session.request(write_credentials, dict(writes.values()))
+        written = {credential: password for credential, password in writes.values() if credential not in errors}
+        self._session.request(wait_for_credentials, written)
         return {user: errors.get(credential) for user, (credential, _) in writes.items()}
 
     def _read(self, credentials: Mapping[Credential, None]) -> Mapping[Credential, int | None]:
