@@ -289,6 +289,16 @@ def test_segments_of_an_unknown_time_may_be_as_large_as_any() -> None:
     assert log.look(after=10 * MINUTE)["retention-size"].verdict is Verdict.FAIL
 
 
+def test_a_partition_that_had_no_leader_is_not_taken_for_a_new_one() -> None:
+    log = Log({}, DELETE)
+    seen = log.subject()
+    assert seen.live
+    leaderless = replace(seen, live=replace(seen.live, extents={}), counts={}, committed={}, horizons={})
+    log.last = compare_audits.topic_state(leaderless, judge(leaderless), [], {})
+    looks = [log.look(after=120 * MINUTE) for _ in range(3)]
+    assert [look["retention-size"].verdict for look in looks] == [Verdict.SUSPECT, Verdict.PASS, Verdict.PASS]
+
+
 def test_without_sizes_retention_by_size_is_undecidable_and_says_what_is_missing() -> None:
     found = Log({}, DELETE, counts=PartitionCounts(records=100), size=None).look()["retention-size"]
     assert found.verdict is Verdict.UNDECIDABLE

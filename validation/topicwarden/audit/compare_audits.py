@@ -147,11 +147,8 @@ def _partitions(subject: AuditedTopic, known: Mapping[int, KnownPartition]) -> I
         if extent is None:
             continue
         before = past.partition(state.partition) if past else None
-        if past is not None and before is None:
-            # The partition is new. If the settings are unchanged, all its segments were written under them.
-            shaped_from = 0 if unchanged else extent.end
-        else:
-            shaped_from = before.shaped_from if before is not None and unchanged else extent.end
+        # A partition that the previous audit did not see may be new, or had no leader then.
+        shaped_from = before.shaped_from if before is not None and unchanged else extent.end
         yield PartitionState(
             partition=state.partition,
             start=extent.start,
