@@ -86,8 +86,8 @@ def group_effects(
     ]
 
 
-def reader_reasons(evidence: PlanEvidence, unread: Sequence[GroupEffect]) -> Iterable[str]:
-    """Yield which consumer groups read the topic, and which of them have not read records that will be removed."""
+def reader_reasons(evidence: PlanEvidence, topic: str, unread: Sequence[GroupEffect]) -> Iterable[str]:
+    """Yield which consumer groups read ``topic``, and which of them have not read records that will be removed."""
     groups, share_groups = evidence.groups, evidence.share_groups
     if not evidence.groups_complete:
         yield UNSEEN_GROUPS
@@ -99,10 +99,8 @@ def reader_reasons(evidence: PlanEvidence, unread: Sequence[GroupEffect]) -> Ite
     if not groups:
         yield "no visible consumer group reads the topic or has committed offsets for it"
         return
-    names = shorten([group.name for group in groups])
-    if not unread:
-        yield f"{count(len(groups), 'visible consumer group')} of the topic ({names}) read all of it"
-    else:
+    committed = [group.name for group in groups if any(name == topic for name, _ in group.offsets)]
+    if unread:
         unread_records: dict[str, int] = {}
         for effect in unread:
             unread_records[effect.group] = unread_records.get(effect.group, 0) + effect.records
@@ -112,8 +110,11 @@ def reader_reasons(evidence: PlanEvidence, unread: Sequence[GroupEffect]) -> Ite
             for name, records in sorted(unread_records.items())
         ]
         yield f"not read yet by {shorten(shown)}"
-    if uncommitted := [group.name for group in groups if not group.offsets and group.members]:
-        yield f"with active members and without committed offsets: {shorten(uncommitted)}"
+    elif committed:
+        groups_text = f"{count(len(committed), 'visible consumer group')} ({shorten(committed)})"
+        yield f"no committed offset of {groups_text} is before the end of these records"
+    if uncommitted := [group.name for group in groups if group.name not in committed]:
+        yield f"reading the topic without committed offsets: {shorten(uncommitted)}"
 
 
 def at_most(number: int, noun: str) -> str:

@@ -89,7 +89,14 @@ def test_records_that_expire_later_are_listed_with_their_consumer_groups() -> No
     assert (effect.first_offset, effect.last_offset, effect.first_timestamp) == (0, 23, NOW - 96 * HOUR)
     assert [(each.group, each.records, each.members) for each in cut.groups] == [("late", 22, 3)]
     assert "not read yet by late (22 records)" in cut.because
-    assert "with active members and without committed offsets: elsewhere" in cut.because
+    assert "reading the topic without committed offsets: elsewhere" in cut.because
+
+
+def test_a_group_without_committed_offsets_is_not_said_to_have_read_the_records() -> None:
+    readers = (group("done", 90), group("elsewhere", None, members=1))
+    cut = only("retention-cut", Scenario(days(10), days(30), (hourly(96, start=0),), groups=readers))
+    assert "no committed offset of 1 visible consumer group (done) is before the end of these records" in cut.because
+    assert "reading the topic without committed offsets: elsewhere" in cut.because
 
 
 def test_a_shorter_retention_of_an_empty_topic_is_a_note() -> None:

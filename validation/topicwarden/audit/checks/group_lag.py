@@ -1,12 +1,14 @@
-"""No consumer group loses records that it has not read.
+"""No consumer group loses records before it has committed them.
 
 A consumer group continues from its committed offset. If the log starts after that offset, ``auto.offset.reset``
 decides. The group then loses the records in between, and with ``latest`` also all records written until then.
 
 **fail**: a member of the group is assigned the partition, and the committed offset is before the log start. The records
-in between are gone, and the group has not committed them. **suspect**: the next records to read expire within a tenth
-of ``retention.ms``, or are in the oldest tenth of a log that has reached ``retention.bytes``. The next audit finds them
-read or lost. **undecidable**, each with the group, the partitions and the number of offsets:
+in between are gone, and the group has not committed them. Brokers do not know what a member has read since its last
+commit: a group that commits late loses these records only if it starts again before. **suspect**: the next records to
+read expire within a tenth of ``retention.ms``, or are in the oldest tenth of a log that has reached
+``retention.bytes``. The next audit finds them read or lost. **undecidable**, each with the group, the partitions and
+the number of offsets:
 
 - records are gone that a group has not read, and no member is known to read the partition now: the group may be
   abandoned, or about to come back;
@@ -19,8 +21,8 @@ group lags and the topic's settings or records are not visible (DescribeConfigs 
 consumers store elsewhere, as Flink and Connect's source connectors do, are not visible. The numbers count offsets: some
 may belong to transaction markers, or to records that were compacted away.
 
-Example: ``group billing has not read 312 offsets that are gone``; a deployment failed on Friday, and ``retention.ms``
-is two days.
+Example: ``group billing has not committed 312 offsets that are gone``; a deployment failed on Friday, and
+``retention.ms`` is two days.
 
 Confirm: ``kafka-consumer-groups --describe --group G`` prints the committed offset. ``kafka-get-offsets --topic T
 --time earliest`` prints the log start.
@@ -204,7 +206,7 @@ def _lost(group: ConsumerGroup, counts: OffsetCounts, logs: Mapping[int, Partiti
     starts = "; ".join(f"partition {number} starts at {logs[number].start:,}" for number in list(counts)[:3])
     return CheckResult(
         Verdict.FAIL,
-        f"group {group.name} has not read {sum(counts.values()):,} offsets that are gone",
+        f"group {group.name} has not committed {sum(counts.values()):,} offsets that are gone",
         path=("config", "retention.ms"),
         partitions=tuple(counts),
         because=(f"its committed offsets are before the log start: {starts}{'; …' if len(counts) > 3 else ''}",),

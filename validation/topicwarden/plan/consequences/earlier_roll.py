@@ -59,7 +59,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
                 * bool(excess_bytes)
             ),
             *(["the sizes of the logs could not be seen (Describe on Cluster)"] * sizes_hidden),
-            *reader_reasons(evidence, groups),
+            *reader_reasons(evidence, change.name, groups),
         ],
         measured="offsets by time from the brokers, and bytes of the leaders' logs",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the segments as they are") if loses else "",

@@ -81,7 +81,7 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
             *unseen_reasons(live),
             *(["every existing record expires earlier than before"] if not empty else []),
             "at most: Kafka deletes whole segments, each when its newest record has expired",
-            *reader_reasons(evidence, groups),
+            *reader_reasons(evidence, change.name, groups),
         ],
         measured="offsets by time from the brokers",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the retention") if not empty else "",
@@ -133,7 +133,7 @@ def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequ
                 * bool(excess_bytes)
             ),
             "at most: Kafka deletes the oldest segment only if the log is no smaller than retention.bytes without it",
-            *reader_reasons(evidence, groups),
+            *reader_reasons(evidence, change.name, groups),
         ],
         measured="bytes of the leaders' logs",
         remedy=remedy_of(change, Allowance.SHRINK_RETENTION, "keep the size") if not empty else "",
