@@ -21,7 +21,7 @@ from topicwarden.specs.convert.topic_reader import (
     TopicValues,
     one_line,
     report_unknown_keys,
-    take_number,
+    take_counts,
     take_settings,
 )
 from topicwarden.specs.yaml_nodes import KeyPath
@@ -139,10 +139,7 @@ class _Document:
         )
         report_unknown_keys(fields, path, (*_BINDING, *extensions), self._reader)
         fields.take((*path, "bindingVersion"))
-        counts = {
-            "partitions": take_number(fields, (*path, "partitions"), self._reader),
-            "replication factor": take_number(fields, (*path, "replicas"), self._reader),
-        }
+        counts = take_counts(fields, path, "partitions", "replicas", self._reader)
         configuration = binding.child("topicConfiguration")
         if configuration is None:
             return counts, {}

@@ -12,7 +12,7 @@ from topicwarden.specs.convert.topic_reader import (
     TopicReader,
     TopicValues,
     report_unknown_keys,
-    take_number,
+    take_counts,
     take_settings,
 )
 from topicwarden.specs.convert.unread_fields import UnreadFields
@@ -53,10 +53,7 @@ def _topic(resource: KubernetesResource, config_maps: _ConfigMaps, reader: Topic
     reader.add_topic(
         TopicValues(
             name_field=fields.take((*resource.path, "metadata", "name")),
-            counts={
-                "partitions": take_number(fields, (*spec, "partitions"), reader),
-                "replication factor": take_number(fields, (*spec, "replicas"), reader),
-            },
+            counts=take_counts(fields, spec, "partitions", "replicas", reader),
             config={**inherited, **take_settings(fields, (*spec, "configs"), reader)},
         ),
         [*resource.comments(), *fields.take_as_comments((*spec, "replicasAssignments"), len(resource.path))],

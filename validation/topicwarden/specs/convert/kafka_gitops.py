@@ -17,7 +17,7 @@ from topicwarden.specs.convert.topic_reader import (
     TopicReader,
     TopicValues,
     report_unknown_keys,
-    take_number,
+    take_counts,
     take_settings,
 )
 from topicwarden.specs.convert.unread_fields import UnreadFields
@@ -64,14 +64,13 @@ def _topic(fields: UnreadFields, name: Any, default: tuple[Any, Location] | None
         reader.add_problem(place, message, "type")
         return
     report_unknown_keys(fields, path, _TOPIC, reader)
-    replication = take_number(fields, (*path, "replication"), reader)
+    counts = take_counts(fields, path, "partitions", "replication", reader)
+    if default and counts["replication factor"][0] is None:
+        counts["replication factor"] = default
     reader.add_topic(
         TopicValues(
             name_field=(str(name), fields.document.at_key(path)),
-            counts={
-                "partitions": take_number(fields, (*path, "partitions"), reader),
-                "replication factor": default if replication[0] is None and default else replication,
-            },
+            counts=counts,
             config=take_settings(fields, (*path, "configs"), reader),
         )
     )

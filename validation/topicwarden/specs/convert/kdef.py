@@ -13,7 +13,7 @@ from topicwarden.specs.convert.topic_reader import (
     TopicReader,
     TopicValues,
     report_unknown_keys,
-    take_number,
+    take_counts,
     take_settings,
 )
 
@@ -37,10 +37,7 @@ def read(reader: TopicReader) -> None:
         reader.add_topic(
             TopicValues(
                 name_field=fields.take((*resource.path, "metadata", "name")),
-                counts={
-                    "partitions": take_number(fields, (*spec, "partitions"), reader),
-                    "replication factor": take_number(fields, (*spec, "replicationFactor"), reader),
-                },
+                counts=take_counts(fields, spec, "partitions", "replicationFactor", reader),
                 config=take_settings(fields, (*spec, "configs"), reader),
             ),
             [*resource.comments(), *placement],

@@ -11,7 +11,7 @@ from topicwarden.specs.convert.topic_reader import (
     TopicReader,
     TopicValues,
     report_unknown_keys,
-    take_number,
+    take_counts,
     take_settings,
 )
 
@@ -35,10 +35,7 @@ def read(reader: TopicReader) -> None:
         reader.add_topic(
             TopicValues(
                 name_field=(name, place),
-                counts={
-                    "partitions": take_number(fields, (*spec, "partitions"), reader),
-                    "replication factor": take_number(fields, (*spec, "replicas"), reader),
-                },
+                counts=take_counts(fields, spec, "partitions", "replicas", reader),
                 config=take_settings(fields, (*spec, "config"), reader),
             ),
             comments,

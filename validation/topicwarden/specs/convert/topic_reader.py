@@ -247,6 +247,16 @@ def take_number(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> tup
     return fields.take(path)
 
 
+def take_counts(
+    fields: UnreadFields, path: KeyPath, partitions: str, replicas: str, reader: TopicReader
+) -> dict[str, tuple[Any, Location]]:
+    """Take the two counts of a topic, which have these keys in the mapping at ``path``; see ``take_number``."""
+    return {
+        part: take_number(fields, (*path, key), reader)
+        for part, key in zip(_MAX_COUNTS, (partitions, replicas), strict=True)
+    }
+
+
 def take_settings(fields: UnreadFields, path: KeyPath, reader: TopicReader) -> SettingValues:
     """Take the mapping of settings at ``path``; return an empty mapping if there is none."""
     value, place = fields.take(path)

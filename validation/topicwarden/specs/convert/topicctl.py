@@ -13,6 +13,7 @@ from topicwarden.specs.convert.topic_reader import (
     TopicValues,
     one_line,
     report_unknown_keys,
+    take_counts,
     take_number,
     take_settings,
 )
@@ -56,10 +57,7 @@ def _topic(fields: UnreadFields, reader: TopicReader) -> None:
     reader.add_topic(
         TopicValues(
             name_field=fields.take(("meta", "name")),
-            counts={
-                "partitions": take_number(fields, ("spec", "partitions"), reader),
-                "replication factor": take_number(fields, ("spec", "replicationFactor"), reader),
-            },
+            counts=take_counts(fields, ("spec",), "partitions", "replicationFactor", reader),
             config=config | _retention(fields, config, reader),
             description=one_line(description),
         ),
