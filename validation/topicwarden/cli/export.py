@@ -12,9 +12,9 @@ from topicwarden.cli.declared_topics import declared
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
+from topicwarden.model.replace_file import replace_file
 from topicwarden.model.topic_selection import selected
 from topicwarden.report import terminal_output
-from topicwarden.report.output_folder import replace_file
 from topicwarden.report.problems.digest import plural
 from topicwarden.specs.export import asyncapi_document, odcs_contract
 from topicwarden.specs.export.exported_topic import ExportedTopic, LostSetting, warnings, with_schemas

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from difflib import unified_diff
@@ -12,6 +11,7 @@ from typer import style
 
 from topicwarden.cli.path_selection import PathSelection
 from topicwarden.model.problem import Problem, Refusal
+from topicwarden.model.replace_file import replace_file
 from topicwarden.report import terminal_output
 from topicwarden.report.problems.digest import plural
 from topicwarden.specs.fix import apply_fixes
@@ -60,12 +60,7 @@ def _lines(data: bytes) -> list[str]:
 
 def _replace(path: Path, data: bytes) -> None:
     target = path.resolve()
-    # The loader ignores file names that begin with a dot.
-    draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        draft.write_bytes(data)
-        draft.chmod(target.stat().st_mode & 0o7777)
-        draft.replace(target)
+        replace_file(target, data, target.stat().st_mode & 0o7777)
     except OSError as error:
-        draft.unlink(missing_ok=True)
         raise Refusal(f"{path} cannot be written: {error.strerror or error}; check its permissions") from error

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.project import Project
+from topicwarden.model.replace_file import replace_file
 
 _SHOWN = 10  # names in a message
 
@@ -57,12 +58,8 @@ class IntentLog:
         """Replace the record by ``intents``. Only a deploy may do so: it has the lock on the stack."""
         if not self.path.is_file():
             return
-        partial = self.path.with_suffix(".partial")
-        partial.write_text(
-            "".join(json.dumps([intent.value, [topic]]) + "\n" for topic, intent in sorted(intents.items())),
-            encoding="utf-8",
-        )
-        partial.replace(self.path)
+        lines = (json.dumps([intent.value, [topic]]) + "\n" for topic, intent in sorted(intents.items()))
+        replace_file(self.path, "".join(lines))
 
 
 def intent_log(project: Project, stack: str) -> IntentLog:

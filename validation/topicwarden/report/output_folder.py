@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from topicwarden.model.problem import Refusal
+from topicwarden.model.replace_file import replace_file
 
 
 def write_files(directory: Path, texts: Mapping[str, str]) -> list[Path]:
@@ -32,14 +33,3 @@ def require_writable(directory: Path) -> None:
         raise Refusal(
             f"cannot write the report to {directory}: {nearest} is not writable; select another folder with --out"
         )
-
-
-def replace_file(path: Path, text: str) -> Path:
-    """Write ``text`` to ``path`` in one step, so that no reader sees half of it; return the path."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_text(text, encoding="utf-8", newline="\n")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-    return path

@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from topicwarden.model.problem import Refusal
+from topicwarden.model.replace_file import replace_file
 
 Say = Callable[[str], None]
 
@@ -54,11 +55,9 @@ class SandboxState(_Model):
         return [ports.address for ports in self.brokers]
 
     def save(self, directory: Path) -> None:
-        """Replace the state file in one step, so that readers never see an incomplete file."""
+        """Replace the state file in ``directory``."""
         directory.mkdir(parents=True, exist_ok=True)
-        partial = directory / f"{FILE}.partial"
-        partial.write_text(self.model_dump_json(indent=2), encoding="utf-8")
-        partial.replace(directory / FILE)
+        replace_file(directory / FILE, self.model_dump_json(indent=2))
 
 
 def load(directory: Path) -> SandboxState | None:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import topicwarden
 from topicwarden.model.problem import Refusal
+from topicwarden.model.replace_file import replace_file
 
 _GO = Path(__file__).parent / "go"
 _CLI = "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
@@ -82,11 +83,7 @@ def write_language_host(root: Path) -> None:
     The script runs the language host in this Python environment.
     """
     command = shlex.join([sys.executable, "-c", _HOST, str(Path(topicwarden.__file__).parent.parent)])
-    target = root / "bin" / "pulumi-language-python"
-    partial = target.with_name(f".{target.name}.partial")
-    partial.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
-    partial.chmod(0o755)
-    partial.replace(target)
+    replace_file(root / "bin" / "pulumi-language-python", f'#!/bin/sh\nexec {command} "$@"\n', 0o755)
 
 
 def _plugin_version() -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from topicwarden.model.replace_file import replace_file
 from topicwarden.toolchain import prerequisites, pulumi_build
 
 OLDEST = (3, 200)
@@ -100,9 +101,7 @@ def install(cache: Path, choice: PulumiChoice, say: Callable[[str], None]) -> No
         folder.mkdir(parents=True, exist_ok=True)
     _turn_off_logs(home(cache) / "logs")
     chosen = {"way": source.value, "executable": str(executable), "fingerprint": pulumi_build.fingerprint()}
-    partial = _record(cache).with_suffix(".partial")
-    partial.write_text(json.dumps(chosen), encoding="utf-8")
-    partial.replace(_record(cache))
+    replace_file(_record(cache), json.dumps(chosen))
     say(f"pulumi: {executable} ({reason})")
 
 
