@@ -152,3 +152,13 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_no_format_prints_a_password_of_a_stack_file(tmp_path: Path, form: str) -> None:
+    topic = "{owner: x, partitions: 1, replication_factor: 1, description: x}\n"
+    stack = "config:\n  kafka:bootstrapServers: [a:1]\n  kafka:saslUsername: me\n  kafka:saslPassword: 70713\n"
+    root = project(tmp_path, {"topics/a.yaml": topic, "stacks/Pulumi.dev.yaml": stack})
+    done = topicwarden("check", "--format", form, cwd=root)
+    assert (done.code, "expected text, seen another type" in done.out) == (1, True)
+    assert "70713" not in done.out + done.err

@@ -125,3 +125,21 @@ def test_a_wrong_argument_writes_nothing(tmp_path: Path, arguments: list[str], m
     done = topicwarden("init", *arguments, cwd=tmp_path)
     assert (done.code, message in done.err, done.err.count("\n")) == (2, True, 1)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name: infra\nruntime: nodejs\n",
+        "name: infra\nruntime: {name: python}\n",  # its program is __main__.py, its settings are Pulumi.dev.yaml
+        "name: infra\nruntime: python\nmain: stacks/\nconfig: {aws:region: eu-west-1}\n",
+    ],
+)
+def test_the_folder_of_another_pulumi_program_is_left_alone(tmp_path: Path, text: str) -> None:
+    (tmp_path / "Pulumi.yaml").write_text(text)
+    done = topicwarden("init", cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert "Pulumi.yaml is of another Pulumi program" in done.err
+    assert "`topicwarden init kafka-topics`" in done.err
+    assert files(tmp_path) == {"Pulumi.yaml": text}
+    assert topicwarden("init", "kafka-topics", cwd=tmp_path).code == 0

@@ -112,3 +112,16 @@ def test_a_user_without_a_mechanism_is_plain(tmp_path: Path) -> None:
     """As for the official provider, whose default it is."""
     settings = "config: {'kafka:bootstrapServers': [a:9093], 'kafka:saslUsername': u, 'kafka:saslPassword': p}"
     assert connect_to(project(tmp_path, settings), "prod").for_java()["sasl.mechanism"] == "PLAIN"
+
+
+def test_a_stack_on_the_sandbox_names_no_other_cluster(tmp_path: Path) -> None:
+    """The sandbox would win, and a deploy to it would look like a deploy to the other cluster."""
+    settings = "config: {'topicwarden:cluster': sandbox, 'kafka:bootstrapServers': [prod:9093]}"
+    with pytest.raises(Refusal, match="selects the sandbox, and kafka:bootstrapServers another cluster; remove one"):
+        connect_to(project(tmp_path, settings), "prod")
+
+
+@pytest.mark.parametrize("text", ["- a", "config: [a]", "sandbox"])
+def test_a_stack_file_without_a_mapping_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(Refusal, match="cannot be read as stack settings: expected a mapping `config:`"):
+        connect_to(project(tmp_path, text), "prod")

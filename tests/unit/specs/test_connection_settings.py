@@ -172,7 +172,7 @@ def test_check_names_the_place_and_judges_nothing_that_is_encrypted(tmp_path: Pa
     (tmp_path / "stacks").mkdir()
     (tmp_path / "stacks" / "Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": settings}, sort_keys=False))
     (problem,) = read_stack_file(Project(tmp_path), "prod").problems
-    assert str(problem.location) == "stacks/Pulumi.prod.yaml:3:3"
+    assert str(problem.location) == "stacks/Pulumi.prod.yaml:3:5"
     assert 'seen "kafka"' in problem.message
 
 
@@ -188,7 +188,7 @@ def test_check_names_the_place_and_judges_nothing_that_is_encrypted(tmp_path: Pa
             "topicwarden:schemaRegistry.clientKey: needs clientCert or clientCertFile",
         ),
         (
-            {"url": "http://r", "username": "a", "password": {"secure": "x"}, "token": "t"},
+            {"url": "http://r", "username": "a", "password": {"secure": "x"}, "token": {"secure": "y"}},
             "topicwarden:schemaRegistry.token: username is set, too; remove one of them",
         ),
     ],

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from topicwarden.model.problem import Level
 from topicwarden.model.project import Project
 from topicwarden.model.topic_selection import selected
 from topicwarden.specs import connection_settings
@@ -72,7 +73,7 @@ WRONG: dict[str, list[Any]] = {
     "topicwarden:history": [5, "", ["a"]],
     "topicwarden:movedTo": [12345, ""],
     "topicwarden:scopes": [{"topics": "orders.*"}],
-    "kafka:bootstrapServers": [9092],
+    "kafka:bootstrapServers": [9092, []],
     "kafka:tlsEnabled": ["yes", 1],
     "kafka:saslPassword": [5],
     "kafka:saslUser": ["me"],
@@ -83,7 +84,7 @@ def problems(root: Path, name: str, value: Any) -> list[str]:
     (root / "stacks").mkdir(exist_ok=True)
     settings = {"kafka:saslUsername": "me"} if name == "kafka:saslPassword" else {}
     (root / "stacks" / "Pulumi.dev.yaml").write_text(json.dumps({"config": {**settings, name: value}}))
-    return [str(problem) for problem in read_stack_file(Project(root), "dev").problems]
+    return [str(each) for each in read_stack_file(Project(root), "dev").problems if each.level is Level.ERROR]
 
 
 @pytest.mark.parametrize("name", dict.fromkeys((*SETTINGS, *RIGHT, *WRONG)))
@@ -97,6 +98,53 @@ def test_the_check_and_the_schema_of_editors_accept_the_same(name: str, tmp_path
         found = problems(tmp_path, name, value)
         assert found and all(f"{name}" in each and "[stack-setting]" in each for each in found), value
         assert not validator.is_valid({"config": {name: value}}), value
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("- a\n", "1:1: expected a mapping, seen a list [stack-setting]"),
+        (
+            "topicwarden:cluster: sandbox\n",
+            '1:1: "topicwarden:cluster" is outside of config, where Pulumi ignores it; move it under `config:` '
+            "[stack-setting]",
+        ),
+        ("confg:\n  topicwarden:cluster: sandbox\n", '1:1: unknown key "confg"; did you mean config? [stack-setting]'),
+        (
+            "config:\n  kafka:bootstrapServers: [a:1]\n  topicwarden:cluster: sandbox\n",
+            "3:24: topicwarden:cluster: selects the sandbox, and kafka:bootstrapServers another cluster; remove one of "
+            "them [stack-setting]",
+        ),
+        (
+            "config:\n  kafka:bootstrapServers: [a:1]\n  kafka:saslMechanism: SCRAM-SHA-512\n"
+            "  kafka:saslUsername: me\n",
+            "3:24: kafka:saslMechanism: expected one of plain, scram-sha256, scram-sha512, oauthbearer, aws-iam, seen "
+            '"SCRAM-SHA-512"; did you mean scram-sha512? [stack-setting]',
+        ),
+        (
+            "config:\n  kafka:bootstrapServers: [a:1]\n  kafka:saslUsername: me\n  kafka:saslPassword: hunter2\n",
+            "4:23: warning: kafka:saslPassword is not encrypted; `pulumi config set --secret kafka:saslPassword` "
+            "encrypts it in this file [plaintext-secret]",
+        ),
+        (
+            "config:\n  topicwarden:schemaRegistry: {url: 'https://r', token: t}\n",
+            "2:57: warning: token is not encrypted; `pulumi config set --secret --path "
+            "'topicwarden:schemaRegistry.token'` encrypts it in this file [plaintext-secret]",
+        ),
+    ],
+)
+def test_a_mistake_in_a_stack_file_is_named_at_its_place(text: str, expected: str, tmp_path: Path) -> None:
+    (tmp_path / "stacks").mkdir()
+    (tmp_path / "stacks" / "Pulumi.dev.yaml").write_text(text)
+    problems = read_stack_file(Project(tmp_path), "dev").problems
+    assert [str(each) for each in problems] == [f"stacks/Pulumi.dev.yaml:{expected}"]
+
+
+def test_the_keys_of_pulumi_are_no_problem(tmp_path: Path) -> None:
+    (tmp_path / "stacks").mkdir()
+    text = "secretsprovider: a\nencryptedkey: b\nencryptionsalt: c\nenvironment: [d]\nfuture: e\nconfig: {}\n"
+    (tmp_path / "stacks" / "Pulumi.dev.yaml").write_text(text)
+    assert read_stack_file(Project(tmp_path), "dev").problems == ()
 
 
 def test_every_setting_of_the_connection_is_described() -> None:

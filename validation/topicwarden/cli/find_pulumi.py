@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from topicwarden.cli.pulumi_stacks import is_local, provide_stack
 from topicwarden.deploy.linked_environment import link_environment
 from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.pulumi_project import require_program
 from topicwarden.model.project import Project
 from topicwarden.toolchain import environment
 
@@ -16,10 +17,11 @@ def engine_of(project: Project, stack: str) -> PulumiEngine:
     """Return the Pulumi engine for ``stack``, ready to run the project's program.
 
     The state of a stack on the sandbox is beside the sandbox, unless the user has chosen a backend. Raises Refusal
-    without Pulumi, and ModuleNotFoundError without its Python packages.
+    without Pulumi or if ``Pulumi.yaml`` runs another program, and ModuleNotFoundError without Pulumi's Python packages.
     """
     if find_spec("pulumi") is None:
         raise ModuleNotFoundError("No module named 'pulumi'", name="pulumi")
+    require_program(project)
     link_environment(project)
     local = is_local(project, stack)
     if local:

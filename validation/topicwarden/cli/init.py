@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os.path
 import re
 import shlex
 import shutil
@@ -14,6 +15,7 @@ from typing import Final
 import topicwarden
 from topicwarden.cli.schema import SCHEMAS
 from topicwarden.deploy.linked_environment import link_environment
+from topicwarden.deploy.pulumi_project import require_program
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.report import terminal_output
@@ -33,13 +35,16 @@ _MAX_NAME: Final = 100  # Pulumi's limit
 def init(folder: Path, ci: str | None) -> int:
     """Write the files of a project into ``folder``, and print what to do next. Existing files are kept and named.
 
-    ``ci`` is a key of ``CI``. Raises Refusal if a file cannot be written.
+    ``ci`` is a key of ``CI``. Raises Refusal if a file cannot be written, or if the folder has another
+    Pulumi program.
     """
     if ci is not None and ci not in CI:
         raise Refusal(f"there are no files for --ci {ci}: expected one of {', '.join(CI)}")
     if folder.exists() and not folder.is_dir():
         raise Refusal(f"{folder} is a file: expected a folder, which may be new")
     root = folder.absolute()
+    if os.path.lexists(root / "Pulumi.yaml"):
+        require_program(Project(root))
     written, kept = [], []
     try:
         for name, text in list(_files(root, ci)):

@@ -2,21 +2,43 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 
+_STACKS: Final = "stacks"
+_LINES: Final = "`runtime: python`, `main: stacks/` and `stackConfigDir: stacks`"
+
 
 def project_settings(project: Project) -> Mapping[str, Any]:
     """Return the settings in ``Pulumi.yaml``; refuse a file that is no mapping."""
     try:
         settings = yaml.safe_load((project.root / "Pulumi.yaml").read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise Refusal(f"Pulumi.yaml cannot be read: {str(error).partition(chr(10))[0]}") from error
     if not isinstance(settings, dict):
         raise Refusal("Pulumi.yaml cannot be read: expected a mapping")
     return settings
+
+
+def require_program(project: Project) -> None:
+    """Refuse a project whose ``Pulumi.yaml`` runs another program than ``stacks/__main__.py``.
+
+    Pulumi would deploy whatever that program describes, or read the settings of another stack file. Pulumi's older name
+    of ``stackConfigDir`` is ``config``. Source: https://www.pulumi.com/docs/iac/concepts/projects/project-file/
+    """
+    settings = project_settings(project)
+    runtime = settings.get("runtime")
+    name = runtime.get("name") if isinstance(runtime, dict) else runtime
+    folders = settings.get("main"), settings.get("stackConfigDir") or settings.get("config")
+    if name == "python" and all(isinstance(each, str) and os.path.normpath(each) == _STACKS for each in folders):
+        return
+    raise Refusal(
+        f"{project.root / 'Pulumi.yaml'} is of another Pulumi program: expected {_LINES}; "
+        "keep the topics in a folder of their own: `topicwarden init kafka-topics`"
+    )

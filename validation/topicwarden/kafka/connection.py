@@ -22,15 +22,15 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.specs.aws_settings import AwsSettings
 from topicwarden.specs.certificate_settings import Certificates
-from topicwarden.specs.connection_settings import NAMES, OAUTHBEARER, read_connection_settings
+from topicwarden.specs.connection_settings import NAMES, OAUTHBEARER, SERVERS, read_connection_settings
 from topicwarden.specs.services import by_hosts
 from topicwarden.specs.services.profile import ServiceProfile
-from topicwarden.specs.stack_settings import MOVED_TO, PROFILE, named_profile
+from topicwarden.specs.stack_settings import CLUSTER, MOVED_TO, PROFILE, SANDBOX, TWO_CLUSTERS, named_profile
 
 ADDRESS_FILE = "bootstrap-servers"
 """File in the sandbox's folder with the addresses of its brokers."""
 
-SETTINGS = ("topicwarden:cluster", MOVED_TO, PROFILE, *NAMES)
+SETTINGS = (CLUSTER, MOVED_TO, PROFILE, *NAMES)
 """Settings that are read from ``Pulumi.<stack>.yaml``."""
 
 _SECURITY = "org.apache.kafka.common.security"
@@ -169,7 +169,9 @@ def connection_from(project: Project, origin: str, settings: Mapping[str, Any]) 
     """
     moved_to = settings.get(MOVED_TO)
     profile = _named_profile(origin, settings)
-    if settings.get("topicwarden:cluster") == "sandbox":
+    if settings.get(CLUSTER) == SANDBOX:
+        if settings.get(SERVERS) is not None:
+            raise Refusal(f"{origin}: {CLUSTER}: {TWO_CLUSTERS}")
         return Connection(sandbox_servers(project), tls=False, sandbox=True, moved_to=moved_to, profile=profile)
     read, problems = read_connection_settings(settings, project.root)
     if problems:
@@ -229,7 +231,7 @@ def _jaas(text: str | None) -> str:
 def on_sandbox(project: Project, stack: str) -> bool:
     """Return whether ``stack`` uses the sandbox. Decrypts nothing; False if the settings cannot be read."""
     try:
-        return _written(project, stack).get("topicwarden:cluster") == "sandbox"
+        return _written(project, stack).get(CLUSTER) == SANDBOX
     except Refusal:
         return False
 
@@ -265,10 +267,12 @@ def _written(project: Project, stack: str) -> Mapping[str, Any]:
         raise Refusal(f"there is no stack {stack!r}: stacks/Pulumi.{stack}.yaml does not exist (stacks: {known})")
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-        settings = document.get("config") or {}
-        return dict(settings.items())
-    except (yaml.YAMLError, UnicodeDecodeError, AttributeError) as error:
-        raise Refusal(f"stacks/Pulumi.{stack}.yaml cannot be read as stack settings: {_first_line(error)}") from error
+    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+        raise Refusal(f"{settings_file(stack)} cannot be read as stack settings: {_first_line(error)}") from error
+    settings = document.get("config") or {} if isinstance(document, dict) else document
+    if not isinstance(settings, dict):
+        raise Refusal(f"{settings_file(stack)} cannot be read as stack settings: expected a mapping `config:`")
+    return settings
 
 
 def _encrypted(value: object) -> bool:

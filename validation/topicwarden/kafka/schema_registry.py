@@ -16,7 +16,9 @@ def registry_of(project: Project, stack: str) -> RegistrySettings | None:
         return None
     registry, problems = read_registry_settings(value, project.root)
     if problems:
-        names = ((f"{SCHEMA_REGISTRY}.{name}" if name else SCHEMA_REGISTRY, message) for name, message in problems)
+        names = (
+            (f"{SCHEMA_REGISTRY}.{each.name}" if each.name else SCHEMA_REGISTRY, each.message) for each in problems
+        )
         raise Refusal("\n".join(f"{settings_file(stack)}: {name}: {message}" for name, message in names))
     return registry
 

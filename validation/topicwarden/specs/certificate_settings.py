@@ -11,12 +11,13 @@ from topicwarden.specs.settings_reader import SettingsReader
 
 Parsed = TypeVar("Parsed")
 
-_CA, _CERTIFICATE, _KEY, _PASSPHRASE = "caCert", "clientCert", "clientKey", "clientKeyPassphrase"
+_CA, _CERTIFICATE, _KEY = "caCert", "clientCert", "clientKey"
+PASSPHRASE: Final = "clientKeyPassphrase"
 _PEM_START: Final = "-----BEGIN "
 _ENCRYPTED: Final = "ENCRYPTED"
 """A part of every encrypted key: of its first line, or of its ``Proc-Type``."""
 
-NAMES: Final = (_CA, f"{_CA}File", _CERTIFICATE, f"{_CERTIFICATE}File", _KEY, f"{_KEY}File", _PASSPHRASE)
+NAMES: Final = (_CA, f"{_CA}File", _CERTIFICATE, f"{_CERTIFICATE}File", _KEY, f"{_KEY}File", PASSPHRASE)
 """The settings, without a prefix such as ``kafka:``."""
 
 
@@ -55,7 +56,7 @@ class _CertificateReader:
 
         self._parsed(_CA, certificates.certificates, texts.get(_CA))
         chain = self._parsed(_CERTIFICATE, certificates.certificates, texts.get(_CERTIFICATE))
-        key, passphrase = None, self.reader.text(self.prefix + _PASSPHRASE)
+        key, passphrase = None, self.reader.text(self.prefix + PASSPHRASE)
         if not (self.reader.offline and passphrase is None and _ENCRYPTED in texts.get(_KEY, "")):
             key = self._parsed(_KEY, lambda text: certificates.private_key(text, passphrase), texts.get(_KEY))
         if chain and key and not certificates.belongs(chain[0], key):

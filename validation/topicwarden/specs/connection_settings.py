@@ -16,7 +16,7 @@ from topicwarden.model.message_text import did_you_mean, quoted
 from topicwarden.specs import aws_settings, certificate_settings
 from topicwarden.specs.aws_settings import AwsSettings, read_aws_settings
 from topicwarden.specs.certificate_settings import Certificates, read_certificates
-from topicwarden.specs.settings_reader import SettingProblem, SettingsReader
+from topicwarden.specs.settings_reader import SettingProblem, SettingsReader, decoded
 
 SERVERS: Final = "kafka:bootstrapServers"
 _TLS, _SKIP_VERIFY = "kafka:tlsEnabled", "kafka:skipTlsVerify"
@@ -32,6 +32,9 @@ NAMES: Final = (
 
 OF_THE_PROVIDER: Final = ("kafka:timeout", "kafka:kafkaVersion")
 """Settings of the provider without any effect on topicwarden."""
+
+SECRETS: Final = (_PASSWORD, f"kafka:{certificate_settings.PASSPHRASE}", *aws_settings.SECRETS)
+"""The settings to encrypt."""
 
 OAUTHBEARER: Final = "OAUTHBEARER"
 _AWS_IAM: Final = "aws-iam"
@@ -97,10 +100,14 @@ def read_connection_settings(
 
 def _servers(reader: SettingsReader) -> tuple[str, ...]:
     addresses = reader.texts(SERVERS, "a list such as [localhost:9092]")
-    for address in addresses:
+    if decoded(reader.settings.get(SERVERS)) == []:
+        reader.problem(SERVERS, "expected addresses such as kafka-1.example.com:9092, seen an empty list")
+    listed = isinstance(reader.settings.get(SERVERS), list)
+    for index, address in enumerate(addresses):
         match = _ADDRESS.fullmatch(address)
         if not match or not 0 < int(match[2]) < 65536:
-            reader.problem(SERVERS, f"expected addresses such as kafka-1.example.com:9092, seen {quoted(address)}")
+            expected = "expected addresses such as kafka-1.example.com:9092"
+            reader.problem(SERVERS, f"{expected}, seen {quoted(address)}", (index,) if listed else ())
     return addresses
 
 
@@ -110,7 +117,9 @@ def _credentials(reader: SettingsReader) -> tuple[str | None, str | None, str | 
     if mechanism is None:
         return None, None, None
     if mechanism not in _MECHANISMS:
-        reader.problem(_MECHANISM, f"expected one of {', '.join(_MECHANISMS)}, seen {quoted(mechanism)}")
+        # Kafka's own names, such as SCRAM-SHA-512, are closest to the right one in lower case.
+        hint = did_you_mean(mechanism.lower().replace("sha-", "sha"), _MECHANISMS)
+        reader.problem(_MECHANISM, f"expected one of {', '.join(_MECHANISMS)}, seen {quoted(mechanism)}{hint}")
     if mechanism == _AWS_IAM:
         return OAUTHBEARER, None, None
     for name in (_USER, _PASSWORD):

@@ -25,6 +25,8 @@ PROBLEM_IDS: Final = MappingProxyType(
         "missing": "A required setting is missing, both in the document and in every _defaults.yaml above it.",
         "partition-function": "A topic's own partitioner is not a function that the stack's settings list in "
         "topicwarden:partitionFunctions, or its expression does more than compute. The audit does not run it.",
+        "plaintext-secret": "A secret in a stack's settings file is not encrypted, so everyone who can read the "
+        "repository can read it.",
         "rule-twice": "A rule or an expression is set twice. Only one of the two could apply.",
         "rule-unknown": "A waiver names an unknown rule.",
         "scope-outside": "A declared topic is outside of the scope of a stack (topicwarden:scope), so it belongs to "

@@ -21,6 +21,8 @@ from topicwarden.specs.settings_reader import SettingProblem, SettingsReader, de
 _URL, _USER, _PASSWORD, _TOKEN = "url", "username", "password", "token"
 KEYS: Final = (_URL, _USER, _PASSWORD, _TOKEN, *certificate_settings.NAMES)
 """The keys of the mapping."""
+SECRETS: Final = (_PASSWORD, _TOKEN, certificate_settings.PASSPHRASE)
+"""The keys whose values to encrypt."""
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,11 @@ class InvalidSetting(ValueError):
 
 
 class SettingProblem(NamedTuple):
-    """A wrong setting: its name, and the rest of a message about it."""
+    """A wrong setting: its name, the rest of a message about it, and the path of the wrong part of its value."""
 
     name: str
     message: str
+    path: KeyPath = ()
 
 
 def decoded(value: Any) -> Any:
@@ -50,9 +51,9 @@ class SettingsReader:
     offline: bool
     problems: list[SettingProblem] = field(default_factory=list)
 
-    def problem(self, name: str, message: str) -> None:
-        """Note that something is wrong with the setting ``name``."""
-        self.problems.append(SettingProblem(name, message))
+    def problem(self, name: str, message: str, path: KeyPath = ()) -> None:
+        """Note that something is wrong with the setting ``name``, or with the part of its value at ``path``."""
+        self.problems.append(SettingProblem(name, message, path))
 
     def encrypted(self, name: str) -> bool:
         """Return whether a setting is there, but cannot be read."""

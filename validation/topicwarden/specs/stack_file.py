@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
-from topicwarden.model.problem import Location, Problem
+from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.project import Project
 from topicwarden.specs.broker_settings import BrokerSettings
-from topicwarden.specs.connection_settings import read_connection_settings
+from topicwarden.specs.connection_settings import SECRETS, SERVERS, read_connection_settings
+from topicwarden.specs.registry_settings import SECRETS as REGISTRY_SECRETS
 from topicwarden.specs.services import by_hosts
-from topicwarden.specs.settings_reader import InvalidSetting
+from topicwarden.specs.settings_reader import InvalidSetting, decoded
 from topicwarden.specs.spec_files import printable_path
 from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.specs.stack_settings import (
@@ -23,13 +24,17 @@ from topicwarden.specs.stack_settings import (
     PARTITION_FUNCTIONS,
     PROFILE,
     SANDBOX,
+    SCHEMA_REGISTRY,
     SCOPE,
     SETTINGS,
+    TWO_CLUSTERS,
 )
 from topicwarden.specs.yaml_nodes import ParsedDocument, read_documents
 
 _RULE: Final = "stack-setting"
 _NAMESPACE: Final = "topicwarden:"
+_PULUMI_KEYS: Final = ("config", "environment", "secretsprovider", "encryptedkey", "encryptionsalt")
+"""The keys of Pulumi's file. Source: ``ProjectStack`` in Pulumi's ``sdk/go/common/workspace/project.go``."""
 _BROKER_FIELDS: Final = {
     KAFKA_VERSION: "kafka",
     BROKER_COUNT: "count",
@@ -65,12 +70,14 @@ def read_stack_file(project: Project, stack: str) -> StackFile:
         return StackFile(problems=(problem,))
     document = documents[0] if documents else ParsedDocument(file)
     problems += [problem for problem in document.problems if problem.rule == "duplicate-key"]
+    problems += _misplaced(document)
     config = document.value.get("config") if isinstance(document.value, dict) else None
     if config is not None and not isinstance(config, dict):
         message = f"config: expected a mapping, seen {describe_value(config)}"
         problems.append(Problem(document.at(("config",)), message, _RULE))
     settings: Mapping[str, Any] = config if isinstance(config, dict) else {}
     problems += _unknown(document, settings)
+    problems += _plaintext(document, settings)
     values: dict[str, Any] = {}
     for name, setting in SETTINGS.items():
         if name in settings:
@@ -82,8 +89,10 @@ def read_stack_file(project: Project, stack: str) -> StackFile:
                 problems.append(_problem(document, name, (), str(error)))
     on_sandbox = values.get(CLUSTER) == SANDBOX
     connection, connection_problems = read_connection_settings(settings, project.root, offline=True)
-    if not on_sandbox:
-        problems += [_problem(document, name, (), message) for name, message in connection_problems]
+    if on_sandbox:
+        problems += [_problem(document, CLUSTER, (), TWO_CLUSTERS)] if settings.get(SERVERS) is not None else []
+    else:
+        problems += [_problem(document, each.name, each.path, each.message) for each in connection_problems]
         if PROFILE not in values and (recognized := by_hosts(connection.servers)):
             values[PROFILE] = recognized.name
     return StackFile(
@@ -93,6 +102,32 @@ def read_stack_file(project: Project, stack: str) -> StackFile:
         addresses=frozenset({SANDBOX} if on_sandbox else map(str.lower, connection.servers)),
         problems=tuple(problems),
     )
+
+
+def _misplaced(document: ParsedDocument) -> Iterator[Problem]:
+    """Yield the problems of a file without ``config``; other keys belong to Pulumi, which ignores unknown ones."""
+    if document.value is not None and not isinstance(document.value, dict):
+        yield Problem(document.at(()), f"expected a mapping, seen {describe_value(document.value)}", _RULE)
+        return
+    for name in document.value or ():
+        if name.startswith((_NAMESPACE, "kafka:")):
+            message = f"{quoted(name)} is outside of config, where Pulumi ignores it; move it under `config:`"
+            yield Problem(document.at_key((name,)), message, _RULE)
+        elif name not in _PULUMI_KEYS and (hint := did_you_mean(name, ["config"])):
+            yield Problem(document.at_key((name,)), f"unknown key {quoted(name)}{hint}", _RULE)
+
+
+def _plaintext(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a warning for each secret that is not encrypted, as it would be in the history of Git."""
+    registry = decoded(settings.get(SCHEMA_REGISTRY))
+    nested = registry if isinstance(registry, dict) else {}
+    values: dict[tuple[str, ...], Any] = {(name,): settings.get(name) for name in SECRETS}
+    values |= {(SCHEMA_REGISTRY, name): nested.get(name) for name in REGISTRY_SECRETS}
+    for path, value in values.items():
+        if isinstance(value, str) and value:
+            option = f"--path '{'.'.join(path)}'" if len(path) > 1 else path[0]
+            message = f"{path[-1]} is not encrypted; `pulumi config set --secret {option}` encrypts it in this file"
+            yield Problem(document.at(("config", *path)), message, "plaintext-secret", Level.WARNING)
 
 
 def _unknown(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[Problem]:

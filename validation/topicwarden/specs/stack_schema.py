@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from topicwarden.specs.connection_settings import NAMES, OF_THE_PROVIDER, SERVERS
 from topicwarden.specs.editor_schema import DRAFT
-from topicwarden.specs.stack_settings import ENCRYPTED, SETTINGS
+from topicwarden.specs.stack_settings import CLUSTER, ENCRYPTED, SETTINGS
 
 _TEXT: Final = {"type": "string"}
 _FLAG: Final = {"anyOf": [{"type": "boolean"}, {"enum": ["true", "false"]}]}
@@ -62,6 +62,7 @@ def stack_schema() -> dict[str, Any]:
                 "type": ["object", "null"],
                 "properties": properties,
                 "propertyNames": {"anyOf": [{"enum": list(properties)}, other]},
+                "not": {"required": [CLUSTER, SERVERS]},
             }
         },
         "title": "Pulumi stack",

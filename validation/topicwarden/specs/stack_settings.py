@@ -15,6 +15,7 @@ from topicwarden.model.field_types import FUNCTION
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.units import SIZE
 from topicwarden.specs import configs
+from topicwarden.specs.connection_settings import SERVERS
 from topicwarden.specs.registry_settings import KEYS, read_registry_settings
 from topicwarden.specs.services import PROFILES
 from topicwarden.specs.services.profile import ServiceProfile
@@ -34,6 +35,9 @@ PROFILE: Final = "topicwarden:profile"
 
 SANDBOX: Final = "sandbox"
 """The value of ``topicwarden:cluster`` for the cluster of this machine."""
+
+TWO_CLUSTERS: Final = f"selects the sandbox, and {SERVERS} another cluster; remove one of them"
+"""The message about a stack with both settings. The sandbox would win."""
 
 ENCRYPTED: Final = {
     "type": "object",

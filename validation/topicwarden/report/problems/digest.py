@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from topicwarden.model.problem import Level, Location, Problem
+from topicwarden.model.project import Project
 from topicwarden.specs.spec_files import MAX_BYTES
 from topicwarden.specs.yaml_nodes import LINE_BREAK
 
@@ -47,10 +48,14 @@ class ProblemDigest:
 
 
 class Sources:
-    """The lines of files with problems. Each file is read once."""
+    """The lines of files with problems. Each file is read once.
+
+    Stack files have no lines here: a password may be on any of them, and logs of CI are read by many.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._stacks = Project(root).stacks.name
         self._lines: dict[str, list[str]] = {}
 
     def line(self, location: Location) -> str:
@@ -62,6 +67,8 @@ class Sources:
 
     def _read(self, file: str) -> list[str]:
         path = self._root / file
+        if file.partition("/")[0] == self._stacks:
+            return []
         # The loader refuses links out of the project, pipes and very large files; do not read them here either.
         if not Path(os.path.realpath(path)).is_relative_to(self._root.resolve()) or not path.is_file():
             return []
