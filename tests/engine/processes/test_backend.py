@@ -43,6 +43,18 @@ def test_without_a_passphrase(engine: PulumiEngine, tmp_path: Path, monkeypatch:
         engine.preview()
 
 
+def test_with_the_passphrase_of_another_stack(
+    engine: PulumiEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state").mkdir()
+    monkeypatch.setenv("PULUMI_BACKEND_URL", (tmp_path / "state").as_uri())
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "mine")
+    assert engine.run("stack", "init").returncode == 0
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "yours")
+    with pytest.raises(Refusal, match=r"is not the passphrase of stack dev: correct it; for a stack on the sandbox"):
+        engine.preview()
+
+
 def test_without_pulumi(engine: PulumiEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", os.defpath)
     with pytest.raises(Refusal, match=r"pulumi is not on the PATH: `topicwarden sandbox install` installs it"):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import KafkaException
 
+from tests.support.command import COMMAND, project
 from topicwarden.cli import main
 from topicwarden.cli.failure import line_for
 from topicwarden.model.problem import Refusal
@@ -55,3 +56,44 @@ def test_without_a_project_the_log_is_in_the_temporary_folder(tmp_path: Path) ->
     assert "ZeroDivisionError: division by zero; the traceback is in " in done.stderr
     assert done.stderr.count("\n") == 1
     assert len(list(tmp_path.glob("topicwarden-*.log"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (PermissionError(13, "Permission denied", "/srv/x"), "/srv/x cannot be read or written: Permission denied"),
+        (OSError(28, "No space left on device"), "the output cannot be written: No space left on device"),
+        (OSError(36, "File name too long", b"/a"), "/a cannot be read or written: File name too long"),
+    ],
+)
+def test_an_error_of_the_machine_is_no_bug(error: OSError, line: str) -> None:
+    assert line_for(error) == line
+
+
+def test_data_that_cannot_be_written_can_be_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "topics").mkdir()
+    (tmp_path / "Pulumi.yaml").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TOPICWARDEN_CACHE", raising=False)
+    line = line_for(OSError(30, "Read-only file system", str(tmp_path / ".cache")))
+    assert line.endswith("Read-only file system; set TOPICWARDEN_CACHE to a folder that can be written")
+
+
+@pytest.mark.parametrize("command", ["check", "rules"])
+def test_a_full_disk_behind_the_output_is_one_line(tmp_path: Path, command: str) -> None:
+    project(tmp_path, {"topics/a.yaml": "{owner: x}\n"})
+    done = subprocess.run(
+        ["sh", "-c", f"exec '{COMMAND}' {command} > /dev/full"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (2, "topicwarden: the output cannot be written: No space left on device\n")
+
+
+def test_a_closed_output_is_no_error(tmp_path: Path) -> None:
+    project(tmp_path, {"topics/a.yaml": "{owner: x}\n"})
+    command = f"exec '{COMMAND}' check >&-"
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "0 topics: 2 errors, 0 warnings\n")

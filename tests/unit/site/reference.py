@@ -143,7 +143,8 @@ def _types(schema: _Schema, root: _Schema) -> str:
         case {"$ref": str(reference)}:
             return _types(root["$defs"][reference.rpartition("/")[2]], root)
         case {"enum": values}:
-            return ", ".join(f"`{value}`" for value in values if value is not None)
+            words = [str(value).lower() if isinstance(value, bool) else value for value in values if value is not None]
+            return ", ".join(f"`{word}`" for word in dict.fromkeys(words))
         case {"anyOf": alternatives}:
             words = [_types(each, root) for each in alternatives if each.get("type") != "null"]
             return " or ".join(dict.fromkeys(words))
@@ -166,7 +167,7 @@ def _first(schema: _Schema) -> str:
     text = re.sub(r"<[^>]+>", "", schema.get("description", ""))
     default = re.search(r"^Kafka's default: .*$", text, re.MULTILINE)
     sentence = re.split(r"(?<=[^.][.])\s+(?=[A-Z\n])", text.partition("\n\nExpected")[0], maxsplit=1)[0]
-    return _sentence(f"{sentence} {default[0] if default else ''}")
+    return _sentence(f"{_sentence(sentence)} {default[0] if default else ''}")
 
 
 def _sentence(text: str | None) -> str:

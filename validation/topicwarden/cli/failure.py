@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from topicwarden import __version__
 from topicwarden.model.problem import Refusal
-from topicwarden.model.project import find_project
+from topicwarden.model.project import CACHE, find_project
 
 CODE = 2
 """The exit code of a command that could not run, for any reason. Exit code 1 means: something is not as declared."""
@@ -21,6 +22,13 @@ _EXTRAS = {
     **dict.fromkeys(("pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "google"), "deploy"),
 }
 """The extra of this package that installs a module."""
+
+
+_OF_THE_MACHINE = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE),
+    *(errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.EIO),
+}
+"""The errors of files that are not a bug: rights, full disks, wrong paths."""
 
 
 def details_of(error: Exception) -> str:
@@ -39,11 +47,26 @@ def line_for(error: Exception) -> str:
         return f"{error}; the log is {log}" if log else str(error)
     if isinstance(error, ModuleNotFoundError) and (extra := _EXTRAS.get((error.name or "").partition(".")[0])):
         return f"the Python package {error.name} is not installed: `pip install 'topicwarden[{extra}]'`"
+    if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+        return _line_for_file(error)
     summary = " ".join(str(error).split())[:500]
     description = f"{type(error).__name__}: {summary}" if summary else type(error).__name__
     log = _write_log(details_of(error))
     suffix = f"; the traceback is in {log}" if log else ""
     return f"unexpected error, please report this bug: {description}{suffix}"
+
+
+def _line_for_file(error: OSError) -> str:
+    """Return the file and the reason; the remedy for a folder of data, which need not be in the project."""
+    if error.filename is None:
+        return f"the output cannot be written: {error.strerror}"
+    path = os.fsdecode(error.filename) if isinstance(error.filename, (str, bytes)) else str(error.filename)
+    try:
+        in_cache = Path(path).is_relative_to(find_project().cache)
+    except Refusal:
+        in_cache = False
+    remedy = f"; set {CACHE} to a folder that can be written" if in_cache else ""
+    return f"{path} cannot be read or written: {error.strerror}{remedy}"
 
 
 def _write_log(text: str) -> Path | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -50,6 +52,9 @@ def top(
 
 def run() -> None:
     """Run the command line; the entry point of the program ``topicwarden``."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # the shell has closed it: `>&-`
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 -- until the process ends
     try:
         with ending_children():
             app()

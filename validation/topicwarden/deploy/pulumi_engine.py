@@ -128,6 +128,11 @@ def refuse_missing_backend(errors: str, stack: str) -> None:
         )
     if "passphrase must be set" in errors:
         raise Refusal(f"stack {stack} is encrypted with a passphrase: set PULUMI_CONFIG_PASSPHRASE; {sandbox}")
+    if "incorrect passphrase" in errors:
+        raise Refusal(
+            f"PULUMI_CONFIG_PASSPHRASE, or PULUMI_CONFIG_PASSPHRASE_FILE, is not the passphrase of stack {stack}: "
+            "correct it; for a stack on the sandbox, unset it"
+        )
 
 
 def error_text(done: subprocess.CompletedProcess[str]) -> str:

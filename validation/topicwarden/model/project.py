@@ -65,7 +65,10 @@ def find_project(start: Path | None = None) -> Project:
     for folder in (origin, *origin.parents):
         if (folder / "Pulumi.yaml").is_file() and (folder / "topics").is_dir():
             return Project(folder)
-    raise Refusal(f"no project at {origin} or above it: expected a folder with Pulumi.yaml and topics/; cd into it")
+    raise Refusal(
+        f"no project at {origin} or above it: expected a folder with Pulumi.yaml and topics/; "
+        "cd into it, or write a new one with `topicwarden init`"
+    )
 
 
 def in_checkout() -> bool:

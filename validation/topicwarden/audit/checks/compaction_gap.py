@@ -13,12 +13,14 @@ cleans that part again.
 
 Confirm: ``kafka-dump-log --print-data-log --files`` with the segments of the two offsets shows the same key twice.
 
-Remedy: compare ``cleaner-offset-checkpoint`` with the log (``DumpLogSegments``). Stop the broker and delete the
-partition's line from the checkpoint; the cleaner then cleans the whole log again.
+Remedy: stop the broker that leads the partition, and delete the text file ``cleaner-offset-checkpoint`` in the log
+directory of the partition. The cleaner then cleans all compacted logs of that directory again. Do not edit the file: if
+its second line is not the number of its entries, the broker takes the whole log directory offline.
 
 Prevent: restore the disk of a broker with its logs and its checkpoint files together, or not at all.
 
-Source: ``Cleaner.doClean``, ``Cleaner.shouldRetainRecord``.
+Source: ``Cleaner.doClean``, ``Cleaner.shouldRetainRecord``; ``CheckpointFile``, ``CheckpointFileWithFailureHandler``:
+https://github.com/apache/kafka/blob/trunk/server-common/src/main/java/org/apache/kafka/server/common/CheckpointFile.java
 """
 
 from collections.abc import Iterable
@@ -53,7 +55,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
                     "a cleaning keeps only the last record of each key, up to the end of the cleaned part",
                     "the same replica led the partition between both audits",
                 ),
-                remedy="compare the leader's cleaner-offset-checkpoint with its log (DumpLogSegments)",
+                remedy="stop the leader, delete cleaner-offset-checkpoint (do not edit it), and start the leader",
                 evidence={
                     "offset": pair.offset,
                     "superseded_by": pair.superseded_by,

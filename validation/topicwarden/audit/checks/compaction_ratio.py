@@ -20,8 +20,8 @@ the pair, and all bytes after the pair count except one segment.
 
 Example: a cleaner thread died of a corrupt batch in another topic; a cache topic has kept a week of updates since.
 
-Confirm: ``kafka-dump-log --files`` with ``cleaner-offset-checkpoint`` of the leader shows how far the cleaner is;
-log-cleaner.log shows when it ran.
+Confirm: ``cleaner-offset-checkpoint``, a text file in the leader's log directory, has the first offset that is not
+cleaned; log-cleaner.log shows when the cleaner ran.
 
 Remedy: check ``uncleanable-partitions-count``, ``DeadThreadCount`` and log-cleaner.log. A restart of the broker
 restarts the cleaner.
