@@ -84,6 +84,24 @@ def test_many_topics_show_what_needs_attention_and_fold_the_rest() -> None:
     assert "fail retention-time: 40 more findings; --format json and the files of --out have all" in lines
 
 
+def test_topics_of_other_teams_do_not_hide_what_is_wrong_with_declared_ones() -> None:
+    others = [reports.topic(f"a.{number:03}", [0], declared=False) for number in range(300)]
+    findings = [
+        Finding(check="topic-undeclared", topic=each.name, verdict=Verdict.FAIL, message="not declared")
+        for each in others
+    ]
+    wrong = Finding(check="value-schema", topic="z", verdict=Verdict.FAIL, message="not json as declared")
+    report = reports.report([*others, reports.topic("z", [1])], [*findings, wrong])
+    assert digest(report).topics[0].name == "z"
+    lines = printed(report, width=100).splitlines()
+    assert [line.split()[:3] for line in lines if line.startswith("✗ fail")] == [
+        ["✗", "fail", "z"],
+        ["✗", "fail", "300"],
+    ]
+    assert "300 topics that are on the cluster, but not declared" in "\n".join(lines)
+    assert next(line.split()[1] for line in lines if line.startswith("fail ")) == "value-schema"
+
+
 def test_a_pipe_gets_whole_rows_without_colour_or_control(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     out = printed(reports.rich())

@@ -10,6 +10,9 @@ from topicwarden.model.finding import AuditReport, Finding, SettledFinding, Topi
 from topicwarden.model.verdict import BY_WEIGHT, ReadScope, Verdict
 from topicwarden.report import display
 
+_UNDECLARED = "topic-undeclared"
+"""The check that finds topics without a declaration."""
+
 SYMBOLS = {Verdict.FAIL: "✗", Verdict.SUSPECT: "!", Verdict.UNDECIDABLE: "?", Verdict.PASS: "✓"}
 
 
@@ -42,6 +45,11 @@ class TopicDigest:
             return ""
         return "not on the cluster" if self.facts.declared else "not declared"
 
+    @property
+    def only_undeclared(self) -> bool:
+        """Whether the only thing wrong is that the topic is not declared, as for the topics of other teams."""
+        return bool(self.findings) and {finding.check for finding in self.findings} == {_UNDECLARED}
+
 
 @dataclass(frozen=True)
 class FindingGroup:
@@ -58,7 +66,10 @@ class AuditDigest:
 
     report: AuditReport
     topics: list[TopicDigest]
-    """The worst first, then by name; includes topics that only a finding refers to."""
+    """The worst first, those that are only not declared last among equals, then by name.
+
+    Includes topics that only a finding refers to.
+    """
     counts: Counter[Verdict]
 
     @property
@@ -129,7 +140,7 @@ def digest(report: AuditReport) -> AuditDigest:
         findings[finding.topic].append(finding)
     facts = {topic.name: topic for topic in report.topics}
     topics = [_topic(name, facts.get(name), findings.get(name, [])) for name in {**facts, **findings}]
-    topics.sort(key=lambda topic: (BY_WEIGHT.index(topic.verdict), topic.name))
+    topics.sort(key=lambda topic: (BY_WEIGHT.index(topic.verdict), topic.only_undeclared, topic.name))
     return AuditDigest(report, topics, report.counts())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import groupby
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -22,8 +23,8 @@ _PIPED_WIDTH = 120
 _WIDE = 130
 _INDENT = 4
 _LABEL = 10
-_MAX_PASSED = 10
-"""Number of passing topics that get a row each; more of them share one row."""
+_MAX_ROWS = 10
+"""Number of passing topics, and of undeclared topics, that get a row each; more of them share one row."""
 _MAX_PER_CHECK = 10
 """Number of findings, or of notes, that are printed for each check; the others are counted."""
 _ASCII = str.maketrans({"–": "-", "×": "x", "✓": "+", "✗": "x"})
@@ -68,23 +69,24 @@ class _ReportPrinter:
         if wide:
             table.add_column("timestamps (UTC)", no_wrap=True)
         table.add_column("skew", justify="right", no_wrap=True)
-        passed = [topic for topic in view.topics if topic.facts and not topic.findings]
-        folded = passed if len(passed) > _MAX_PASSED else []
-        for topic in view.topics:
-            if topic.facts is not None and (topic.findings or not folded):
-                table.add_row(*self._row(topic, wide))
-        if folded:
-            table.add_row(*self._passed_row([topic.facts for topic in folded if topic.facts], wide))
+        for folded, topics in groupby((topic for topic in view.topics if topic.facts), _folded):
+            rows = list(topics)
+            if folded and len(rows) > _MAX_ROWS:
+                facts = [topic.facts for topic in rows if topic.facts]
+                table.add_row(*self._folded_row(rows[0].verdict, folded, facts, wide))
+            else:
+                for topic in rows:
+                    table.add_row(*self._row(topic, wide))
         return table
 
-    def _passed_row(self, topics: list[TopicFacts], wide: bool) -> list[Text]:
+    def _folded_row(self, verdict: Verdict, what: str, topics: list[TopicFacts], wide: bool) -> list[Text]:
         payload, log = (
             sum(size or 0 for size in sizes)
             for sizes in zip(*((t.payload_bytes, t.log_bytes) for t in topics), strict=True)
         )
         return [
-            self._verdict(Verdict.PASS),
-            self._text(f"{len(topics):,} topics that passed all checks", "dim"),
+            self._verdict(verdict),
+            self._text(f"{len(topics):,} topics that {what}", "dim"),
             self._text(display.count(sum(len(topic.partitions) for topic in topics))),
             self._text(display.count(sum(topic.records or 0 for topic in topics))),
             *(self._text(display.size(size)) for size in ((payload, log) if wide else (log,))),
@@ -184,6 +186,13 @@ class _ReportPrinter:
         if self._ascii:
             shown = shown.translate(_ASCII).encode("ascii", "backslashreplace").decode()
         return Text(shown, style=style)
+
+
+def _folded(topic: TopicDigest) -> str:
+    """Return what the row of many topics such as this one says; empty if each of them needs a row of its own."""
+    if topic.only_undeclared:
+        return "are on the cluster, but not declared"
+    return "" if topic.findings else "passed all checks"
 
 
 @dataclass(frozen=True)
