@@ -8,8 +8,8 @@ Example: ``partitions: 12`` is declared; ``has 24 partitions, declared 12``, bec
 
 Confirm: ``kafka-topics --describe --topic T`` prints ``PartitionCount``.
 
-Remedy: if there are more partitions, declare the actual number. If there are fewer, `pulumi up` adds them, and keys
-move.
+Remedy: if there are more partitions, declare the actual number. If there are fewer, `topicwarden up` adds them, and
+keys move.
 
 Prevent: grant Alter on topics to nobody but the user of deploys.
 
@@ -39,7 +39,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
             remedy=(
                 "declare the actual number: partitions cannot be removed without losing data"
                 if actual > expected
-                else "`pulumi up` adds the missing partitions; keys will move to other partitions"
+                else "`topicwarden up` adds the missing partitions; keys will move to other partitions"
             ),
             evidence={"declared": expected, "live": actual},
         )

@@ -47,7 +47,7 @@ class TopicDigest:
 
     @property
     def only_undeclared(self) -> bool:
-        """Whether the only thing wrong is that the topic is not declared, as for the topics of other teams."""
+        """Return whether the topic is wrong only because it is not declared, as topics of other teams are."""
         return bool(self.findings) and {finding.check for finding in self.findings} == {_UNDECLARED}
 
 
