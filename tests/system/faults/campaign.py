@@ -248,13 +248,14 @@ def campaign(
         for fault in faults:
             for command, work in prepared.items():
                 chance = random.Random(f"{seed}/{number}/{fault}/{command}")
+                undisturbed_s = undisturbed[command]
                 for _ in range(_MISSES):
-                    result = run_round(cluster, work, fault, command, chance, undisturbed_s=undisturbed[command])
+                    result = run_round(cluster, work, fault, command, chance, undisturbed_s=undisturbed_s)
                     print(result, file=sys.stderr, flush=True)
                     if result.hit:
                         results.append(result)
                         break
-                    undisturbed[command] = result.seconds
+                    undisturbed_s = result.seconds
                 else:
                     raise AssertionError(f"{command} ended before {fault} began, {_MISSES} times")
     return results

@@ -86,6 +86,9 @@ def faulty_cluster(folder: Path, *, warm: bool = False) -> Iterator[FaultyCluste
     """Run the cluster, and yield it. With ``warm``, Pulumi's programs start as in ``own_cache``."""
     with own_cache(folder, warm=warm), pytest.MonkeyPatch.context() as patch:
         patch.setenv("PULUMI_CONFIG_PASSPHRASE", "faults")
+        temporary = folder / "temporary"
+        temporary.mkdir()
+        patch.setenv("TMPDIR", str(temporary))
         sandbox = sandbox_of(project_of(folder / "sandbox", {}))
         # Other clusters on this machine would take the default ports while our brokers are down.
         with running(sandbox, len(BROKERS), heap="384m", port=random.randrange(24_000, 29_000, 10)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +62,8 @@ class Work:
             yield f"a lock: {lock.name}"
         for file in self.project.topics.rglob(".*"):
             yield f"a hidden file: {file.name}"
+        for folder in Path(os.environ["TMPDIR"]).glob("topicwarden-*"):
+            yield f"a temporary folder: {folder.name}"
         for folder in (self.project.root / "reports", self.project.topics):
             for draft in [*folder.rglob("*.tmp"), *folder.rglob("*.partial")]:
                 yield f"a half-written file: {draft.name}"

@@ -19,11 +19,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.model.project import Project
+from topicwarden.scratch_folder import scratch_folder
 
 VARIABLE: Final = "TOPICWARDEN_CALLER"
 """The variable that names the file. It is ignored unless the file is locked."""
@@ -73,8 +73,8 @@ def invoking(engine: PulumiEngine, command: CommandKind, patterns: Sequence[str]
 
     With ``patterns``, the command is about the topics that match these globs; see ``selected_patterns``.
     """
-    with TemporaryDirectory(prefix="topicwarden-") as folder:
-        path = Path(folder, "caller")
+    with scratch_folder() as folder:
+        path = folder / "caller"
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             os.write(descriptor, _content(command, engine.project, engine.stack))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ssl
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from topicwarden.kafka.connection import Connection
+from topicwarden.scratch_folder import scratch_folder
 
 
 @cache
@@ -30,8 +29,8 @@ def tls_context(connection: Connection) -> ssl.SSLContext:
 
 def _load(context: ssl.SSLContext, certificate: str, key: str) -> None:
     """Load the client's certificate. OpenSSL only reads files, so it gets one that only this user can read."""
-    with TemporaryDirectory(prefix="topicwarden-") as folder:
-        file = Path(folder) / "client.pem"
+    with scratch_folder() as folder:
+        file = folder / "client.pem"
         file.touch(mode=0o600)
         file.write_text(f"{certificate}\n{key}", encoding="ascii")
         context.load_cert_chain(file)

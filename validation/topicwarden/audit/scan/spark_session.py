@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import subprocess
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -26,6 +27,7 @@ from topicwarden.audit.scan.spark_platform import on_databricks, refuse_connect_
 from topicwarden.child_processes import defer_signals
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+from topicwarden.scratch_folder import scratch_folder
 
 _MEMORY = "2g"
 """For a local session; ``benchmarks/audit.py --memory`` measures how much of it is used."""
@@ -113,7 +115,7 @@ def archive_spark_classes(project: Project, say: Callable[[str], None]) -> None:
     if archive is None or not archive.recording:
         return
     began = time.monotonic()
-    with TemporaryDirectory() as folder, spark_session(project, archive_classes=True) as spark:
+    with scratch_folder() as folder, spark_session(project, archive_classes=True) as spark:
         rows = spark.range(100).select(F.to_json(F.struct("id")).alias("text"), (F.col("id") % 3).alias("group"))
         rows.write.parquet(f"{folder}/rows")
         spark.read.parquet(f"{folder}/rows").groupBy("group").agg(F.max_by("text", "group")).collect()
@@ -199,9 +201,22 @@ def _log_of(project: Project) -> str:
 def _own_settings(project: Project, jars: Sequence[Path], archive: SparkClasses | None) -> dict[str, Any]:
     """Return the settings of a session that this process starts. The reader's classes are archived with Spark's."""
     logging = f"-Dlog4j2.configurationFile={_logging(project).absolute().as_uri()}"
-    options = [JAVA_OPTIONS, logging, archive.java_options if archive else ""]
+    scratch = f'-Djava.io.tmpdir="{spill_folder()}"'
+    options = [JAVA_OPTIONS, logging, scratch, archive.java_options if archive else ""]
     settings = _settings(jars, " ".join(filter(None, options)))
     return {**settings, "spark.driver.extraClassPath": os.pathsep.join(map(str, jars))}
+
+
+@functools.cache
+def spill_folder() -> Path:
+    """Return the folder for what Spark writes while it reads: spilled keys, shuffles, its own copies of jars.
+
+    Spark's default is /tmp, where every user can read these files, and where they stay when the JVM is killed. The
+    folder lasts as long as this process, because its JVM does.
+    """
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(scratch_folder())
 
 
 @contextmanager

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tempfile
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from topicwarden.model.message_text import quoted
+from topicwarden.scratch_folder import scratch_folder
 
 _FILE: Final = "record.proto"
 _TIMEOUT_S: Final = 60
@@ -40,8 +39,8 @@ def compile_proto(text: str) -> bytes:
         raise ProtoError(
             f"imports {quoted(unsupported)}; only google/protobuf/*.proto is available: copy its messages here"
         )
-    with tempfile.TemporaryDirectory() as scratch:
-        (Path(scratch) / _FILE).write_text(text, encoding="utf-8")
+    with scratch_folder() as scratch:
+        (scratch / _FILE).write_text(text, encoding="utf-8")
         command = [sys.executable, "-m", "grpc_tools.protoc", "-I.", "--include_imports", "--descriptor_set_out=set"]
         try:
             result = subprocess.run(
@@ -58,7 +57,7 @@ def compile_proto(text: str) -> bytes:
             raise ProtoError(f"was not compiled within {_TIMEOUT_S} s") from error
         if result.returncode:
             raise ProtoError(f"is not a valid .proto file: {_first_error(result.stderr)}")
-        return (Path(scratch) / "set").read_bytes()
+        return (scratch / "set").read_bytes()
 
 
 def _without_comments(text: str) -> str:
