@@ -14,9 +14,9 @@ _INTRODUCTION = """\
 This page is generated. `.venv/bin/python -m tests.system.versions --write` starts three real brokers of each version
 in the catalogue of configurations, runs topicwarden on them, and writes the page. Maven downloads the jars.
 
-On each version, the parts deploy topics with the real Pulumi engine, predict which records a change deletes, audit
-records, change and refresh settings, move replicas, import an undeclared topic and delete a topic. "not run" means that
-the version is in the catalogue, and was added to it after the last run.
+On each version, the parts deploy topics with the real Pulumi engine, ask the doctor, predict which records a change
+deletes, audit records, change and refresh settings, move replicas, import an undeclared topic and delete a topic. "not
+run" means that the version is in the catalogue, and was added to it after the last run.
 """
 _NEW = """\
 ## What is new since 3.9

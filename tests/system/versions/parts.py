@@ -22,6 +22,7 @@ from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.config_admin import connected, set_topic
 from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.snapshot import LiveTopic
+from topicwarden.model.diagnosis import Ability, Diagnosis, Possession
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.verdict import Verdict
 from topicwarden.sandbox.scenarios.writer import writing
@@ -93,6 +94,20 @@ def create(stage: Stage) -> None:
     assert stage.own_config("placed.v1") == {"retention.ms": str(30 * DAY_MS), "max.message.bytes": "1048576"}
     assert stage.own_config("cache.v1") == {"cleanup.policy": "compact", "min.insync.replicas": "2"}
     stage.deployment.pulumi("preview --expect-no-changes")
+
+
+def doctor(stage: Stage) -> None:
+    """Name version, mode and size of the cluster, and find nothing that commands lack but an API of Kafka 4.0."""
+    done = stage.deployment.shell.topicwarden("doctor", "--stack", "dev", "--format", "json")
+    report = Diagnosis.model_validate_json(done.stdout)
+    version, cluster = stage.cluster.version, report.cluster
+    assert cluster is not None, done.stdout
+    assert (cluster.brokers, cluster.topics) == (3, 3), cluster
+    assert cluster.mode == ("ZooKeeper" if version.zookeeper else "KRaft"), cluster
+    assert cluster.kafka == (None if version.zookeeper else version.line), cluster
+    limited = {command.command for command in report.commands if command.ability is not Ability.READY}
+    assert limited == ({"rebalance"} if version.line == "3.9" else set()), report.commands
+    assert {right.state for right in report.rights} == {Possession.GRANTED}, report.rights
 
 
 def plan(stage: Stage) -> None:
@@ -183,6 +198,7 @@ def delete(stage: Stage) -> None:
 
 PARTS: Final[dict[str, Callable[[Stage], None]]] = {
     "create": create,
+    "doctor": doctor,
     "plan": plan,
     "audit": audit,
     "update": update,

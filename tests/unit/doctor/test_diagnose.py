@@ -133,7 +133,7 @@ def test_only_what_every_broker_offers_counts() -> None:
 
 @pytest.mark.parametrize(
     ("level", "line"),
-    [(1, "3.0"), (7, "3.3"), (11, "3.5"), (25, "4.0"), (27, "4.1"), (30, "4.3"), (99, "4.3 or later")],
+    [(1, "3.0"), (7, "3.3"), (11, "3.5"), (25, "4.0"), (27, "4.1"), (30, "4.3"), (33, "4.4"), (34, "4.4 or later")],
 )
 def test_the_level_of_the_metadata_names_kafkas_line(level: int, line: str) -> None:
     assert BrokerFeatures({}, {"metadata.version": level}).kafka == line

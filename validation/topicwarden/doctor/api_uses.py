@@ -24,7 +24,8 @@ _READERS: Final = ("plan", "up", "rebalance", "audit")
 API_USES: Final = (
     ApiUse("DescribeConfigs", 1, ("plan", "up", "rebalance", "import", "audit"), "no settings can be read"),
     ApiUse("DescribeLogDirs", 0, _READERS, "sizes of logs are unknown"),
-    ApiUse("DescribeCluster", 2, ("plan", "up", "rebalance"), "brokers that are lost, but registered, count as alive"),
+    # Older versions list only the brokers that are alive (KIP-1073).
+    ApiUse("DescribeCluster", 2, ("rebalance",), "lost brokers count as removed; they keep a throttle they had"),
     ApiUse("ListOffsets", 7, ("audit",), "the largest timestamp is unknown; checks of retention are undecidable"),
     ApiUse("ListGroups", 0, ("plan", "up", "audit"), "consumer groups are unknown"),
     ApiUse("DescribeGroups", 0, ("plan", "up", "audit"), "members of consumer groups are unknown"),

@@ -119,7 +119,7 @@ def _command(
     lacking = [f"{part.name} is missing" for part in parts if name in part.commands and part.version is None]
     if errors:
         lacking.append(f"`topicwarden check` reports {errors:,} error{'' if errors == 1 else 's'}")
-    limits = [f"the brokers lack {api.name}: {api.lost}" for api in apis if name in api.commands]
+    limits = [f"the brokers lack {api.name}, version {api.version}: {api.lost}" for api in apis if name in api.commands]
     limits += [
         f"{right.right} is missing{right.extent}; {right.lost[name]}"
         for right in rights

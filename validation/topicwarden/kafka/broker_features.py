@@ -22,10 +22,10 @@ _NAMES: Final = {int(key): str(key.name) for key in ApiKey}
 
 _FIRST_LEVELS: Final = {
     **{1: "3.0", 2: "3.1", 3: "3.2", 4: "3.3", 8: "3.4", 9: "3.5", 12: "3.6", 15: "3.7", 20: "3.8", 21: "3.9"},
-    **{22: "4.0", 26: "4.1", 28: "4.2", 30: "4.3"},
+    **{22: "4.0", 26: "4.1", 28: "4.2", 30: "4.3", 31: "4.4"},
 }
 """The first level of ``metadata.version`` of each Kafka line (``org.apache.kafka.server.common.MetadataVersion``)."""
-_LAST_KNOWN: Final = 30
+_LAST_KNOWN: Final = 33
 
 
 @dataclass(frozen=True)
