@@ -1,4 +1,4 @@
-"""Temporary folders that only their user can read, of which nothing stays, even after a ``kill -9``."""
+"""Temporary folders that only their user can read, and that are removed even after a ``kill -9``."""
 
 from __future__ import annotations
 
