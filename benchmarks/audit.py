@@ -24,8 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from kafka import KafkaAdminClient
-from kafka.admin import NewTopic
+from brokers import create_topics, started
 from pyspark.sql import SparkSession
 from spark_kafka import use_spark_kafka
 
@@ -119,20 +118,13 @@ def one(server: str) -> int:
 
 @contextmanager
 def filled(records: int, keys: int) -> Iterator[tuple[Sandbox, Connection]]:
-    tools = toolchain(find_project())
-    with tempfile.TemporaryDirectory() as folder:
-        sandbox = Sandbox(Path(folder), tools.java, tools.kafka_jars)
-        sandbox.up(brokers=1, heap="1g")
-        try:
-            connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
-            with KafkaAdminClient(bootstrap_servers=sandbox.bootstrap_servers) as admin:
-                admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1, topic_configs=CONFIG)])
-            with writing(connection.bootstrap_servers, timeout_s=300) as writer:
-                for number in range(records):
-                    writer.send(TOPIC, f"key-{number % keys:08}", VALUE)
-            yield sandbox, connection
-        finally:
-            sandbox.down(remove=True)
+    with tempfile.TemporaryDirectory() as folder, started(Path(folder)) as sandbox:
+        connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
+        create_topics(connection.bootstrap_servers, [TOPIC], PARTITIONS, CONFIG)
+        with writing(connection.bootstrap_servers, timeout_s=300) as writer:
+            for number in range(records):
+                writer.send(TOPIC, f"key-{number % keys:08}", VALUE)
+        yield sandbox, connection
 
 
 def timed(work: Callable[[], object]) -> float:

@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from audit import perf_test
-from kafka import KafkaAdminClient
-from kafka.admin import NewTopic
+from brokers import create_topics, started
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.request import AuditRequest
@@ -29,7 +28,6 @@ from topicwarden.kafka.connection import Connection
 from topicwarden.model.project import find_project
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
-from topicwarden.toolchain import toolchain
 
 VALUE, TOPIC = "x" * 185, "large"
 
@@ -81,23 +79,15 @@ def main() -> int:
 
 @contextmanager
 def filled(point: Point) -> Iterator[tuple[Sandbox, Connection]]:
-    tools = toolchain(find_project())
-    with tempfile.TemporaryDirectory() as folder:
-        sandbox = Sandbox(Path(folder), tools.java, tools.kafka_jars)
-        sandbox.up(brokers=1, heap="2g")
-        try:
-            connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
-            config = {"cleanup.policy": "compact" if point.compacted else "delete", "retention.ms": "604800000"}
-            with KafkaAdminClient(bootstrap_servers=sandbox.bootstrap_servers, request_timeout_ms=120_000) as admin:
-                for name in point.names:
-                    admin.create_topics([NewTopic(name, point.partitions, 1, topic_configs=config)])
-            with writing(connection.bootstrap_servers, timeout_s=600) as writer:
-                for name in point.names:
-                    for number in range(point.records):
-                        writer.send(name, f"key-{number % point.keys:08}", VALUE)
-            yield sandbox, connection
-        finally:
-            sandbox.down(remove=True)
+    with tempfile.TemporaryDirectory() as folder, started(Path(folder), heap="2g") as sandbox:
+        connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
+        config = {"cleanup.policy": "compact" if point.compacted else "delete", "retention.ms": "604800000"}
+        create_topics(connection.bootstrap_servers, point.names, point.partitions, config)
+        with writing(connection.bootstrap_servers, timeout_s=600) as writer:
+            for name in point.names:
+                for number in range(point.records):
+                    writer.send(name, f"key-{number % point.keys:08}", VALUE)
+        yield sandbox, connection
 
 
 def audited(spark: SparkSession, connection: Connection) -> tuple[float, float]:

@@ -22,13 +22,13 @@ from copy import copy
 from pathlib import Path
 
 import yaml
+from brokers import started
 from kafka import KafkaAdminClient
 
 from topicwarden.kafka.topic_reads import TopicProperties, wait_until_visible
 from topicwarden.model.project import find_project
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.specs.services import APACHE
-from topicwarden.toolchain import environment, toolchain
+from topicwarden.toolchain import environment
 
 DOMAINS = 10
 SETTLE_S, LONGEST_SETTLE_S = 0.01, 20.0
@@ -49,27 +49,20 @@ def main() -> int:
     parser.add_argument("--official", action="store_true", help="the official provider, too; slow")
     arguments = parser.parse_args()
     project = find_project()
-    tools = toolchain(project)
     print(f"{'topics':>7}  {'provider':9} {'step':26} {'wall s':>7} {'CPU s':>7} {'MiB':>7}", flush=True)
     for topics in arguments.topics:
-        with tempfile.TemporaryDirectory() as name:
-            folder = Path(name)
-            sandbox = Sandbox(folder / "broker", tools.java, tools.kafka_jars)
-            sandbox.up(brokers=arguments.brokers, heap="1g")
-            try:
-                floor(sandbox.bootstrap_servers, topics, arguments.partitions)
-                for provider in ("own", "official") if arguments.official else ("own",):
-                    stack = MeasuredStack(
-                        project.root,
-                        folder / provider,
-                        sandbox.bootstrap_servers,
-                        topics,
-                        partitions=arguments.partitions,
-                        provider=provider,
-                    )
-                    stack.measure(environment(project))
-            finally:
-                sandbox.down(remove=True)
+        with tempfile.TemporaryDirectory() as folder, started(Path(folder, "broker"), arguments.brokers) as sandbox:
+            floor(sandbox.bootstrap_servers, topics, arguments.partitions)
+            for provider in ("own", "official") if arguments.official else ("own",):
+                stack = MeasuredStack(
+                    project.root,
+                    Path(folder, provider),
+                    sandbox.bootstrap_servers,
+                    topics,
+                    partitions=arguments.partitions,
+                    provider=provider,
+                )
+                stack.measure(environment(project))
     return 0
 
 

@@ -20,13 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from kafka import KafkaAdminClient
-from kafka.admin import NewTopic
+from brokers import create_topics, started
 
 from topicwarden.model.project import find_project
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
-from topicwarden.toolchain import environment, toolchain
+from topicwarden.toolchain import environment
 
 ROUNDS, VALUE = 3, "x" * 185
 BARE = (
@@ -76,10 +74,7 @@ class AuditedCluster:
 
     def __post_init__(self) -> None:
         project = find_project()
-        tools = toolchain(project)
-        sandbox = Sandbox(self.root / "broker", tools.java, tools.kafka_jars)
-        sandbox.up(brokers=1, heap="1g")
-        self.stack.callback(sandbox.down, remove=True)
+        sandbox = self.stack.enter_context(started(self.root / "broker"))
         self._variables = {**os.environ, **environment(project), "TOPICWARDEN_CACHE": str(project.cache)}
         del self._variables["SPARK_CONF_DIR"]
         for folder in ("topics", "stacks"):
@@ -96,10 +91,7 @@ class AuditedCluster:
                 for name in self.topics
             )
         )
-        admin = KafkaAdminClient(bootstrap_servers=sandbox.bootstrap_servers)
-        config = {"retention.ms": "604800000"}
-        admin.create_topics([NewTopic(name, 1, 1, topic_configs=config) for name in self.topics])
-        admin.close()
+        create_topics(sandbox.bootstrap_servers, self.topics, 1, {"retention.ms": "604800000"})
         with writing(sandbox.bootstrap_servers, timeout_s=300) as writer:
             for name, records in self.topics.items():
                 for number in range(records):

@@ -17,14 +17,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from kafka import KafkaAdminClient
-from kafka.admin import NewTopic
+from brokers import create_topics, started
 
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import Connection
 from topicwarden.model.project import find_project
-from topicwarden.sandbox.local_cluster import Sandbox
-from topicwarden.toolchain import environment, toolchain
+from topicwarden.toolchain import environment
 
 ROUNDS = 5
 _FEW = 10
@@ -33,30 +31,19 @@ _FEW = 10
 def main() -> int:
     topics = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
     project = find_project()
-    tools = toolchain(project)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        sandbox = Sandbox(folder / "broker", tools.java, tools.kafka_jars)
-        sandbox.up(brokers=1, heap="1g")
-        try:
-            servers = sandbox.bootstrap_servers
-            few, many = requests(servers, _FEW), requests(servers, topics)
-            deployed = Deployed(project.root, folder, servers, environment(project))
-            deployed.adopt(topics)
-            print(f"snapshot: {few} requests for {_FEW} topics, {many} for {topics:,}")
-            deployed.measure(topics)
-        finally:
-            sandbox.down(remove=True)
+    with tempfile.TemporaryDirectory() as folder, started(Path(folder, "broker")) as sandbox:
+        servers = sandbox.bootstrap_servers
+        few, many = requests(servers, 0, _FEW), requests(servers, _FEW, topics)
+        deployed = Deployed(project.root, Path(folder), servers, environment(project))
+        deployed.adopt(topics)
+        print(f"snapshot: {few} requests for {_FEW} topics, {many} for {topics:,}")
+        deployed.measure(topics)
     return 0
 
 
-def requests(servers: list[str], topics: int) -> int:
-    """Create topics until there are ``topics``, and return how many requests one snapshot of all topics sends."""
-    admin = KafkaAdminClient(bootstrap_servers=servers)
-    there = set(admin.list_topics())
-    wanted = [f"t{number:04}.v1" for number in range(topics)]
-    admin.create_topics([NewTopic(topic, 1, 1) for topic in wanted if topic not in there])
-    admin.close()
+def requests(servers: list[str], first: int, end: int) -> int:
+    """Create the topics from ``first`` to ``end``, and return how many requests one snapshot of all topics sends."""
+    create_topics(servers, [f"t{number:04}.v1" for number in range(first, end)], 1)
     sent = 0
     with open_cluster(Connection(tuple(servers), tls=False)) as cluster:
         cluster.snapshot()
@@ -86,7 +73,8 @@ class Deployed:
         (self._root / ".venv").symlink_to(sys.prefix)
         settings = f"config:\n  kafka:bootstrapServers: [{', '.join(servers)}]\n  kafka:tlsEnabled: false\n"
         (self._root / "stacks" / "Pulumi.dev.yaml").write_text(settings)
-        self._variables = {**os.environ, **variables, "PULUMI_BACKEND_URL": (folder / "state").as_uri()}
+        state = {"PULUMI_BACKEND_URL": (folder / "state").as_uri(), "PULUMI_CONFIG_PASSPHRASE": "benchmark"}
+        self._variables = {**os.environ, **variables, **state}
 
     def adopt(self, topics: int) -> None:
         """Deploy the topics. They already exist on the broker, so Pulumi adopts them."""

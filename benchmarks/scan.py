@@ -17,8 +17,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 
-from kafka import KafkaAdminClient
-from kafka.admin import NewTopic
+from brokers import create_topics, started
 from pyspark.sql import SparkSession
 from spark_kafka import use_spark_kafka
 
@@ -31,9 +30,7 @@ from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import Connection
 from topicwarden.model.project import find_project
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
-from topicwarden.toolchain import toolchain
 
 LARGE, SMALL_TOPICS, SMALL_RECORDS, PARTITIONS, ROUNDS = "large", 40, 100, 6, 5
 VALUE = "x" * 180
@@ -43,18 +40,12 @@ LARGE_POLLS = {"max.poll.records": "100000", "max.partition.fetch.bytes": str(32
 def main() -> int:
     records = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
     project = find_project()
-    tools = toolchain(project)
-    with tempfile.TemporaryDirectory() as folder:
-        sandbox = Sandbox(Path(folder), tools.java, tools.kafka_jars)
-        sandbox.up(brokers=1, heap="1g")
-        try:
-            connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
-            fill(connection.bootstrap_servers, records)
-            use_spark_kafka(project)
-            with spark_session(project) as spark:
-                report(spark, connection)
-        finally:
-            sandbox.down(remove=True)
+    with tempfile.TemporaryDirectory() as folder, started(Path(folder)) as sandbox:
+        connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
+        fill(connection.bootstrap_servers, records)
+        use_spark_kafka(project)
+        with spark_session(project) as spark:
+            report(spark, connection)
     return 0
 
 
@@ -64,10 +55,7 @@ def fill(servers: tuple[str, ...], records: int) -> None:
     A third of the large topic's keys occur twice.
     """
     small = [f"small-{number}" for number in range(SMALL_TOPICS)]
-    admin = KafkaAdminClient(bootstrap_servers=list(servers))
-    config = {"cleanup.policy": "compact"}
-    admin.create_topics([NewTopic(name, PARTITIONS, 1, topic_configs=config) for name in (LARGE, *small)])
-    admin.close()
+    create_topics(servers, (LARGE, *small), PARTITIONS, {"cleanup.policy": "compact"})
     with writing(servers, timeout_s=300) as writer:
         for number in range(records):
             writer.send(LARGE, f"key-{number % (records * 3 // 4)}", VALUE)

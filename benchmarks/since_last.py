@@ -13,8 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from kafka import KafkaAdminClient
-from kafka.admin import NewTopic
+from brokers import create_topics, started
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.request import AuditRequest
@@ -24,9 +23,7 @@ from topicwarden.kafka.connection import Connection
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import find_project
 from topicwarden.model.verdict import ReadScope
-from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
-from topicwarden.toolchain import toolchain
 
 TOPIC, PARTITIONS, VALUE = "large", 6, "x" * 180
 SHARE = 100
@@ -36,20 +33,12 @@ SHARE = 100
 def main() -> int:
     records = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000_000
     project = find_project()
-    tools = toolchain(project)
-    with tempfile.TemporaryDirectory() as folder:
-        sandbox = Sandbox(Path(folder) / "sandbox", tools.java, tools.kafka_jars)
-        sandbox.up(brokers=1, heap="1g")
-        try:
-            connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
-            admin = KafkaAdminClient(bootstrap_servers=list(connection.bootstrap_servers))
-            admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1, topic_configs={"cleanup.policy": "compact"})])
-            admin.close()
-            fill(connection, 0, records, records)
-            with spark_session(project) as spark:
-                report(spark, connection, Path(folder) / "history", records)
-        finally:
-            sandbox.down(remove=True)
+    with tempfile.TemporaryDirectory() as folder, started(Path(folder) / "sandbox") as sandbox:
+        connection = Connection(tuple(sandbox.bootstrap_servers), tls=False)
+        create_topics(connection.bootstrap_servers, [TOPIC], PARTITIONS, {"cleanup.policy": "compact"})
+        fill(connection, 0, records, records)
+        with spark_session(project) as spark:
+            report(spark, connection, Path(folder) / "history", records)
     return 0
 
 

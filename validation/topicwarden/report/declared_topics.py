@@ -126,12 +126,6 @@ def list_json(declarations: Iterable[Declaration], stack: str, brokers: BrokerSe
     return _json({"version": 1, "stack": stack, "kafka": kafka_version(brokers.kafka), "topics": topics})
 
 
-def _order(value: DeclaredValue) -> tuple[int, tuple[str, ...]]:
-    """Return the sort key of a declared value: ``_FIRST_SETTINGS`` first, then by path."""
-    name = value.path[0]
-    return _FIRST_SETTINGS.index(name) if name in _FIRST_SETTINGS else len(_FIRST_SETTINGS), value.path
-
-
 def _setting_text(topic: Topic, name: str, brokers: BrokerSettings) -> str:
     declared = topic.config.get(name)
     value = brokers.default(name) if declared is None else declared

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import PlainValidator, ValidationError, WithJsonSchema
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError
@@ -14,10 +14,6 @@ from topicwarden.model.field_types import custom_error
 from topicwarden.model.units import unit_of
 from topicwarden.specs import configs
 from topicwarden.specs.configs import ConfigDefinition
-
-if TYPE_CHECKING:
-    pass
-
 
 _INTEGER_TYPES = ("short", "int", "long")
 _NOT_CONFIGS = {

@@ -24,12 +24,11 @@ BACKENDS = {"PULUMI_BACKEND_URL", "PULUMI_ACCESS_TOKEN"}
 
 @dataclass(frozen=True)
 class Toolchain:
-    """The paths of the installed tools: two executables, Kafka's jars, and Pulumi's home folder."""
+    """The paths of the installed tools: two executables, and Kafka's jars."""
 
     java: Path
     kafka_jars: Path
     pulumi: Path
-    pulumi_home: Path
 
 
 def install(project: Project, say: Callable[[str], None], jars_from: Path | None = None) -> Toolchain:
@@ -71,7 +70,7 @@ def toolchain(project: Project) -> Toolchain:
     if java is None or pulumi is None or lacking:
         lacking += [name for name, found in (("Java, 17 or newer", java), ("Pulumi", pulumi)) if found is None]
         raise Refusal(f"not installed: {', '.join(lacking)}; run `topicwarden sandbox install`")
-    return Toolchain(java, jars.folder(cache), pulumi, pulumi_cli.home(cache))
+    return Toolchain(java, jars.folder(cache), pulumi)
 
 
 def environment(project: Project, stack: str | None = None) -> dict[str, str]:
