@@ -16,7 +16,8 @@ from topicwarden.audit.judge import judge
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.merge import merge
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.model.contents import Contents, KeyContents
+from topicwarden.kafka.snapshot import PartitionReplicas
+from topicwarden.model.contents import Contents, KeyContents, PartitionContents
 from topicwarden.model.verdict import Verdict
 
 
@@ -48,6 +49,22 @@ def test_each_check_of_records_names_the_unread_partition() -> None:
         reasons = [result.message for result in results if result.partitions == (0,)]
         named = "could not be read to the end: no broker answered" in reasons
         assert named == CHECKS[check].TRAITS.reads_records, check
+
+
+@pytest.mark.parametrize("check", [check for check in CHECKS if CHECKS[check].TRAITS.compares_partitions])
+def test_partitions_are_not_compared_with_partitions_that_could_not_be_read(check: str) -> None:
+    """Partition 0 has all the records that were read, and perhaps a quarter of all records."""
+    contents = Contents(key=KeyContents(max_share=0.5), partitions=PartitionContents(max_skew=2.0))
+    counts = PartitionCounts(records=100, hottest=60, hottest_offset=1, hottest_key=7)
+    of = subject(counts, contents=contents)
+    assert of.live
+    partitions = tuple(PartitionReplicas(n, 1, (1,), (1,), 0) for n in range(4))
+    four = replace(of, live=replace(of.live, topic=replace(of.live.topic, partitions=4), replicas=partitions))
+    assert Verdict.FAIL in verdicts(four)[check]
+    assert verdicts(replace(four, unread={3: "no broker answered"}))[check] == {Verdict.UNDECIDABLE}
+    leaderless = (*partitions[:3], replace(partitions[3], leader=None))
+    assert four.live
+    assert verdicts(replace(four, live=replace(four.live, replicas=leaderless)))[check] == {Verdict.UNDECIDABLE}
 
 
 @pytest.mark.parametrize(

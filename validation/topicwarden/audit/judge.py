@@ -43,7 +43,9 @@ def _results(check_id: str, check: Check, subject: AuditedTopic) -> tuple[CheckR
         return (_read_denied(),)
     if check.TRAITS.rests_on_apache_log and subject.other_log:
         return (_other_log(subject.snapshot.service, subject.other_log.fact),)
-    return tuple(_limit_by_coverage(check_id, subject, [*check.judge(subject), *_unread(check_id, subject)]))
+    unread = list(_unread(check_id, subject))
+    judged = () if unread and check.TRAITS.compares_partitions else check.judge(subject)
+    return tuple(_limit_by_coverage(check_id, subject, [*judged, *unread]))
 
 
 def _other_log(service: ServiceProfile, fact: Fact) -> CheckResult:

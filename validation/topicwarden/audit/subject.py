@@ -66,7 +66,10 @@ class Traits:
     Partitions that may fail the check are read again if they may hold uncommitted records.
     """
     compares_partitions: bool = False
-    """The check compares partitions, so its result depends on the records of every partition."""
+    """The check compares partitions, so its result depends on the records of every partition.
+
+    It is undecidable if a partition cannot be read.
+    """
     judges_placement: bool = False
     """The check judges in which partition a key is, so its result depends on the number of partitions."""
     needs_every_record: bool = False
