@@ -51,6 +51,8 @@ def test_it_is_left_until_it_is_declared(hand: Deployment, cluster: Cluster) -> 
         for name in ("raised.v1", "wider.v1"):
             plan = of(report, name)
             assert (plan.held, plan.action, plan.weight) == (True, Action.DRIFT, Severity.DANGER)
+            notes = [each.message for each in plan.consequences if each.kind == "drift"]
+            assert all(note.endswith("; the deploy leaves it") for note in notes), notes
         assert not report.refused
         assert not report.pending
         assert report.engine.ran
@@ -128,3 +130,18 @@ def test_a_setting_that_nobody_declared_survives_a_change_and_a_refresh(
         hand.pulumi(f"{command} --yes --skip-preview --suppress-outputs")
         own_config = cluster.snapshot({"wider.v1"}).topics["wider.v1"].own_config
         assert own_config == {"retention.ms": str(8 * DAY), "segment.ms": str(DAY)}
+
+
+def test_topicwarden_alone_reverts_what_loses_nothing_and_creates_a_deleted_topic_again(
+    hand: Deployment, cluster: Cluster, servers: list[str]
+) -> None:
+    set_topic(servers, "raised.v1", {"retention.ms": str(6 * DAY)})
+    with connected(servers) as client:
+        client.delete_topics(["wider.v1"])
+    assert "`topicwarden up --refresh` creates it again" in of(hand.plan(), "wider.v1").consequences[0].remedy
+    for arguments, retention, topics in (([], 6, {"raised.v1"}), (["--refresh"], 7, {"raised.v1", "wider.v1"})):
+        done = hand.shell.topicwarden("up", "--stack", "dev", "--yes", *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        live = cluster.snapshot({"raised.v1", "wider.v1"}).topics
+        assert live["raised.v1"].own_config["retention.ms"] == str(retention * DAY)
+        assert live.keys() == topics

@@ -25,10 +25,11 @@ from topicwarden.report import terminal_output
 from topicwarden.report.plan import text
 
 
-def up(stack: str, yes: bool) -> int:
+def up(stack: str, yes: bool, refresh: bool = False) -> int:
     """Deploy the stack; return 1 if a topic or a change was refused. Raises Refusal if the cluster does not answer.
 
-    Without ``yes``, show the plan first and ask; refuse if nobody can answer.
+    Without ``yes``, show the plan first and ask; refuse if nobody can answer. With ``refresh``, also revert changes
+    that were made by hand, and create topics again that were deleted by hand.
     """
     project = find_project()
     engine = engine_of(project, stack)
@@ -40,12 +41,13 @@ def up(stack: str, yes: bool) -> int:
         terminal_output.write_text(text.render(report, Console()))
         if report.refused or not report.engine.ran:
             return 1
-        if not report.pending or not typer.confirm("Deploy this?"):
+        if not (report.pending or refresh) or not typer.confirm("Deploy this?"):
             return 0
     backend = backend_url(engine)
     if removed := remove_empty_attributes(project, stack, backend):
         typer.echo(f"removed {removed}, which a killed Pulumi left empty", err=True)
-    options = up_options(backend, topics, refresh=_deletion_was_killed(engine))
+    reason = "as requested" if refresh else "because a deploy was killed" if _deletion_was_killed(engine) else ""
+    options = up_options(backend, topics, refresh=reason)
     typer.echo(f"pulumi up: {options.line}", err=True)
     running = replace(engine, variables={**engine.variables, **options.variables})
     done = run_past_lost_locks(

@@ -52,7 +52,7 @@ def _adopt(invocation: Invocation) -> Adoption:
     targets = [*_parents(imports, steps), *(step.urn for step in imports)]
     if not all(map(_harmless, steps)):
         _refuse_more(engine, engine.preview(targets))
-    options = up_options(backend_url(engine), len(imports), refresh=False)
+    options = up_options(backend_url(engine), len(imports), refresh="")
     replace(engine, variables={**engine.variables, **options.variables}).up(targets)
     return Adoption(tuple(sorted(step.urn.rpartition("::")[2] for step in imports)), pending)
 

@@ -42,8 +42,10 @@ class UpOptions:
     line: str
 
 
-def up_options(backend: str, topics: int, *, refresh: bool) -> UpOptions:
+def up_options(backend: str, topics: int, *, refresh: str) -> UpOptions:
     """Return the options for a stack that declares ``topics`` and whose state is in ``backend`` (its URL).
+
+    ``refresh`` says why Pulumi first reads the topics into its state; empty if it does not.
 
     - Parallelism: as much as there is.
     - Errors: one refused topic does not stop the others.
@@ -57,5 +59,5 @@ def up_options(backend: str, topics: int, *, refresh: bool) -> UpOptions:
     if once:
         variables |= {"PULUMI_SKIP_CHECKPOINTS": "true", "PULUMI_EXPERIMENTAL": "true"}
     state = "the state is written once, at the end" if once else "the state is written at each step"
-    because = "; state is refreshed, because a deploy was killed" if refresh else ""
+    because = f"; state is refreshed, {refresh}" if refresh else ""
     return UpOptions(tuple(arguments), variables, f"all topics at a time; {state}{because}")

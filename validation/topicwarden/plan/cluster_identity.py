@@ -28,13 +28,13 @@ def check_cluster(stack: str, connection: Connection, deployed: DeployedStack, s
         return f"{MOVED_TO} is no longer needed: `pulumi config rm {MOVED_TO} --stack {stack}`" if moved_to else None
     if moved_to is not None:
         return (
-            f"the stack moves from cluster {before} to {now}: `pulumi up --refresh` creates topics that do not exist "
-            "there yet"
+            f"the stack moves from cluster {before} to {now}: `topicwarden up --refresh` creates topics that do not "
+            "exist there yet"
         )
     if connection.sandbox and not deployed.topics.keys() & snapshot.topics.keys():
         return (
             f"the sandbox is a new cluster: the stack was deployed to cluster {before}, and this is cluster {now}; "
-            "`pulumi up --refresh` creates the topics again, empty"
+            "`topicwarden up --refresh` creates the topics again, empty"
         )
     raise Refusal(
         f"the stack {stack} was deployed to cluster {before}, but {connection.source} leads to cluster {now}: "

@@ -11,6 +11,7 @@ from topicwarden.model.planned_change import BY_WEIGHT, Action, Consequence, Sev
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequences import CONSEQUENCES
+from topicwarden.plan.consequences.drift import as_left
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.placement.replica_placement import place_replicas, with_replicas
 from topicwarden.plan.plan_evidence import PlanEvidence, gather, union
@@ -131,7 +132,9 @@ def _leaves_drift(change: TopicChange, consequences: Iterable[Consequence]) -> b
 
 
 def _as_left_drift(consequence: Consequence) -> Consequence:
-    """Return a refused consequence as a danger of drift that the deploy leaves; others unchanged."""
+    """Return a refused consequence as a danger of drift that the deploy leaves, and a note about what it leaves."""
+    if consequence.kind == "drift":
+        return as_left(consequence)
     if consequence.weight is not Severity.REFUSED or consequence.kind not in _BY_CONFIG:
         return consequence
     return consequence.model_copy(

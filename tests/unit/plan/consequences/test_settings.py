@@ -173,7 +173,11 @@ def test_what_can_be_seen_is_not_reported(scenario: Scenario) -> None:
     [
         ({}, {}, "the deploy leaves it, because no YAML declares it"),
         ({}, {"retention.ms": "9"}, "the deploy removes it, because the YAML declared it before"),
-        ({"retention.ms": "9"}, {"retention.ms": "9"}, "`pulumi up --refresh` puts it back, `pulumi up` leaves it"),
+        (
+            {"retention.ms": "9"},
+            {"retention.ms": "9"},
+            "the deploy leaves it, and `topicwarden up --refresh` puts it back",
+        ),
         ({"segment.ms": "1"}, {}, "the deploy leaves it, because no YAML declares it"),
         ({"retention.ms": "7"}, {"retention.ms": "9"}, "the deploy writes 7"),
     ],
@@ -203,7 +207,7 @@ def test_a_topic_that_somebody_deleted_is_created_again_only_after_a_refresh() -
     unchanged = only("drift", Scenario({}, None))
     assert (unchanged.kind, unchanged.weight) == ("missing", Severity.DANGER)
     assert unchanged.message == "the topic was deployed, but is not on the cluster: somebody deleted it"
-    assert unchanged.remedy.endswith("; `pulumi up --refresh` creates it again, empty")
+    assert unchanged.remedy.endswith("; `topicwarden up --refresh` creates it again, empty")
     assert unchanged.because == ["Pulumi's state still has it, so a deploy changes nothing"]
     changed = only("drift", Scenario({"segment.ms": "9"}, None))
     assert "and fail after it has changed other topics" in changed.because[0]

@@ -11,8 +11,8 @@ Example: ``retention.ms`` is declared as 604800000, and was set to 60000 with ``
 
 Confirm: ``kafka-configs --describe --all --topic T`` prints each value with its source.
 
-Remedy: `topicwarden up` writes the declared value; or declare the live value. To remove a setting that nobody set,
-set it by hand once, then delete it.
+Remedy: `topicwarden up --refresh` writes the declared value; or declare the live value. To remove a setting that nobody
+set, set it by hand once, then delete it.
 
 Prevent: grant AlterConfigs to nobody but the user of deploys.
 
@@ -65,7 +65,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
                 Verdict.FAIL,
                 f"{name} is {seen if seen is not None else 'unknown'} ({source}), declared {expected}",
                 path=("config", name),
-                remedy="`topicwarden up` writes the declared value; if the change was intended, declare it",
+                remedy="`topicwarden up --refresh` writes the declared value; if the change was intended, declare it",
                 evidence={"setting": name, "declared": expected, "live": seen, "source": live.sources.get(name)},
             )
     for name, source in sorted(live.sources.items()):

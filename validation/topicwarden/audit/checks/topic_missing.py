@@ -8,7 +8,7 @@ Example: ``orders.placed.v1: is declared, but not on the cluster``; the YAML was
 
 Confirm: ``kafka-topics --list`` does not print the name.
 
-Remedy: `topicwarden up` creates the topic; if it was deleted by hand, run `pulumi refresh` first.
+Remedy: `topicwarden up` creates the topic; if it was deleted by hand, `topicwarden up --refresh`.
 
 Prevent: grant Delete on topics to nobody but the user of deploys.
 
@@ -39,5 +39,5 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         yield CheckResult(
             Verdict.FAIL,
             "is declared, but not on the cluster",
-            remedy="`topicwarden up` creates it; if it was deleted by hand, run `pulumi refresh` first",
+            remedy="`topicwarden up` creates it; if it was deleted by hand, `topicwarden up --refresh`",
         )

@@ -46,11 +46,20 @@ def plan(
 def up(
     stack: Stack,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Deploy without showing the plan and asking.")] = False,
+    *,
+    refresh: Annotated[
+        bool,
+        typer.Option(
+            "--refresh",
+            help="Read the topics into Pulumi's state first: revert changes made by hand, unless that loses records, "
+            "and create topics again that were deleted by hand.",
+        ),
+    ] = False,
 ) -> None:
     """Deploy the topics: run `pulumi up` with the options that fit the backend and the number of topics."""
     from topicwarden.cli.up import up
 
-    raise typer.Exit(up(stack, yes))
+    raise typer.Exit(up(stack, yes, refresh))
 
 
 @app.command(epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/")

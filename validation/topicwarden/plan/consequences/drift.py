@@ -1,7 +1,8 @@
 """Somebody changed a topic by hand: whether the deploy reverts the change.
 
 A change of a topic writes all its declared settings, and removes those that were declared before. A topic without
-other changes keeps its manual settings until `pulumi up --refresh`. A setting that nobody ever declared stays as it is.
+other changes keeps its manual settings until `topicwarden up --refresh`. A setting that nobody ever declared stays as
+it is.
 """
 
 from collections.abc import Iterable
@@ -44,6 +45,12 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         )
 
 
+def as_left(note: Consequence) -> Consequence:
+    """Return a note about a manual change of a topic that the deploy leaves as it is."""
+    change, _, _ = note.message.rpartition("; ")
+    return note.model_copy(update={"message": f"{change}; the deploy leaves it"})
+
+
 def _missing(change: TopicChange) -> Consequence:
     """Return the consequence for a deployed topic that is missing; a deploy that changes it would fail halfway."""
     fails = change.action is not Action.DRIFT
@@ -53,7 +60,7 @@ def _missing(change: TopicChange) -> Consequence:
         message="the topic was deployed, but is not on the cluster: somebody deleted it",
         because=["Pulumi's state still has it, so " + (_FAILS if fails else "a deploy changes nothing")],
         remedy="find out who deleted it; "
-        + ("run `pulumi refresh`, and the next deploy" if fails else "`pulumi up --refresh`")
+        + ("run `pulumi refresh`, and the next deploy" if fails else "`topicwarden up --refresh`")
         + " creates it again, empty",
         place=change.at(),
     )
@@ -90,7 +97,7 @@ def _deploy_text(setting: Setting, reverted_by_deploy: bool) -> str:
         return "the deploy leaves it, because no YAML declares it"
     if not reverted_by_deploy:
         effect = "removes it" if setting.declared is None else "puts it back"
-        return f"`pulumi up --refresh` {effect}, `pulumi up` leaves it"
+        return f"the deploy leaves it, and `topicwarden up --refresh` {effect}"
     if setting.declared is None:
         return "the deploy removes it, because the YAML declared it before"
     return f"the deploy writes {setting.declared}"
