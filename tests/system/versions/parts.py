@@ -22,10 +22,12 @@ from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.config_admin import connected, set_topic
 from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.snapshot import LiveTopic
+from topicwarden.kafka.topic_reads import TopicProperties, wait_until_visible
 from topicwarden.model.diagnosis import Ability, Diagnosis, Possession
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.verdict import Verdict
 from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.specs.services import APACHE
 from topicwarden.toolchain import environment
 
 DAY_MS: Final = 86_400_000
@@ -178,6 +180,7 @@ def import_(stage: Stage) -> None:
     """Adopt a topic that nobody declared."""
     with connected(stage.servers) as admin:
         admin.create_topics([NewTopic("found.v1", 2, 2, topic_configs={"retention.ms": "3600000"})])
+        assert not wait_until_visible(admin, {"found.v1": TopicProperties(2, 2)}, APACHE)
     stage.command("import", "--stack", "dev", "found.*")
     written = "".join(path.read_text() for path in stage.deployment.project.topics.rglob("found*.yaml"))
     assert "retention.ms: 1h" in written, written
