@@ -65,13 +65,22 @@ def test_a_policy_shows_its_own_problems_and_says_that_there_are_others(root: Pa
     assert "more problems elsewhere; `topicwarden check` shows all" in done.err
 
 
+def test_a_stack_file_shows_its_own_problems(root: Path) -> None:
+    (root / "stacks" / "Pulumi.prod.yaml").write_text("config: [a]\n")
+    for path in ("stacks", "stacks/Pulumi.prod.yaml"):
+        done = topicwarden("check", path, cwd=root)
+        assert done.code == 1
+        assert done.out == "stacks/Pulumi.prod.yaml:1:9: config: expected a mapping, seen a list [stack-setting]\n"
+    assert topicwarden("check", "stacks/Pulumi.dev.yaml", cwd=root).code == 0
+
+
 def test_a_file_of_a_project_elsewhere_is_found(root: Path, tmp_path: Path) -> None:
     assert _places(root, "p/topics/a/two.yaml", cwd=tmp_path) == ["topics/a/two.yaml:1:1"]
 
 
 @pytest.mark.parametrize(
     ("path", "said"),
-    [("topics/none.yaml", "there is no topics/none.yaml"), ("stacks", "neither below topics/ nor below policies/")],
+    [("topics/none.yaml", "there is no topics/none.yaml"), ("Pulumi.yaml", "not below topics/, policies/ or stacks/")],
 )
 def test_what_cannot_be_checked_is_refused(root: Path, path: str, said: str) -> None:
     done = topicwarden("check", path, cwd=root)

@@ -14,14 +14,14 @@ from topicwarden.specs.spec_files import DEFAULTS
 
 @dataclass(frozen=True)
 class PathSelection:
-    """The selected files and folders below ``topics/`` and ``policies/``; everything if ``paths`` is empty."""
+    """The selected paths below ``topics/``, ``policies/`` and ``stacks/``; everything if ``paths`` is empty."""
 
     project: Project
     paths: tuple[Path, ...] = ()
 
     @property
     def topics(self) -> tuple[Path, ...]:
-        """The paths below ``topics/`` to read; empty for all, because a selected policy can concern any topic."""
+        """The paths below ``topics/`` to read; empty for all, because a policy or a stack concerns any topic."""
         all_topics = any(not path.is_relative_to(self.project.topics) for path in self.paths)
         return () if all_topics else self.paths
 
@@ -45,7 +45,7 @@ class PathSelection:
 def select(paths: Sequence[Path]) -> PathSelection:
     """Return the selection of ``paths`` in the project that contains the first path, or the working directory.
 
-    Raises Refusal if a path does not exist, or is not below topics/ or policies/.
+    Raises Refusal if a path does not exist, or is not below topics/, policies/ or stacks/.
     """
     project = find_project(paths[0] if paths and paths[0].is_dir() else paths[0].parent if paths else None)
     chosen: list[Path] = []
@@ -54,14 +54,12 @@ def select(paths: Sequence[Path]) -> PathSelection:
         # Resolve only the parent: a symbolic link below topics/ must be checked as a link.
         resolved = Path(os.path.realpath(absolute.parent), absolute.name)
         if not os.path.lexists(resolved):
-            raise Refusal(f"there is no {path}; expected files and folders below topics/ or policies/")
+            raise Refusal(f"there is no {path}; expected files and folders below topics/, policies/ or stacks/")
         if project.root.is_relative_to(resolved):
             return PathSelection(project)
-        if not any(resolved.is_relative_to(folder) for folder in (project.topics, project.policies)):
-            raise Refusal(
-                f"{path} is neither below topics/ nor below policies/ of {project.root}; expected files and folders "
-                "below them"
-            )
+        folders = project.topics, project.policies, project.stacks
+        if not any(resolved.is_relative_to(folder) for folder in folders):
+            raise Refusal(f"{path} is not below topics/, policies/ or stacks/ of {project.root}; select a path there")
         chosen.append(resolved)
     return PathSelection(project, tuple(chosen))
 
