@@ -124,6 +124,10 @@ def test_a_deploy_during_a_move_leaves_it_throttled(stack_of: Deploy) -> None:
         assert stack.movable.reassignment.ongoing(), "it is over too soon"
         return ({name: stack.settings().get(name) for name in REPLICAS}, stack.throttles()["rates"]) == (lists, ALL)
 
+    live = stack.movable.cluster.snapshot(extents=False).topics[stack.topic]
+    moving_partitions = [state for state in live.replicas if state.adding]
+    assert moving_partitions
+    assert all((len(state.settled), len(state.replicas)) == (1, 3) for state in moving_partitions)
     stack.up()
     assert throttled(), "up"
     stack.up("--refresh")

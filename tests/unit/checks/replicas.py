@@ -112,6 +112,19 @@ CASES = (
         says="partition 0 has eligible leader replicas: 2, 3",
     ),
     Case("under-replicated", "all in sync", in_sync(1, 2, 3), ()),
+    Case(
+        "under-replicated",
+        "a reassignment copies a replica",
+        subject(replicas=PartitionReplicas(0, 1, (1, 2, 3, 4), (1, 2, 3), adding=(4,))),
+        (),
+    ),
+    Case(
+        "under-replicated",
+        "a reassignment copies a replica, and another one is behind",
+        subject(replicas=PartitionReplicas(0, 1, (1, 2, 3, 4), (1, 2), adding=(4,))),
+        (FAIL,),
+        says="broker 3 is up, but behind the leader bring back broker 3,",
+    ),
     Case("under-replicated", "not on the cluster", absent(subject()), None),
     Case(
         "min-insync-replicas",

@@ -37,11 +37,14 @@ def without_sources(of: AuditedTopic) -> AuditedTopic:
     return replace(of, live=replace(of.live, sources={}))
 
 
-def on_brokers(*replicas: tuple[int, ...], expected: int = 3) -> AuditedTopic:
+def on_brokers(*replicas: tuple[int, ...], expected: int = 3, adding: tuple[int, ...] = ()) -> AuditedTopic:
     """Return a topic declared with ``expected`` replicas; ``replicas`` are the actual replicas of each partition."""
     of = declared(len(replicas), expected)
     assert of.live
-    states = tuple(PartitionReplicas(number, 1, brokers, brokers) for number, brokers in enumerate(replicas))
+    states = tuple(
+        PartitionReplicas(number, 1, brokers, brokers, adding=tuple(broker for broker in adding if broker in brokers))
+        for number, brokers in enumerate(replicas)
+    )
     return replace(of, live=replace(of.live, replicas=states))
 
 
@@ -211,6 +214,7 @@ CASES = (
         evidence={"least": 1, "most": 4},
     ),
     Case("replication-factor", "as declared", on_brokers((1, 2, 3), (3, 1, 2)), ()),
+    Case("replication-factor", "a reassignment moves a replica", on_brokers((1, 2, 3, 4), (3, 1, 2), adding=(4,)), ()),
     Case("replication-factor", "not declared", undeclared(on_brokers((1,))), None),
     Case("replication-factor", "not on the cluster", absent(on_brokers((1,))), None),
 )

@@ -10,10 +10,11 @@ from typing import Any
 
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
-from kafka.errors import ClusterAuthorizationFailedError, UnknownTopicOrPartitionError, UnsupportedVersionError
+from kafka.errors import KafkaError, UnknownTopicOrPartitionError, UnsupportedVersionError
 from kafka.protocol.consumer import IsolationLevel, OffsetSpec
 
 from topicwarden.kafka.admin_client import open_admin
+from topicwarden.kafka.client_internals import forget_controller
 from topicwarden.kafka.cluster_service import service_of, setting_source
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.consumer_groups import ConsumerGroup, read_groups
@@ -51,8 +52,8 @@ class Cluster:
         ``hidden`` of the snapshot has the names in ``expected`` that this user may not describe.
 
         Sends one request for metadata, one for the configurations of a thousand topics, and six per broker for its
-        settings, offsets and sizes; and one for the topics with replicas out of sync. Without ``extents``, offsets and
-        sizes are not read; see ``with_extents``.
+        settings, offsets and sizes; and two if replicas are out of sync. Without ``extents``, offsets and sizes are not
+        read; see ``with_extents``.
         """
         return retry_transient(lambda: self._snapshot(topics, expected, extents))
 
@@ -80,7 +81,8 @@ class Cluster:
         settings = self._settings([topic["name"] for topic in described], service)
         at_risk = [str(topic["name"]) for topic in described if any(map(_lacks_replicas, topic["partitions"]))]
         eligible = eligible_leaders(self._admin, at_risk)
-        replicas = {topic["name"]: _replicas(topic, eligible) for topic in described}
+        reassigned = self.reassigned() if at_risk else {}
+        replicas = {topic["name"]: _replicas(topic, eligible, reassigned) for topic in described}
         extents, sizes = self._extents(replicas, list(racks)) if read_extents else ({}, {})
         return Snapshot(
             cluster_id=cluster["cluster_id"],
@@ -123,11 +125,17 @@ class Cluster:
     def reassigned(self) -> dict[tuple[str, int], tuple[frozenset[int], frozenset[int]]]:
         """Return the replicas before and after, by (topic, partition), of each reassignment in progress (KIP-455).
 
-        Until a reassignment ends, the metadata has both. Empty if Describe on the Cluster resource is denied.
+        Until a reassignment ends, the metadata has both. Empty if the cluster does not report them, such as without
+        Describe on the Cluster resource.
         """
+
+        def listed_by_controller() -> Any:
+            forget_controller(self._admin)  # the one that the client knows may be lost
+            return self._admin.list_partition_reassignments()
+
         try:
-            listed = retry_transient(self._admin.list_partition_reassignments)
-        except (ClusterAuthorizationFailedError, UnsupportedVersionError, RuntimeError):
+            listed = retry_transient(listed_by_controller)
+        except (KafkaError, RuntimeError):
             return {}
         return {
             (partition.topic, partition.partition): (
@@ -315,8 +323,14 @@ def _lacks_replicas(state: Mapping[str, Any]) -> bool:
 
 
 def _replicas(
-    topic: Mapping[str, Any], eligible: Mapping[tuple[str, int], tuple[int, ...]]
+    topic: Mapping[str, Any],
+    eligible: Mapping[tuple[str, int], tuple[int, ...]],
+    reassigned: Mapping[tuple[str, int], tuple[frozenset[int], frozenset[int]]],
 ) -> tuple[PartitionReplicas, ...]:
+    def adding(state: Mapping[str, Any]) -> tuple[int, ...]:
+        before, after = reassigned.get((topic["name"], state["partition_index"]), (frozenset(), frozenset()))
+        return tuple(sorted(after - before))
+
     states = sorted(topic["partitions"], key=lambda state: int(state["partition_index"]))
     return tuple(
         PartitionReplicas(
@@ -326,6 +340,7 @@ def _replicas(
             in_sync=tuple(sorted(state["isr_nodes"])),
             leader_epoch=state.get("leader_epoch"),
             eligible=eligible.get((topic["name"], state["partition_index"]), ()),
+            adding=adding(state),
         )
         for state in states
     )

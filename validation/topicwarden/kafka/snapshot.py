@@ -23,6 +23,16 @@ class PartitionReplicas:
     """Counts elections. If two snapshots have the same epoch, the leader did not change between them."""
     eligible: tuple[int, ...] = ()
     """The eligible leader replicas: not in sync, but with every acknowledged record (KIP-966)."""
+    adding: tuple[int, ...] = ()
+    """The replicas that a reassignment in progress adds (KIP-455)."""
+
+    @property
+    def settled(self) -> tuple[int, ...]:
+        """The replicas without those that a reassignment adds: they count for Kafka only when it has ended.
+
+        Source: ``OngoingReassignmentState.replicationFactor``, ``Partition.isUnderReplicated``.
+        """
+        return tuple(broker for broker in self.replicas if broker not in self.adding)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Every partition has the declared number of replicas.
 
 **fail**: a partition has more or fewer replicas. Each partition is checked, because a reassignment may have changed
-only some.
+only some. Replicas that a reassignment adds do not count until it ends.
 
 Example: ``replication_factor: 3`` is declared; ``4 of 12 partitions have 2 replicas, declared 3``.
 
@@ -29,9 +29,9 @@ def applies(subject: AuditedTopic) -> bool:
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.declared and subject.live
     expected = subject.declared.replication_factor
-    wrong = [state for state in subject.live.replicas if len(state.replicas) != expected]
+    wrong = [state for state in subject.live.replicas if len(state.settled) != expected]
     if wrong:
-        actual = sorted({len(state.replicas) for state in wrong})
+        actual = sorted({len(state.settled) for state in wrong})
         yield CheckResult(
             Verdict.FAIL,
             f"{len(wrong)} of {len(subject.live.replicas)} partitions have "

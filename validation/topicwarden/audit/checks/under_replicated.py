@@ -1,7 +1,8 @@
 """Every replica is in sync.
 
 **fail**: at the time of the snapshot, a partition had fewer in-sync replicas than replicas, or no leader. The brokers
-report this themselves, so one audit is proof. A restarting broker causes this for a short time. If the cluster keeps
+report this themselves, so one audit is proof. A restarting broker causes this for a short time. Replicas that a
+reassignment adds do not count until it ends. If the cluster keeps
 eligible leader replicas (KIP-966), the reasons name those that may lead without the loss of acknowledged records.
 
 Example: ``6 of 12 partitions are under-replicated: 1, 3, 5, 7, 9, 11``, because ``broker 3 is not part of the cluster
@@ -34,12 +35,12 @@ def applies(subject: AuditedTopic) -> bool:
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     behind = [
-        state for state in subject.live.replicas if state.leader is None or len(state.in_sync) < len(state.replicas)
+        state for state in subject.live.replicas if state.leader is None or len(state.in_sync) < len(state.settled)
     ]
     if not behind:
         return
     leaderless = [state.partition for state in behind if state.leader is None]
-    missing = sorted({broker for state in behind for broker in set(state.replicas) - set(state.in_sync)})
+    missing = sorted({broker for state in behind for broker in set(state.settled) - set(state.in_sync)})
     gone = [broker for broker in missing if broker not in subject.snapshot.racks]
     because = [
         f"broker {broker} is {'not part of the cluster now' if broker in gone else 'up, but behind the leader'}"
