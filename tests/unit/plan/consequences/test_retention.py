@@ -182,6 +182,15 @@ def test_a_lower_size_limit_that_no_log_exceeds_deletes_nothing_now() -> None:
     assert "every partition keeps less than before" not in empty.because
 
 
+def test_the_size_of_a_log_with_remote_segments_is_not_known() -> None:
+    """The leader has few bytes on its own disk, and the limit counts those in remote storage, too."""
+    tiered = {"remote.storage.enable": "true"}
+    cut = only("retention-cut", Scenario({**tiered, "retention.bytes": "5000000"}, tiered, (hourly(5),)))
+    assert cut.message.endswith("how much is deleted at once is not known")
+    assert "the size of 1 partition could not be seen (brokers do not report remote segments)" in cut.because
+    assert cut.evidence["bytes"] is None
+
+
 def test_logs_of_unknown_size_may_lose_all_records() -> None:
     logs = (hourly(10, log_bytes=None), hourly(0, log_bytes=None))
     cut = only("retention-cut", Scenario({"retention.bytes": "750"}, {}, logs, groups=(group("slow", 4),)))

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequence_text import at_most, changes_text, count, group_effects, reader_reasons, records_of
-from topicwarden.plan.consequences.retention_cut import bytes_over, size_limit
+from topicwarden.plan.consequences.retention_cut import bytes_over, size_limit, unsized_partitions, unsized_reason
 from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
 from topicwarden.plan.setting_effects import EFFECTS, SettingRisk, lowered, raised
@@ -40,7 +40,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         if expired.get(number, extent.start) > extent.start
     }
     excess_bytes = bytes_over(live, limit) if limit is not None else {}
-    sizes_hidden = limit is not None and any(extent.log_bytes is None for extent in non_empty(live).values())
+    sizes_hidden = limit is not None and bool(unsized_partitions(live))
     hidden = unseen_partitions(live)
     loses = bool(by_time or excess_bytes or hidden or sizes_hidden)
     records = records_of(live) if excess_bytes or sizes_hidden else sum(end - start for start, end in by_time.values())
@@ -58,7 +58,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
                 [f"{count(sum(excess_bytes.values()), 'byte')} above retention.bytes are in large segments"]
                 * bool(excess_bytes)
             ),
-            *(["the sizes of the logs could not be seen (Describe on Cluster)"] * sizes_hidden),
+            *([f"the sizes of the logs could not be seen ({unsized_reason(live)})"] * sizes_hidden),
             *reader_reasons(evidence, change.name, groups),
         ],
         measured="offsets by time from the brokers, and bytes of the leaders' logs",

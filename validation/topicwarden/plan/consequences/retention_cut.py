@@ -108,7 +108,7 @@ def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequ
     assert live
     excess_bytes = bytes_over(live, limit)
     removed = {number: _oldest_offsets(live.extents[number], above) for number, above in excess_bytes.items()}
-    unknown = [number for number, extent in non_empty(live).items() if extent.log_bytes is None]
+    unknown = unsized_partitions(live)
     groups = group_effects(evidence.groups, change.name, _all_offsets(live) if excess_bytes or unknown else {})
     total, hidden = records_of(live), unseen_partitions(live)
     empty = not total and not hidden
@@ -126,7 +126,7 @@ def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequ
         + (", the oldest first" if excess_bytes else ""),
         because=[
             *unseen_reasons(live),
-            *([f"the size of {_partition_count(unknown)} could not be seen (Describe on Cluster)"] * bool(unknown)),
+            *([f"the size of {_partition_count(unknown)} could not be seen ({unsized_reason(live)})"] * bool(unknown)),
             *(["every partition keeps less than before"] if not empty else []),
             *(
                 [f"about {_record_count(removed):,} of {count(total, 'record')}, estimated by bytes; at most all"]
@@ -165,12 +165,31 @@ def size_limit(topic: Topic) -> int | None:
 
 
 def bytes_over(live: LiveTopic, limit: int) -> dict[int, int]:
-    """Return, by partition, by how many bytes its log exceeds ``limit``."""
+    """Return, by partition, by how many bytes its log exceeds ``limit``; see ``unsized_partitions``."""
+    unknown = unsized_partitions(live)
     return {
         number: extent.log_bytes - limit
         for number, extent in non_empty(live).items()
-        if extent.log_bytes is not None and extent.log_bytes > limit
+        if number not in unknown and extent.log_bytes is not None and extent.log_bytes > limit
     }
+
+
+def unsized_partitions(live: LiveTopic) -> list[int]:
+    """Return the partitions with records for which the size that ``retention.bytes`` limits is not known.
+
+    Brokers report the bytes on their own disks. With tiered storage, the limit counts remote segments, too (KIP-405).
+    """
+    tiered = _tiered(live)
+    return [number for number, extent in non_empty(live).items() if tiered or extent.log_bytes is None]
+
+
+def unsized_reason(live: LiveTopic) -> str:
+    """Return why sizes are not known, or the right that is missing."""
+    return "brokers do not report remote segments" if _tiered(live) else "Describe on Cluster"
+
+
+def _tiered(live: LiveTopic) -> bool:
+    return live.topic.config.get("remote.storage.enable") == "true"
 
 
 def _is_shorter(before: Topic, after: Topic) -> bool:
