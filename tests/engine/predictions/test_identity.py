@@ -53,7 +53,8 @@ def test_another_cluster_is_refused_until_the_stack_says_that_it_moved(home: Dep
         home.plan()
     for command in ("preview", "up --yes --skip-preview"):
         assert reason in home.refused(command)
-    for arguments in (["rebalance", "--yes"], ["rebalance", "--dry-run", "--no-refresh"], ["import"]):
+    rebalances = ["rebalance", "--yes"], ["rebalance", "--dry-run", "--no-refresh"]
+    for arguments in (*rebalances, ["import"], ["up", "--yes", "--refresh"]):
         done = home.shell.topicwarden(*arguments, "--stack", "dev")
         assert (done.returncode, reason in done.stderr) == (2, True), done.stdout + done.stderr
     assert cluster.snapshot({"home.v1"}).topics == snapshot.topics

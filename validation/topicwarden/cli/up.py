@@ -21,6 +21,7 @@ from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.connection import connect_to
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
+from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.report import terminal_output
 from topicwarden.report.plan import text
 
@@ -43,6 +44,8 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
             return 1
         if not (report.pending or refresh) or not typer.confirm("Deploy this?"):
             return 0
+    if refresh:
+        _refuse_another_cluster(engine)
     backend = backend_url(engine)
     if removed := remove_empty_attributes(project, stack, backend):
         typer.echo(f"removed {removed}, which a killed Pulumi left empty", err=True)
@@ -65,6 +68,16 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
         with open_cluster(connect_to(project, stack)):  # refuses if the cluster is the reason
             return 1
     return 0
+
+
+def _refuse_another_cluster(engine: PulumiEngine) -> None:
+    """Refuse another cluster than that of the last deploy: a refresh would remove its missing topics from the state.
+
+    The program refuses it, too, but runs after the refresh.
+    """
+    connection, deployed = connect_to(engine.project, engine.stack), read_stack_state(engine)
+    with open_cluster(connection) as cluster:
+        check_cluster(engine.stack, connection, deployed, cluster.snapshot(deployed.topics))
 
 
 def _deletion_was_killed(engine: PulumiEngine) -> bool:
