@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from tests.support.subjects import NOW
+from tests.support.subjects import HORIZON, NOW
 from tests.unit.audit.test_repeated_audits import Log
+from topicwarden.audit.history.topic_state import RememberedRecord
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Evidence
-from topicwarden.kafka.snapshot import PartitionExtent
+from topicwarden.kafka.snapshot import PartitionExtent, PartitionReplicas
 from topicwarden.model.verdict import Verdict
 
 FAIL, PASS, SUSPECT, UNDECIDABLE = Verdict.FAIL, Verdict.PASS, Verdict.SUSPECT, Verdict.UNDECIDABLE
 COMPACT = {"cleanup.policy": "compact"}
 BOTH = {"cleanup.policy": "compact,delete"}
+DELETE = {"cleanup.policy": "delete"}
 
 
 @dataclass(frozen=True)
@@ -96,3 +98,27 @@ def seen_again(log: Log, after: int = 60_000, **changed: object) -> AuditedTopic
         setattr(log, name, value)
     log.now += after
     return log.subject()
+
+
+def with_broker(log: Log, **settings: str) -> Log:
+    return replace(log, brokers={name.replace("_", "."): value for name, value in settings.items()})
+
+
+def beside_others(of: AuditedTopic) -> AuditedTopic:
+    """Return the same topic with two partitions that are judged before partition 0, and have no finding.
+
+    Both have a pair that a leader which is not known left. In one of them, a transaction has just begun.
+    """
+    assert of.live
+    others = {-2: extent(), -1: extent(last_stable=40)}
+    replicas = tuple(PartitionReplicas(number, 1, (1, 2, 3), (1, 2, 3)) for number in others)
+    live = replace(of.live, extents={**others, **of.live.extents}, replicas=(*replicas, *of.live.replicas))
+    remembered = {RememberedRecord(number, 0, 9, 1) for number in others}
+    return replace(
+        of,
+        live=live,
+        snapshot=replace(of.snapshot, topics={live.topic.name: live}),
+        horizons={**dict.fromkeys(others, HORIZON), **of.horizons},
+        counts={**dict.fromkeys(others, PartitionCounts()), **of.counts},
+        past=replace(of.past, still_present=of.past.still_present | remembered),
+    )

@@ -6,33 +6,30 @@ from dataclasses import replace
 
 from tests.support.subjects import HORIZON, subject
 from tests.unit.audit.test_repeated_audits import COMPACT as COMPACTED
-from tests.unit.audit.test_repeated_audits import DEAD, DIRTY, MINUTE, Log, one_key, seen_empty
+from tests.unit.audit.test_repeated_audits import DEAD, DIRTY, Log, one_key, seen_empty
 from tests.unit.checks.cases import (
     COMPACT,
+    DELETE,
     FAIL,
     PASS,
     SUSPECT,
     UNDECIDABLE,
     Case,
     absent,
+    beside_others,
     extent,
-    out_of_sync,
     seen_again,
+    with_broker,
     with_counts,
     with_logs,
     without,
 )
-from topicwarden.audit.compare_audits import topic_state
-from topicwarden.audit.history.topic_state import KnownTombstone, PreviousAudit, RememberedRecord
+from topicwarden.audit.history.topic_state import PreviousAudit, RememberedRecord
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.kafka.snapshot import PartitionReplicas
-from topicwarden.model.contents import Contents, KeyContents
 
 GRACE_MS = 2 * 15_000 + 5_000 + 19
 """Twice the cleaner's back-off, plus the clock tolerance, plus 100,000 bytes at 5 MiB per second."""
-
-DELETE = {"cleanup.policy": "delete"}
 
 
 def half_dirty(more: int = 0) -> Log:
@@ -55,33 +52,9 @@ def lagging(border: int) -> Log:
     return log
 
 
-def beside_others(of: AuditedTopic) -> AuditedTopic:
-    """Return the same topic with two partitions that are judged before partition 0, and have no finding.
-
-    Both have a pair that a leader which is not known left. In one of them, a transaction has just begun.
-    """
-    assert of.live
-    others = {-2: extent(), -1: extent(last_stable=40)}
-    replicas = tuple(PartitionReplicas(number, 1, (1, 2, 3), (1, 2, 3)) for number in others)
-    live = replace(of.live, extents={**others, **of.live.extents}, replicas=(*replicas, *of.live.replicas))
-    remembered = {RememberedRecord(number, 0, 9, 1) for number in others}
-    return replace(
-        of,
-        live=live,
-        snapshot=replace(of.snapshot, topics={live.topic.name: live}),
-        horizons={**dict.fromkeys(others, HORIZON), **of.horizons},
-        counts={**dict.fromkeys(others, PartitionCounts()), **of.counts},
-        past=replace(of.past, still_present=of.past.still_present | remembered),
-    )
-
-
 def apart(pairs: int) -> Log:
     """Return a log with pairs of records of the same key, at the offsets 0 and 1, 3 and 4, and so on."""
     return replace(one_key(), records={3 * number + record: number for number in range(pairs) for record in (0, 1)})
-
-
-def with_broker(log: Log, **settings: str) -> Log:
-    return replace(log, brokers={name.replace("_", "."): value for name, value in settings.items()})
 
 
 def hidden(**settings: str) -> AuditedTopic:
@@ -159,116 +132,7 @@ def standing_elsewhere() -> AuditedTopic:
     )
 
 
-RIPE_MS = 10 * MINUTE + 5_000
-"""``delete.retention.ms``, plus the clock tolerance."""
-
-
-def tombstone(
-    waited: int = RIPE_MS + 1, *, end: int = 100, passed: bool = True, deleted: bool = True, **changed: object
-) -> AuditedTopic:
-    """Return a topic with a tombstone at offset 3 that is still present at the fifth audit.
-
-    A cleaning removes offset 10 before the second audit (with ``passed``; otherwise offset 1, below the tombstone).
-    The third audit is ``waited`` ms later, when the log ends at ``end``. Offset 100 is removed before the fifth audit.
-    Without ``deleted``, offset 3 holds a record that offset 4 supersedes.
-    """
-    gone = 10 if passed else 1
-    log = Log(
-        {3: 9, gone: 1, gone + 1: 1}, COMPACTED, counts=PartitionCounts(records=3), deleted=((9, 3),) if deleted else ()
-    )
-    if not deleted:
-        log.records |= {4: 9}
-    log.look()
-    del log.records[gone]
-    log.look(after=MINUTE)
-    log.end = end
-    log.look(after=waited)
-    log.records |= {100: 6, 101: 6}
-    log.end = 102
-    return seen_again(log, MINUTE, records={at: key for at, key in log.records.items() if at != 100}, **changed)
-
-
-def another_tombstone() -> AuditedTopic:
-    """Return a topic whose tombstone at offset 3 is gone. One at offset 20 is present, with no further history."""
-    of = tombstone()
-    return replace(of, past=replace(of.past, still_present=frozenset({RememberedRecord(0, 20, 8, None)})))
-
-
-KEPT_A_DAY = {**COMPACT, "delete.retention.ms": "86400000"}
-
-
-def risen(offset: int, key: int = 5, partition: int = 0, *, live: dict[str, str] = KEPT_A_DAY) -> AuditedTopic:
-    """Return a topic with a key whose last record is at ``offset``.
-
-    The last audit saw that key 5 was deleted at offset 50 of ``partition``.
-    """
-    of = subject(PartitionCounts(records=1, resurrected=((key, offset),)), live=live)
-    return replace(of, past=PreviousAudit(topic_state(of, {}, [KnownTombstone(partition, 50, 5)], {})))
-
-
-def open_transaction(stable: int = 40) -> Log:
-    return Log({}, DELETE, counts=PartitionCounts(), stable=stable)
-
-
-def transaction(after: int, stable: int = 40, **changed: object) -> AuditedTopic:
-    return seen_again(open_transaction(stable), after, **changed)
-
-
-def outlasting() -> AuditedTopic:
-    """Return the third audit of a transaction; the second audit suspected that it hangs."""
-    log = with_broker(open_transaction(), transaction_max_timeout_ms="1000")
-    log.look()
-    log.now += 1_001
-    return seen_again(log, 15_000)
-
-
-MOST_MS = 900_000
-"""Kafka's default for ``transaction.max.timeout.ms``."""
-ENDED_MS = MOST_MS + 10_000 + 5_000
-
 CASES = (
-    Case(
-        "null-key",
-        "one, which compaction destroys",
-        subject(PartitionCounts(records=3, null_keys=1, first_null_key=7), live=COMPACT),
-        (FAIL,),
-        says="in a compacted topic, first at offset 7 of partition 0 written before the topic was compacted",
-        partitions=(0,),
-    ),
-    Case(
-        "null-key",
-        "one, where a key is required",
-        subject(
-            PartitionCounts(records=3, null_keys=1, first_null_key=7), contents=Contents(key=KeyContents(required=True))
-        ),
-        (FAIL,),
-        says="although keys are required",
-    ),
-    Case("null-key", "none in a compacted topic", subject(PartitionCounts(records=3), live=COMPACT), ()),
-    Case(
-        "null-key",
-        "none, where a key is required",
-        subject(PartitionCounts(records=3), contents=Contents(key=KeyContents(required=True))),
-        (),
-    ),
-    Case(
-        "null-key",
-        "neither compacted nor required",
-        subject(PartitionCounts(records=3, null_keys=1, first_null_key=7)),
-        None,
-    ),
-    Case(
-        "empty-value",
-        "one in a compacted topic",
-        subject(PartitionCounts(records=3, empty_values=1, first_empty_value=7), live=COMPACT),
-        (FAIL,),
-        partitions=(0,),
-        says="an empty value is not a tombstone: compaction keeps it",
-    ),
-    Case("empty-value", "a tombstone", subject(PartitionCounts(records=3, tombstones=3), live=COMPACT), ()),
-    Case(
-        "empty-value", "not compacted", subject(PartitionCounts(records=3, empty_values=1, first_empty_value=7)), None
-    ),
     Case("compaction-ratio", "dirty by a byte", half_dirty(1).subject(), (SUSPECT,), partitions=(0,)),
     Case(
         "compaction-ratio",
@@ -446,96 +310,4 @@ CASES = (
     Case("compaction-gap", "a cleaning of another partition", gone_elsewhere(), ()),
     Case("compaction-gap", "never seen before", subject(live=COMPACT), None),
     Case("compaction-gap", "not compacted", cleaned(settings=DELETE), None),
-    Case(
-        "tombstone-retention",
-        "a cleaning left it when its time had come",
-        tombstone(),
-        (FAIL,),
-        partitions=(0,),
-        evidence={"offset": 3, "delete.retention.ms": 10 * MINUTE},
-        says=f"the cleaner had passed the tombstone at least {RIPE_MS + 1 + MINUTE:,} ms ago, and delete.retention.ms "
-        f"is {10 * MINUTE:,} the cleaner has since removed offset 100",
-    ),
-    Case("tombstone-retention", "a cleaning left it when its time had just not come", tombstone(RIPE_MS), ()),
-    Case("tombstone-retention", "what was cleaned since was older", tombstone(end=101), ()),
-    Case("tombstone-retention", "no cleaning had passed it", tombstone(passed=False), ()),
-    Case("tombstone-retention", "a superseded record", tombstone(deleted=False), ()),
-    Case("tombstone-retention", "another tombstone", another_tombstone(), ()),
-    Case("tombstone-retention", "another leader", tombstone(epoch=8), ()),
-    Case("tombstone-retention", "another setting", tombstone(settings={**COMPACTED, "delete.retention.ms": "1"}), ()),
-    Case("tombstone-retention", "never seen before", subject(live=COMPACT), None),
-    Case("tombstone-retention", "not compacted", tombstone(settings=DELETE), None),
-    Case(
-        "resurrection",
-        "below its tombstone",
-        risen(49),
-        (FAIL,),
-        partitions=(0,),
-        evidence={"tombstone_offset": 50, "found_offset": 49, "keys_found": 1, "delete.retention.ms": 86_400_000},
-        says="brings deleted keys back",
-    ),
-    Case("resurrection", "written after its tombstone", risen(51), ()),
-    Case("resurrection", "at its tombstone", risen(50), ()),
-    Case("resurrection", "another key, at the first offset", risen(0, key=6), ()),
-    Case("resurrection", "another key", risen(49, key=6), ()),
-    Case("resurrection", "of another partition", risen(49, partition=1), ()),
-    Case("resurrection", "not compacted", risen(49, live=DELETE), None),
-    Case(
-        "resurrection",
-        "no tombstone was seen",
-        replace(risen(49), past=PreviousAudit(topic_state(subject(live=COMPACT), {}, [], {}))),
-        None,
-    ),
-    Case("resurrection", "never seen before", replace(risen(49), past=PreviousAudit()), None),
-    Case(
-        "hung-transaction",
-        "longer than any may take",
-        transaction(MOST_MS + 1),
-        (SUSPECT,),
-        partitions=(0,),
-        evidence={"last_stable": 40, "end": 100, "stood_for_ms": MOST_MS + 1},
-        says="transaction.max.timeout.ms is 900,000: no transaction may take longer",
-    ),
-    Case(
-        "hung-transaction",
-        "longer than any may take, beside partitions with none and with a new one",
-        beside_others(transaction(MOST_MS + 1)),
-        (SUSPECT,),
-        partitions=(0,),
-        says="do not see the 60 offsets from there on",
-    ),
-    Case("hung-transaction", "as long as any may take", transaction(MOST_MS), ()),
-    Case(
-        "hung-transaction",
-        "longer than any may take on these brokers",
-        seen_again(with_broker(open_transaction(), transaction_max_timeout_ms="1000"), 1_001),
-        (SUSPECT,),
-        evidence={"transaction.max.timeout.ms": 1_000},
-    ),
-    Case(
-        "hung-transaction",
-        "longer than a coordinator takes on these brokers, seen by three audits",
-        outlasting(),
-        (FAIL,),
-    ),
-    Case(
-        "hung-transaction",
-        "longer than any may take since the setting of the brokers changed",
-        seen_again(open_transaction(), MOST_MS + 1, brokers={"transaction.max.timeout.ms": "1000"}),
-        (),
-    ),
-    Case("hung-transaction", "longer than a coordinator takes to end it", transaction(ENDED_MS + 1), (FAIL,)),
-    Case("hung-transaction", "as long as a coordinator takes to end it", transaction(ENDED_MS), (SUSPECT,)),
-    Case("hung-transaction", "at the last offset", transaction(ENDED_MS + 1, stable=99), (FAIL,)),
-    Case("hung-transaction", "none", transaction(ENDED_MS + 1, stable=100), ()),
-    Case("hung-transaction", "another one", seen_again(Log({}, DELETE, stable=40), ENDED_MS + 1, stable=41), ()),
-    Case("hung-transaction", "another leader", transaction(ENDED_MS + 1, epoch=8), ()),
-    Case(
-        "hung-transaction",
-        "too few replicas to end it",
-        out_of_sync(transaction(ENDED_MS + 1)),
-        (PASS,),
-        says="out of sync",
-    ),
-    Case("hung-transaction", "not on the cluster", absent(subject()), None),
 )

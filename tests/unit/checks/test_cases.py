@@ -7,14 +7,25 @@ from collections.abc import Collection
 import pytest
 
 from tests.support.subjects import subject
-from tests.unit.checks import compaction, contents, groups, replicas, retention, topics
+from tests.unit.checks import (
+    compaction,
+    contents,
+    groups,
+    placement,
+    replicas,
+    retention,
+    tombstones,
+    topics,
+    transactions,
+)
 from tests.unit.checks.cases import FAIL, PASS, SUSPECT, UNDECIDABLE, Case, absent, reported
 from topicwarden.audit.checks import CHECKS
 from topicwarden.model.contents import Contents
 
 CASES = (
     *(*topics.CASES, *replicas.CASES, *groups.CASES),
-    *(*compaction.CASES, *retention.CASES, *contents.CASES),
+    *(*compaction.CASES, *tombstones.CASES, *transactions.CASES, *retention.CASES),
+    *(*contents.CASES, *placement.CASES),
 )
 NEVER_FAILS = {"internal-size": UNDECIDABLE}
 """The strongest verdict of each check that never returns ``fail``."""
