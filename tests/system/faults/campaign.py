@@ -103,6 +103,14 @@ def _silence(cluster: FaultyCluster, _: random.Random, __: subprocess.Popen[str]
     return cluster.proxy.heal
 
 
+def _fill_disk(cluster: FaultyCluster, _: random.Random, __: subprocess.Popen[str]) -> Callable[[], None]:
+    filler = cluster.disk / "filler"
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4_096))
+    return filler.unlink
+
+
 def _kill(whole: bool) -> Fault:
     def begin(_: FaultyCluster, __: random.Random, process: subprocess.Popen[str]) -> Callable[[], None]:
         for pid in (process.pid, *(_descendants(process.pid) if whole else ())):
@@ -120,12 +128,15 @@ FAULTS: Mapping[str, Fault] = {
         for how in ("freeze", "kill", "stop")
     },
     **{f"a broker: {how}": _lose(_any_other, how) for how in ("freeze", "kill", "stop")},
+    "disk: full": _fill_disk,
     "network: 200 ms": _slow,
     "network: cuts": _cuts,
     "network: silent": _silence,
     "kill -9 of Python": _kill(False),
     "kill -9 of everything": _kill(True),
 }
+_RETRY_S = 6.0
+"""Longer than files of Pulumi's backend count as those of a running Pulumi, in seconds."""
 _MISSES = 5
 """How often a command may end before its fault begins."""
 _FROM_THE_START = frozenset({"network: 200 ms", "network: cuts"})
@@ -200,7 +211,7 @@ def _repeated(work: Work, command: str) -> Iterator[str]:
         done = work.shell.topicwarden(*work.arguments)
         if done.returncode in work.codes:
             break
-        time.sleep(2)
+        time.sleep(_RETRY_S)
     else:
         yield f"the next run of {command} ended with {done.returncode}: {(done.stdout + done.stderr)[-600:]}"
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from topicwarden.sandbox import ports
 from topicwarden.sandbox.local_cluster import Sandbox
 
 BROKERS = (1, 2, 3)
+_DISK_MIB = 64
 _PROXIED = 500
 """The distance from a broker's port to the port of its listener for the proxy."""
 
@@ -37,6 +39,12 @@ class FaultyCluster:
     servers: tuple[str, ...]
     """The addresses of the proxy, which the brokers also advertise to clients that come through it."""
     folder: Path
+    disk: Path
+    """The folder for projects and Pulumi's states. For a root user, it is a file system of ``_DISK_MIB``."""
+
+    @property
+    def can_fill_disk(self) -> bool:
+        return self.disk.is_mount()
 
     @property
     def direct(self) -> list[str]:
@@ -82,9 +90,22 @@ class FaultyCluster:
 
 
 @contextmanager
+def _small_disk(folder: Path) -> Iterator[Path]:
+    """Mount a small file system at ``folder`` if this user may, and yield the folder."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={_DISK_MIB}m", "tmpfs", str(folder)]
+    mounted = os.geteuid() == 0 and subprocess.run(mount, check=False).returncode == 0
+    try:
+        yield folder
+    finally:
+        if mounted:
+            subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@contextmanager
 def faulty_cluster(folder: Path, *, warm: bool = False) -> Iterator[FaultyCluster]:
     """Run the cluster, and yield it. With ``warm``, Pulumi's programs start as in ``own_cache``."""
-    with own_cache(folder, warm=warm), pytest.MonkeyPatch.context() as patch:
+    with own_cache(folder, warm=warm), _small_disk(folder / "disk") as disk, pytest.MonkeyPatch.context() as patch:
         patch.setenv("PULUMI_CONFIG_PASSPHRASE", "faults")
         temporary = folder / "temporary"
         temporary.mkdir()
@@ -104,7 +125,7 @@ def faulty_cluster(folder: Path, *, warm: bool = False) -> Iterator[FaultyCluste
                 sandbox.stop(broker)
                 sandbox.start(broker)
             with byte_proxy(dict(zip(outer, inner, strict=True))) as proxy:
-                yield FaultyCluster(sandbox, proxy, tuple(f"{HOST}:{port}" for port in outer), folder)
+                yield FaultyCluster(sandbox, proxy, tuple(f"{HOST}:{port}" for port in outer), folder, disk)
 
 
 def _add_listener(broker: Path, port: int, listener: int, advertised: int) -> None:

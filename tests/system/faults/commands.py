@@ -140,7 +140,7 @@ class Import(Work):
 
     def prepare(self) -> None:
         super().prepare()
-        folder = self.cluster.folder / f"import-{self.rounds}"
+        folder = self.cluster.disk / f"import-{self.rounds}"
         self.project = project_of(folder, {}, _settings(self.cluster))
         self.shell = empty_stack(self.project, folder / "state")
 
@@ -197,8 +197,8 @@ def works(cluster: FaultyCluster, commands: list[str]) -> dict[str, Work]:
         files = {"audited.v1.yaml": _AUDITED} if name == "audit" else {}
         if name == "rebalance":
             files = {"moved.v1.yaml": "{owner: team, partitions: 6, replication_factor: 2}\n"}
-        project = project_of(cluster.folder / name, files, _settings(cluster))
-        work = COMMANDS[name](cluster, project, empty_stack(project, cluster.folder / f"{name}-state"))
+        project = project_of(cluster.disk / name, files, _settings(cluster))
+        work = COMMANDS[name](cluster, project, empty_stack(project, cluster.disk / f"{name}-state"))
         if name in ("plan", "up", "rebalance"):
             if name != "rebalance":
                 work.prepare()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from topicwarden.cli.find_pulumi import engine_of
+from topicwarden.cli.find_pulumi import writing_engine_of
 from topicwarden.cli.waiting import waiting
 from topicwarden.deploy.adoption import adopt
 from topicwarden.deploy.pulumi_engine import PulumiEngine
@@ -88,7 +88,7 @@ def _from_files(session: ImportSession, sources: Sequence[Path], form: str | Non
 
 
 def _from_cluster(session: ImportSession, dry_run: bool, files_only: bool) -> int:
-    engine = None if dry_run or files_only else engine_of(session.project, session.stack)
+    engine = None if dry_run or files_only else writing_engine_of(session.project, session.stack)
     # Export first: if Pulumi or the stack is missing, stop before any file is written.
     deployed = read_stack_state(engine) if engine else DeployedStack()
     connection = connect_to(session.project, session.stack)

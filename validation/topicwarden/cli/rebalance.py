@@ -9,7 +9,7 @@ from threading import Event
 
 from topicwarden.cli import replica_moves_text as shown
 from topicwarden.cli.declared_topics import declared
-from topicwarden.cli.find_pulumi import engine_of
+from topicwarden.cli.find_pulumi import engine_of, writing_engine_of
 from topicwarden.cli.interrupt import interruptible
 from topicwarden.cli.waiting import waiting
 from topicwarden.deploy.refresh import refresh, stale
@@ -55,7 +55,8 @@ def rebalance(stack: str, patterns: Sequence[str], options: RebalanceOptions) ->
     chosen = tuple(declaration for declaration in declarations if selected(declaration.topic.name, patterns))
     if not chosen:
         raise Refusal(f"no declared topic matches --topics {' or '.join(patterns)}")
-    engine = engine_of(project, stack) if options.refresh and not (options.dry_run or options.cancel) else None
+    refreshing = options.refresh and not (options.dry_run or options.cancel)
+    engine = writing_engine_of(project, stack) if refreshing else None
     if engine is not None:
         stale(engine, {})  # refuse a stack that Pulumi does not know before anything moves
     names = frozenset(declaration.topic.name for declaration in declarations)

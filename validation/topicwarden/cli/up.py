@@ -9,10 +9,9 @@ import typer
 from rich.console import Console
 
 from topicwarden.cli.declared_topics import declared
-from topicwarden.cli.find_pulumi import engine_of
+from topicwarden.cli.find_pulumi import writing_engine_of
 from topicwarden.cli.plan import planned
 from topicwarden.deploy.backend_locks import run_past_lost_locks
-from topicwarden.deploy.backend_repair import remove_empty_attributes
 from topicwarden.deploy.intent_log import Intent, intent_log
 from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backend
 from topicwarden.deploy.stack_state import read_stack_state
@@ -33,7 +32,7 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
     that were made by hand, and create topics again that were deleted by hand.
     """
     project = find_project()
-    engine = engine_of(project, stack)
+    engine = writing_engine_of(project, stack)
     topics = len(declared(project, stack, "deployed"))
     if not yes:
         if not sys.stdin.isatty():
@@ -47,8 +46,6 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
     if refresh:
         _refuse_another_cluster(engine)
     backend = backend_url(engine)
-    if removed := remove_empty_attributes(project, stack, backend):
-        typer.echo(f"removed {removed}, which a killed Pulumi left empty", err=True)
     reason = "as requested" if refresh else "because a deploy was killed" if _deletion_was_killed(engine) else ""
     options = up_options(backend, topics, refresh=reason)
     typer.echo(f"pulumi up: {options.line}", err=True)

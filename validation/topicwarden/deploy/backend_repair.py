@@ -1,14 +1,19 @@
-"""Repairs what a killed ``pulumi`` leaves in a file backend, and what no command of Pulumi can read again.
+"""Repairs what a killed ``pulumi`` or a full disk leaves in a file backend, and no command of Pulumi can read again.
 
 The backend writes a state's attributes (``dev.json.attrs``) in place, after it has emptied the file (gocloud,
 ``blob/fileblob/attrs.go``). If ``pulumi`` is killed in between, every later command fails with "failed to load
 checkpoint: EOF". The state itself is complete, because its file is replaced at once. The attributes are its content
 type and checksum, and may be missing.
+
+A lock is first written to a temporary file in the folder of the locks. If the disk is full, or ``pulumi`` is killed,
+this file stays, and every later command takes it for a lock: "unexpected end of JSON input". Its writer holds no lock.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlparse
@@ -19,18 +24,26 @@ from topicwarden.model.project import Project
 _LIVE_WRITE_S: Final = 5.0  # a running `pulumi` fills the file within milliseconds
 
 
-def remove_empty_attributes(project: Project, stack: str, backend: str) -> Path | None:
-    """Remove the emptied attributes of the state of ``stack``, and return their file; None if there is nothing to do.
+def remove_broken_files(project: Project, stack: str, backend: str) -> list[Path]:
+    """Remove the emptied attributes and the unfinished locks of ``stack``, and return their files.
 
     ``backend`` is the URL of the backend. Only ``file://`` has such files.
     """
     if not backend.startswith("file://"):
-        return None
-    root = Path(unquote(urlparse(backend).path)).expanduser()
-    states = root / ".pulumi" / "stacks" / str(project_settings(project).get("name"))
-    for attributes in states.glob(f"{stack.rpartition('/')[2]}.json*.attrs"):
-        status = attributes.stat()
-        if status.st_size == 0 and time.time() - status.st_mtime > _LIVE_WRITE_S:
-            attributes.unlink(missing_ok=True)
-            return attributes
-    return None
+        return []
+    root = Path(unquote(urlparse(backend).path)).expanduser() / ".pulumi"
+    removed = []
+    for file in _broken(root, str(project_settings(project).get("name")), stack.rpartition("/")[2]):
+        with suppress(FileNotFoundError):  # a running `pulumi` has renamed it
+            if time.time() - file.stat().st_mtime > _LIVE_WRITE_S:
+                file.unlink()
+                removed.append(file)
+    return removed
+
+
+def _broken(root: Path, project: str, stack: str) -> Iterator[Path]:
+    """Yield emptied and unfinished files, which a running ``pulumi`` may be about to complete."""
+    for attributes in (root / "stacks" / project).glob(f"{stack}.json*.attrs"):
+        if attributes.stat().st_size == 0:
+            yield attributes
+    yield from (root / "locks" / "organization" / project / stack).glob("*.json.*.tmp")
