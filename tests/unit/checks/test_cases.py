@@ -11,6 +11,7 @@ from tests.unit.checks import (
     compaction,
     contents,
     groups,
+    internal_topics,
     placement,
     replicas,
     retention,
@@ -23,7 +24,7 @@ from topicwarden.audit.checks import CHECKS
 from topicwarden.model.contents import Contents
 
 CASES = (
-    *(*topics.CASES, *replicas.CASES, *groups.CASES),
+    *(*topics.CASES, *replicas.CASES, *internal_topics.CASES, *groups.CASES),
     *(*compaction.CASES, *tombstones.CASES, *transactions.CASES, *retention.CASES),
     *(*contents.CASES, *placement.CASES),
 )
