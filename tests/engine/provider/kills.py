@@ -70,6 +70,12 @@ class KillableStack:
     def up(self) -> subprocess.CompletedProcess[str]:
         return self.shell.topicwarden("up", "--stack", "dev", "--yes")
 
+    def deploy(self, topics: int, retention_ms: int) -> None:
+        """Declare the topics, and deploy them without an error."""
+        self.declare(topics, retention_ms)
+        done = self.up()
+        assert done.returncode == 0, done.stdout + done.stderr
+
     def live(self) -> dict[str, str]:
         """Return the retention of each topic of this project on the cluster."""
         with open_cluster(connect_to(self.project, "dev")) as cluster:
@@ -106,9 +112,7 @@ def killable_stack(folder: Path, prefix: str) -> KillableStack:
 
 def kill_one_deploy(stack: KillableStack, change: str, process: str, after_s: float) -> KilledDeploy:
     """Kill ``process`` of a deploy that does ``change``, ``after_s`` after its start, and repeat the deploy."""
-    stack.declare(0 if change == "create" else TOPICS, 2_000_000)
-    done = stack.up()
-    assert done.returncode == 0, done.stdout + done.stderr
+    stack.deploy(0 if change == "create" else TOPICS, 2_000_000)
     stack.declare(0 if change == "delete" else TOPICS, 1_000_000)
     expected = {f"{stack.prefix}.keep.v1": ""}
     if change != "delete":

@@ -29,10 +29,8 @@ def test_the_same_command_repairs_a_killed_deploy(cluster: Path, change: str, pr
 def test_a_topic_of_a_killed_deploy_that_nobody_declares_any_more_is_named(cluster: Path) -> None:
     """The engine is killed after the topics were created, and before it wrote the state."""
     stack = killable_stack(cluster, "orphan")
-    stack.declare(0, 1)
-    assert stack.up().returncode == 0
-    stack.declare(1, 1_000_000)
-    assert stack.up().returncode == 0
+    stack.deploy(0, 1)
+    stack.deploy(1, 1_000_000)
     # The state of the first deploy, and the record of the second: what a kill leaves behind.
     assert stack.shell.run("pulumi", "state", "unprotect", "--yes", "--all", "--stack", "dev").returncode == 0
     urn = "urn:pulumi:dev::topicwarden::topicwarden:index:TopicSet$topicwarden:index:Domain$kafka:index/topic:Topic"
@@ -42,17 +40,14 @@ def test_a_topic_of_a_killed_deploy_that_nobody_declares_any_more_is_named(clust
     refused = stack.up()
     assert refused.returncode == 1
     assert "orphan.t0.v1: a deploy that was killed created this" in refused.stdout
-    stack.declare(1, 1_000_000)
-    assert stack.up().returncode == 0
+    stack.deploy(1, 1_000_000)
     assert "orphan.t0.v1" in stack.in_state()
 
 
 def test_a_deploy_after_a_complete_deletion_does_not_refresh(cluster: Path) -> None:
     stack = killable_stack(cluster, "complete")
-    stack.declare(1, 1_000_000)
-    assert stack.up().returncode == 0
-    stack.declare(0, 1)
-    assert stack.up().returncode == 0
+    stack.deploy(1, 1_000_000)
+    stack.deploy(0, 1)
     assert stack.in_state() == {"complete.keep.v1"}
     after = stack.up()
     assert after.returncode == 0

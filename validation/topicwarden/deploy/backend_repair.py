@@ -12,7 +12,6 @@ this file stays, and every later command takes it for a lock: "unexpected end of
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -32,18 +31,15 @@ def remove_broken_files(project: Project, stack: str, backend: str) -> list[Path
     if not backend.startswith("file://"):
         return []
     root = Path(unquote(urlparse(backend).path)).expanduser() / ".pulumi"
+    owner, name = str(project_settings(project).get("name")), stack.rpartition("/")[2]
+    attributes = (root / "stacks" / owner).glob(f"{name}.json*.attrs")
+    unfinished = frozenset((root / "locks" / "organization" / owner / name).glob("*.json.*.tmp"))
     removed = []
-    for file in _broken(root, str(project_settings(project).get("name")), stack.rpartition("/")[2]):
-        with suppress(FileNotFoundError):  # a running `pulumi` has renamed it
-            if time.time() - file.stat().st_mtime > _LIVE_WRITE_S:
+    for file in (*attributes, *unfinished):
+        with suppress(FileNotFoundError):  # a running `pulumi` has replaced or renamed it
+            status = file.stat()
+            broken = file in unfinished or status.st_size == 0
+            if broken and time.time() - status.st_mtime > _LIVE_WRITE_S:
                 file.unlink()
                 removed.append(file)
     return removed
-
-
-def _broken(root: Path, project: str, stack: str) -> Iterator[Path]:
-    """Yield emptied and unfinished files, which a running ``pulumi`` may be about to complete."""
-    for attributes in (root / "stacks" / project).glob(f"{stack}.json*.attrs"):
-        if attributes.stat().st_size == 0:
-            yield attributes
-    yield from (root / "locks" / "organization" / project / stack).glob("*.json.*.tmp")

@@ -9,12 +9,11 @@ from typing import Final
 
 from kafka import KafkaAdminClient
 from kafka.admin import ACLOperation, ACLPermissionType, ACLResourcePatternType, ResourceType
-from kafka.errors import for_code
 from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
 
 from topicwarden.kafka.broker_visibility import wait_for_every_broker
 from topicwarden.kafka.client_internals import send_to_any_broker, send_to_broker
-from topicwarden.kafka.request_error import RequestError, error_of_code
+from topicwarden.kafka.request_error import RequestError, error_of_code, raise_if_refused
 
 _ANY: Final = ("UNKNOWN", "ANY", "MATCH")
 
@@ -50,18 +49,7 @@ def words(field: str) -> dict[str, IntEnum]:
 
 def create_rules(admin: KafkaAdminClient, rules: Sequence[AccessRule]) -> dict[AccessRule, RequestError]:
     """Create ``rules``; an existing one stays. Return the errors of those that were refused."""
-    creations = [
-        CreateAclsRequest.AclCreation(
-            resource_type=_NUMBERS["resource_type"][rule.resource_type],
-            resource_name=rule.resource_name,
-            resource_pattern_type=_NUMBERS["pattern_type"][rule.pattern_type],
-            principal=rule.principal,
-            host=rule.host,
-            operation=_NUMBERS["operation"][rule.operation],
-            permission_type=_NUMBERS["permission"][rule.permission],
-        )
-        for rule in rules
-    ]
+    creations = [CreateAclsRequest.AclCreation(*_numbered(rule)) for rule in rules]
     answer = send_to_any_broker(admin, CreateAclsRequest(creations=creations))
     return {
         rule: error_of_code(result.error_code, result.error_message)
@@ -72,18 +60,7 @@ def create_rules(admin: KafkaAdminClient, rules: Sequence[AccessRule]) -> dict[A
 
 def delete_rules(admin: KafkaAdminClient, rules: Sequence[AccessRule]) -> dict[AccessRule, RequestError]:
     """Delete ``rules``; one that does not exist counts as deleted. Return the errors of those that were refused."""
-    filters = [
-        DeleteAclsRequest.DeleteAclsFilter(
-            resource_type_filter=_NUMBERS["resource_type"][rule.resource_type],
-            resource_name_filter=rule.resource_name,
-            pattern_type_filter=_NUMBERS["pattern_type"][rule.pattern_type],
-            principal_filter=rule.principal,
-            host_filter=rule.host,
-            operation=_NUMBERS["operation"][rule.operation],
-            permission_type=_NUMBERS["permission"][rule.permission],
-        )
-        for rule in rules
-    ]
+    filters = [DeleteAclsRequest.DeleteAclsFilter(*_numbered(rule)) for rule in rules]
     answer = send_to_any_broker(admin, DeleteAclsRequest(filters=filters))
     return {
         rule: error_of_code(failed.error_code, failed.error_message)
@@ -108,8 +85,7 @@ def list_rules(admin: KafkaAdminClient, broker: int | None = None) -> frozenset[
         permission_type=ACLPermissionType.ANY,
     )
     answer = send_to_broker(admin, everything, broker)
-    if answer.error_code:
-        raise for_code(answer.error_code)(answer.error_message)
+    raise_if_refused(answer)
     return frozenset(
         AccessRule(
             acl.principal,
@@ -137,6 +113,19 @@ def wait_for_rules(admin: KafkaAdminClient, rules: Collection[AccessRule], *, ex
         return [rule for rule in pending if (rule in existing) is exist]
 
     return wait_for_every_broker(admin, dict.fromkeys(rules), visible)
+
+
+def _numbered(rule: AccessRule) -> tuple[int, str, int, str, str, int, int]:
+    """Return the fields of ``rule`` with Kafka's numbers, in the order of ``AclCreation`` and ``DeleteAclsFilter``."""
+    return (
+        _NUMBERS["resource_type"][rule.resource_type],
+        rule.resource_name,
+        _NUMBERS["pattern_type"][rule.pattern_type],
+        rule.principal,
+        rule.host,
+        _NUMBERS["operation"][rule.operation],
+        _NUMBERS["permission"][rule.permission],
+    )
 
 
 def _word(name: str) -> str:

@@ -8,12 +8,12 @@ from typing import Final
 
 from kafka import KafkaAdminClient
 from kafka.admin import ScramMechanism, UserScramCredentialDeletion, UserScramCredentialUpsertion
-from kafka.errors import ResourceNotFoundError, for_code
+from kafka.errors import ResourceNotFoundError
 from kafka.protocol.admin import AlterUserScramCredentialsRequest, DescribeUserScramCredentialsRequest
 
 from topicwarden.kafka.broker_visibility import wait_for_every_broker
 from topicwarden.kafka.client_internals import send_to_any_broker, send_to_broker
-from topicwarden.kafka.request_error import RequestError, error_of_code
+from topicwarden.kafka.request_error import RequestError, error_of_code, raise_if_refused
 
 MECHANISMS: Final = {"SCRAM-SHA-256": ScramMechanism.SCRAM_SHA_256, "SCRAM-SHA-512": ScramMechanism.SCRAM_SHA_512}
 
@@ -71,8 +71,7 @@ def read_credentials(admin: KafkaAdminClient, broker: int | None = None) -> dict
     """Return the number of iterations of every credential that ``broker`` knows; None for any broker."""
     names = {int(mechanism): name for name, mechanism in MECHANISMS.items()}
     answer = send_to_broker(admin, DescribeUserScramCredentialsRequest(users=None), broker)
-    if answer.error_code:
-        raise for_code(answer.error_code)(answer.error_message)
+    raise_if_refused(answer)
     return {
         Credential(entry.user, names[info.mechanism]): info.iterations
         for entry in answer.results

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from kafka import KafkaAdminClient
-from kafka.errors import for_code
 from kafka.protocol.admin import AlterClientQuotasRequest, DescribeClientQuotasRequest
 
 from topicwarden.kafka.broker_visibility import wait_for_every_broker
 from topicwarden.kafka.client_internals import send_to_any_broker, send_to_broker
-from topicwarden.kafka.request_error import RequestError, error_of_code
+from topicwarden.kafka.request_error import RequestError, error_of_code, raise_if_refused
 
 _EXACT, _DEFAULT = 0, 1
 
@@ -66,8 +65,7 @@ def read_quotas(
             entity_type=entity.type, match_type=_EXACT if entity.name else _DEFAULT, match=entity.name
         )
         answer = send_to_broker(admin, DescribeClientQuotasRequest(components=[component], strict=True), broker)
-        if answer.error_code:
-            raise for_code(answer.error_code)(answer.error_message)
+        raise_if_refused(answer)
         for entry in answer.entries or ():
             found[entity] = {value.key: value.value for value in entry.values}
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kafka.errors import KafkaError, for_code
 
 
@@ -20,6 +22,12 @@ class RequestError(Exception):
 def error_of_code(code: int, message: str | None) -> RequestError:
     """Return the error with Kafka's number ``code``, and the broker's message if it has one."""
     return request_error(for_code(code)(message) if message else for_code(code)())
+
+
+def raise_if_refused(answer: Any) -> None:
+    """Raise the KafkaError of ``answer``, a response of Kafka's protocol to the whole request, if it has one."""
+    if answer.error_code:
+        raise for_code(answer.error_code)(answer.error_message)
 
 
 def request_error(error: KafkaError) -> RequestError:
