@@ -32,7 +32,7 @@ FOREIGN = {
 """Options of other programs, and of typer itself, that a document names without the command."""
 GENERATED_COMMANDS = "commands.md"
 """The page of all commands. Its options come from the parser, in another form."""
-GENERATED = (".cache/",)
+GENERATED = (".cache/", "reports/")
 """Folders that a user creates by running commands."""
 _PACKAGE = REPOSITORY / "validation" / "topicwarden"
 ROOTS = (REPOSITORY, _PACKAGE, _PACKAGE / "template", _PACKAGE / "template" / "project")
