@@ -13,11 +13,15 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import KafkaError
 from kafka.protocol.consumer import OffsetSpec
 
+from topicwarden.kafka.topic_reads import TopicProperties, wait_until_visible
+from topicwarden.specs.services import APACHE
+
 
 def set_topic(servers: Sequence[str], topic: str, settings: Mapping[str, str]) -> None:
-    """Change settings of a topic, like ``kafka-configs.sh`` does."""
+    """Change settings of a topic, like ``kafka-configs.sh`` does, and wait until every broker shows them."""
     with connected(servers) as admin:
         admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=dict(settings))])
+        wait_until_visible(admin, {topic: TopicProperties(1, 1, dict(settings))}, APACHE)
 
 
 def set_brokers(servers: Sequence[str], settings: Mapping[str, str]) -> None:

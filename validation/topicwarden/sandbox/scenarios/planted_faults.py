@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from topicwarden.kafka.config_admin import set_topic
-from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.sandbox.scenarios.writer import write_once_valid, writing
 
 ORDERS, CUSTOMERS, CLICKS = "shop.orders", "shop.customers", "shop.clicks"
 PLANTED = {ORDERS: "config-drift", CUSTOMERS: "null-key", CLICKS: "retention-blocked"}
@@ -40,8 +40,7 @@ def write_keyless_before_compaction(servers: Sequence[str]) -> None:
     Brokers refuse records without keys for compacted topics.
     """
     set_topic(servers, CUSTOMERS, {"cleanup.policy": "delete"})
-    with writing(servers) as writer:
-        writer.send(CUSTOMERS, None, '{"city": "nowhere"}', partition=0)
+    write_once_valid(servers, CUSTOMERS, None, '{"city": "nowhere"}', partition=0)
     set_topic(servers, CUSTOMERS, {"cleanup.policy": "compact"})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from topicwarden.model.problem import Refusal
+
+_VALID_WITHIN_S = 30.0
 
 
 class Writer:
@@ -71,3 +74,21 @@ def writing(servers: Sequence[str], refusals_expected: bool = False, timeout_s: 
         raise Refusal(f"cannot write to the sandbox: {error.args[0]}") from error
     if writer.errors and not refusals_expected:
         raise Refusal(f"the sandbox refused {len(writer.errors)} records: {writer.errors[0].str()}")
+
+
+def write_once_valid(servers: Sequence[str], topic: str, key: str | None, value: str, partition: int) -> None:
+    """Write one record; send it again for 30 s while the broker refuses it as invalid.
+
+    A broker shows changed settings before its logs follow them (``BrokerMetadataPublisher``). Raises Refusal if the
+    record is not accepted.
+    """
+    deadline = time.monotonic() + _VALID_WITHIN_S
+    while True:
+        with writing(servers, refusals_expected=True) as writer:
+            writer.send(topic, key, value, partition=partition)
+        if not writer.errors:
+            return
+        (error,) = writer.errors
+        if error.code() != KafkaError.INVALID_RECORD or time.monotonic() > deadline:
+            raise Refusal(f"the sandbox refused a record for {topic}: {error.str()}")
+        time.sleep(0.1)
