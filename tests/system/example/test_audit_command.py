@@ -10,6 +10,8 @@ from tests.conftest import REPOSITORY
 from tests.support.command import topicwarden
 from tests.support.findings import facts, found
 from tests.support.projects import Shell
+from tests.system.example.conftest import Deployed
+from topicwarden.cli import audit as module
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
 
@@ -45,7 +47,10 @@ def test_it_prints_and_writes_the_report(
         assert found(written, verdict) == [one for one in found(report, verdict) if one[0] == topic]
 
 
-def test_a_pattern_that_no_topic_is_like_is_no_success(report: AuditReport, shell: Shell) -> None:
+def test_a_pattern_that_no_topic_is_like_is_refused_before_spark_starts(
+    deployed: Deployed, shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "spark_session", lambda *_: pytest.fail("Spark was started"))
     done = topicwarden("audit", "--stack", "dev", "--topics", "shop.odrers", cwd=shell.folder)
     assert (done.code, done.out) == (2, "")
     assert "no topic, declared or on the cluster, matches --topics shop.odrers" in done.err

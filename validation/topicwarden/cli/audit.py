@@ -22,7 +22,7 @@ from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.cli.declared_topics import declared
 from topicwarden.cli.rules import check_docs
 from topicwarden.cli.waiting import waiting
-from topicwarden.kafka.cluster import open_cluster
+from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.connection import connect_to, stack_settings
 from topicwarden.kafka.schema_registry import registry_of
 from topicwarden.model.finding import AuditReport
@@ -83,7 +83,6 @@ def audit(
     with auditing(project, stack, master, options, first=patterns) as audit_topics:
         save = _saver(out)
         report = audit_topics(patterns)
-        _require_topics(report, patterns)
         _print(report, form, background)
         for place in save(contents(report, background)) if save else ():
             terminal_output.note(str(place))
@@ -111,13 +110,6 @@ def _saver(out: str | None) -> Callable[[Mapping[str, str]], Iterable[object]] |
     return ReportFolder.of_active_session(out).write if _is_uri(out) else partial(write_files, Path(out))
 
 
-def _require_topics(report: AuditReport, patterns: tuple[str, ...]) -> None:
-    """Raise Refusal if there are ``patterns`` and no topic matches them."""
-    if patterns and not report.topics:
-        in_scope = f" in the scope of the stack, {', '.join(report.scope)}," if report.scope else ""
-        raise Refusal(f"no topic{in_scope or ', declared or on the cluster,'} matches --topics {' or '.join(patterns)}")
-
-
 @contextmanager
 def auditing(
     project: Project,
@@ -130,7 +122,7 @@ def auditing(
 
     ``first`` has the globs of the first audit, if they are known: the cluster is then read while Spark starts. Shows
     progress on standard error. Raises Refusal, before it starts Spark, if the installed Spark is not supported, if the
-    declarations have errors, or if the cluster does not respond.
+    declarations have errors, if the cluster does not respond, or if no topic matches ``first``.
     """
     settings = options or AuditOptions()
     reader_jars.jars(project)
@@ -139,8 +131,6 @@ def auditing(
     registry = registry_of(project, stack)
     stack_file = read_stack_file(project, stack)
     declarations = declared(project, stack, "audited")
-    with open_cluster(connection):
-        pass
 
     def request(patterns: tuple[str, ...]) -> AuditRequest:
         return AuditRequest(
@@ -157,6 +147,9 @@ def auditing(
             scope=stack_file.scope,
         )
 
+    with open_cluster(connection) as cluster:
+        if first:
+            _require_topics(request(first), cluster)
     with ExitStack() as resources:
         executor = resources.enter_context(ThreadPoolExecutor(max_workers=1))
         observing = [] if first is None else [executor.submit(request(first).observe)]
@@ -169,6 +162,15 @@ def auditing(
                 return audit_cluster(spark, request(patterns), progress, observed)
 
         yield audit_topics
+
+
+def _require_topics(request: AuditRequest, cluster: Cluster) -> None:
+    """Raise Refusal if no topic, declared or on the cluster, is selected."""
+    names = {each.topic.name for each in request.declarations} | cluster.identities().keys()
+    if not any(map(request.selects, names)):
+        in_scope = f" in the scope of the stack, {request.scope}," if request.scope.patterns else ""
+        patterns = " or ".join(request.patterns)
+        raise Refusal(f"no topic{in_scope or ', declared or on the cluster,'} matches --topics {patterns}")
 
 
 def bounds(max_records: int | None, sample: float | None, rate: str | None) -> ReadLimits:

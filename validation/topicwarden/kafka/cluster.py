@@ -113,9 +113,10 @@ class Cluster:
         missing = UnknownTopicOrPartitionError.errno
         return frozenset(str(topic["name"]) for topic in described if topic["error_code"] != missing)
 
-    def identities(self, topics: Collection[str]) -> dict[str, tuple[str, int]]:
-        """Return the id and the number of partitions of each of ``topics`` that is visible."""
-        described = retry_transient(lambda: self._admin.describe_topics(sorted(topics))) if topics else []
+    def identities(self, topics: Collection[str] | None = None) -> dict[str, tuple[str, int]]:
+        """Return the id and the number of partitions of each of ``topics`` (default: all) that is visible."""
+        names = None if topics is None else sorted(topics)
+        described = [] if names == [] else retry_transient(lambda: self._admin.describe_topics(names))
         return {
             topic["name"]: (str(topic.get("topic_id")), len(topic["partitions"]))
             for topic in described
