@@ -154,7 +154,7 @@ def test_a_file_that_differs_is_only_replaced_if_asked(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--to", "asyncap"), "did you mean asyncapi?"),
-        (("--to", "odcs", "--topics", "nothing"), "no topic matches --topics nothing"),
+        (("--to", "odcs", "--topics", "nothing"), "no declared topic matches --topics nothing"),
         (("--to", "odcs", "--out", "file"), "cannot be written"),
     ],
 )

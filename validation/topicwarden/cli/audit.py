@@ -28,6 +28,7 @@ from topicwarden.kafka.schema_registry import registry_of
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
+from topicwarden.model.topic_selection import none_selected
 from topicwarden.model.units import SIZE
 from topicwarden.model.verdict import FailOn, ReadScope
 from topicwarden.report import terminal_output
@@ -168,9 +169,9 @@ def _require_topics(request: AuditRequest, cluster: Cluster) -> None:
     """Raise Refusal if no topic, declared or on the cluster, is selected."""
     names = {each.topic.name for each in request.declarations} | cluster.identities().keys()
     if not any(map(request.selects, names)):
-        in_scope = f" in the scope of the stack, {request.scope}," if request.scope.patterns else ""
-        patterns = " or ".join(request.patterns)
-        raise Refusal(f"no topic{in_scope or ', declared or on the cluster,'} matches --topics {patterns}")
+        where = f" in the scope of the stack, {request.scope}," if request.scope.patterns else ""
+        topics = f"topic{where or ', declared or on the cluster,'}"
+        raise none_selected(topics, request.patterns, filter(request.scope.owns, names))
 
 
 def bounds(max_records: int | None, sample: float | None, rate: str | None) -> ReadLimits:

@@ -13,7 +13,7 @@ from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.replace_file import replace_file
-from topicwarden.model.topic_selection import selected
+from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.report import terminal_output
 from topicwarden.report.problems.digest import plural
 from topicwarden.specs.export import asyncapi_document, odcs_contract
@@ -36,9 +36,10 @@ def export(standard: str, stack: str | None, patterns: Sequence[str], out: Path 
     stacks = selected_stacks(project, stack)
     if len(stacks) > 1:
         raise Refusal(f"a topic can differ by stack; select one with --stack: {', '.join(stacks)}")
-    declarations = [each for each in declared(project, stacks[0], "exported") if selected(each.topic.name, patterns)]
+    all_declared = declared(project, stacks[0], "exported")
+    declarations = [each for each in all_declared if selected(each.topic.name, patterns)]
     if not declarations:
-        raise Refusal(f"no topic matches --topics {' '.join(patterns)}")
+        raise none_selected("declared topic", patterns, (each.topic.name for each in all_declared))
     topics = with_schemas(declarations, project.root)
     documents, lost = _asyncapi(topics, stacks[0]) if standard == "asyncapi" else _odcs(topics)
     if out is None:

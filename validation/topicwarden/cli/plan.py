@@ -19,7 +19,6 @@ from topicwarden.kafka.connection import connect_to
 from topicwarden.model.planned_change import PlanReport, PreviewResult, Severity, TopicPlan
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.model.topic_selection import selected
 from topicwarden.plan.engine_steps import with_unpredicted
 from topicwarden.report import terminal_output
 from topicwarden.report.output_folder import require_writable, write_files
@@ -59,8 +58,7 @@ def planned(project: Project, stack: str, engine: Pulumi, patterns: Sequence[str
     Raises Refusal if the declarations have errors, if the cluster or Pulumi does not respond, or if no topic matches.
     """
     connection = connect_to(project, stack)
-    every = declared(project, stack, "planned")
-    declarations = [declaration for declaration in every if selected(declaration.topic.name, patterns)]
+    declarations = declared(project, stack, "planned")
     with waiting("running the preview and reading the cluster"):
         with open_cluster(connection):
             pass

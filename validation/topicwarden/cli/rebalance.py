@@ -19,7 +19,7 @@ from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_reass
 from topicwarden.kafka.throttle_admin import REPLICAS
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
-from topicwarden.model.topic_selection import selected
+from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.model.units import SIZE
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.placement.replica_placement import ReplicaMove
@@ -54,7 +54,7 @@ def rebalance(stack: str, patterns: Sequence[str], options: RebalanceOptions) ->
     declarations = declared(project, stack, "placed")
     chosen = tuple(declaration for declaration in declarations if selected(declaration.topic.name, patterns))
     if not chosen:
-        raise Refusal(f"no declared topic matches --topics {' or '.join(patterns)}")
+        raise none_selected("declared topic", patterns, (each.topic.name for each in declarations))
     refreshing = options.refresh and not (options.dry_run or options.cancel)
     engine = writing_engine_of(project, stack) if refreshing else None
     if engine is not None:

@@ -21,6 +21,7 @@ from topicwarden.deploy.stack_state import deployed_stack
 from topicwarden.deploy.target_urns import target_urns
 from topicwarden.model import planned_change
 from topicwarden.model.problem import Refusal
+from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.plan.engine_steps import TopicStep
 from topicwarden.plan.predicted_stack import PredictedStack
 from topicwarden.specs.resolve import Declaration
@@ -68,7 +69,7 @@ class PreviewedStack:
 def preview(engine: PulumiEngine, declarations: Iterable[Declaration], patterns: Sequence[str]) -> PreviewedStack:
     """Run `pulumi preview`. With ``patterns``, only for the topics that match these globs.
 
-    The ``declarations`` are those of these topics. Raises Refusal if no topic matches, or if the state cannot be read.
+    Raises Refusal if no topic matches, or if the state cannot be read.
     """
     targets = _targets(engine, declarations, patterns) if patterns else []
     with invoking(engine, CommandKind.PLAN, patterns) as invocation:
@@ -87,11 +88,15 @@ def preview(engine: PulumiEngine, declarations: Iterable[Declaration], patterns:
 
 def _targets(engine: PulumiEngine, declarations: Iterable[Declaration], patterns: Sequence[str]) -> list[str]:
     resources = engine.resources()
-    deployed = deployed_stack(resources).only(patterns)
-    topics = [declaration.topic for declaration in declarations]
+    stack = deployed_stack(resources)
+    deployed = stack.only(patterns)
+    declared = [declaration.topic for declaration in declarations]
+    topics = [topic for topic in declared if selected(topic.name, patterns)]
     names = {*deployed.topics, *deployed.duplicates, *(topic.name for topic in topics)}
     if not names:
-        raise Refusal(f"no topic, declared or deployed, matches --topics {' or '.join(patterns)}")
+        raise none_selected(
+            "topic, declared or deployed,", patterns, {*stack.topics, *(topic.name for topic in declared)}
+        )
     existing = {str(resource["urn"]) for resource in resources}
     return target_urns(engine, (topic.domain for topic in topics), names, deployed, existing)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Final
+
+from topicwarden.model.message_text import nearest
+from topicwarden.model.problem import Refusal
 
 EXCLUDED: Final = "!"
 """The start of a glob that excludes the topics that match the rest of it."""
@@ -18,6 +21,32 @@ def selected(topic: str, patterns: Sequence[str]) -> bool:
     excluded = [pattern[1:] for pattern in patterns if pattern.startswith(EXCLUDED)]
     included = [pattern for pattern in patterns if not pattern.startswith(EXCLUDED)]
     return _matches_any(topic, included or ["*"]) and not _matches_any(topic, excluded)
+
+
+def none_selected(topics: str, patterns: Sequence[str], names: Iterable[str]) -> Refusal:
+    """Return the error that ``--topics`` matches none of ``names``, with the names that ``patterns`` resemble.
+
+    ``topics`` says which topics these are, such as ``declared topic``. Without ``patterns``, there is no such topic.
+    """
+    if not patterns:
+        return Refusal(f"there is no {topics}")
+    known = sorted(names)
+    nearest_ones = [found for pattern in patterns if (found := nearest_pattern(pattern, known))]
+    suggestion = f"; did you mean {' or '.join(nearest_ones)}?" if nearest_ones else ""
+    return Refusal(f"no {topics} matches --topics {' or '.join(patterns)}{suggestion}")
+
+
+def nearest_pattern(pattern: str, names: Iterable[str]) -> str | None:
+    """Return the pattern that a misspelt ``pattern`` most resembles; None if there is none.
+
+    This is the name of a topic, or for ``ordres.*`` the first parts of a name, followed by ``.*``.
+    """
+    if not pattern.endswith(".*"):
+        return nearest(pattern, names)
+    parts = [name.split(".") for name in names]
+    prefixes = dict.fromkeys(".".join(each[:end]) for each in parts for end in range(1, len(each)))
+    prefix = nearest(pattern.removesuffix(".*"), prefixes)
+    return f"{prefix}.*" if prefix else None
 
 
 def _matches_any(topic: str, patterns: Sequence[str]) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from topicwarden.model.message_text import nearest, quoted
+from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
+from topicwarden.model.topic_selection import nearest_pattern
 from topicwarden.policies.scope import Scope, name_matcher
 
 RULE = "topics-unmatched"
@@ -28,7 +29,7 @@ class PlacedPattern:
         """Return the warning that the pattern matches none of ``names``, the topics of its stacks and domains."""
         domains = self.scope.domains or ()
         where = f" in the folder{'s' if len(domains) > 1 else ''} {', '.join(domains)}" if domains else ""
-        suggestion = _nearest_pattern(self.pattern, names)
+        suggestion = nearest_pattern(self.pattern, names)
         remedy = f"did you mean {suggestion}?" if suggestion else "correct the pattern, or delete it"
         message = f"topics: {quoted(self.pattern)} matches no topic{where}; {remedy}"
         return Problem(self.place, message, RULE, Level.WARNING)
@@ -52,16 +53,3 @@ def unmatched_patterns(
         matches = name_matcher([placed.pattern])
         if not any(map(matches, in_scope)):
             yield placed, placed.problem(sorted(in_scope))
-
-
-def _nearest_pattern(pattern: str, names: Iterable[str]) -> str | None:
-    """Return the pattern that a misspelt ``pattern`` most resembles; None if there is none.
-
-    This is the name of a topic, or for ``ordres.*`` the first parts of a name, followed by ``.*``.
-    """
-    if not pattern.endswith(".*"):
-        return nearest(pattern, names)
-    parts = [name.split(".") for name in names]
-    prefixes = dict.fromkeys(".".join(each[:end]) for each in parts for end in range(1, len(each)))
-    prefix = nearest(pattern.removesuffix(".*"), prefixes)
-    return f"{prefix}.*" if prefix else None
