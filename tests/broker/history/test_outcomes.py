@@ -29,45 +29,55 @@ def test_a_topic_counts_by_its_weightiest_verdict() -> None:
 
 
 def test_each_audit_knows_of_those_before_it(spark: SparkSession, history: str) -> None:
-    past = [trend(spark, AuditHistory(spark, history), ended(at, Verdict.PASS, Verdict.FAIL), ()) for at in (1, 2, 3)]
+    past = [trend(AuditHistory(spark, history), ended(at, Verdict.PASS, Verdict.FAIL), ()) for at in (1, 2, 3)]
     one = {Verdict.PASS: 1, Verdict.FAIL: 1}
     assert past == [[], [PastAudit(started=1, topics=one)], [PastAudit(started=at, topics=one) for at in (1, 2)]]
 
 
 def test_only_audits_of_the_same_topics_are_compared(spark: SparkSession, history: str) -> None:
-    trend(spark, AuditHistory(spark, history), ended(1, Verdict.PASS), ("orders.*",))
-    assert trend(spark, AuditHistory(spark, history), ended(2, Verdict.PASS), ()) == []
+    trend(AuditHistory(spark, history), ended(1, Verdict.PASS), ("orders.*",))
+    assert trend(AuditHistory(spark, history), ended(2, Verdict.PASS), ()) == []
     other = ended(3, Verdict.PASS).model_copy(update={"stack": "dev"})
-    assert trend(spark, AuditHistory(spark, history), other, ("orders.*",)) == []
-    assert len(trend(spark, AuditHistory(spark, history), ended(4, Verdict.PASS), ("orders.*",))) == 1
+    assert trend(AuditHistory(spark, history), other, ("orders.*",)) == []
+    assert len(trend(AuditHistory(spark, history), ended(4, Verdict.PASS), ("orders.*",))) == 1
 
 
 def test_two_audits_at_once_are_both_told_of(spark: SparkSession, history: str) -> None:
-    trend(spark, AuditHistory(spark, history), ended(5, Verdict.PASS), ())
+    trend(AuditHistory(spark, history), ended(5, Verdict.PASS), ())
     (folder,) = Path(history).glob(f"{VERSION}/outcomes/*")
-    trend(spark, AuditHistory(spark, history), ended(6, Verdict.FAIL), ())
+    trend(AuditHistory(spark, history), ended(6, Verdict.FAIL), ())
     (latest,) = folder.glob("*6-*")
     hidden = latest.rename(folder.parent / "aside")
-    trend(spark, AuditHistory(spark, history), ended(7, Verdict.SUSPECT), ())
+    trend(AuditHistory(spark, history), ended(7, Verdict.SUSPECT), ())
     hidden.rename(latest)
-    assert [past.started for past in trend(spark, AuditHistory(spark, history), ended(8), ())] == [5, 6, 7]
+    assert [past.started for past in trend(AuditHistory(spark, history), ended(8), ())] == [5, 6, 7]
 
 
 def test_few_files_are_kept_and_bounded(spark: SparkSession, history: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MOST_AUDITS > 5
     monkeypatch.setattr("topicwarden.audit.history.outcomes.MOST_AUDITS", 3)
-    past = [trend(spark, AuditHistory(spark, history), ended(at, Verdict.PASS), ()) for at in range(1, 7)][-1]
+    past = [trend(AuditHistory(spark, history), ended(at, Verdict.PASS), ()) for at in range(1, 7)][-1]
     assert [each.started for each in past] == [3, 4, 5]
     assert len(list(Path(history).glob("v3/outcomes/*/*/_complete"))) == 3
 
 
+def test_a_part_that_another_audit_has_deleted_is_left_out(history: str, spark: SparkSession) -> None:
+    trend(AuditHistory(spark, history), ended(1), ())
+    trend(AuditHistory(spark, history), ended(2), ())
+    (file,) = Path(history).glob("v3/outcomes/*/*2-*/part.json")
+    file.unlink()
+    audit = AuditHistory(spark, history)
+    assert [past.started for past in trend(audit, ended(3), ())] == [1]
+    assert audit.notes == []
+
+
 def test_without_a_history_there_is_no_trend_and_a_broken_one_is_said(spark: SparkSession, history: str) -> None:
-    assert trend(spark, AuditHistory(spark, None), ended(1), ()) == []
-    trend(spark, AuditHistory(spark, history), ended(1), ())
-    (file,) = Path(history).glob("v3/outcomes/*/*/*.parquet")
-    file.write_bytes(b"no parquet")
+    assert trend(AuditHistory(spark, None), ended(1), ()) == []
+    trend(AuditHistory(spark, history), ended(1), ())
+    (file,) = Path(history).glob("v3/outcomes/*/*/part.json")
+    file.write_bytes(b"no JSON")
     for checksum in file.parent.glob(".*.crc"):
         checksum.unlink()
     broken = AuditHistory(spark, history)
-    assert trend(spark, broken, ended(2), ()) == []
+    assert trend(broken, ended(2), ()) == []
     assert "there is no trend" in broken.notes[0]

@@ -81,7 +81,7 @@ def audit(
     )
     with ThreadPoolExecutor(1) as executor:  # both tasks wait for Spark and files
         saving = executor.submit(history.save, [state for state in states if state is not None], started)
-        past_audits = trend(spark, history, report, request.patterns)
+        past_audits = trend(history, report, request.patterns)
         saving.result()
     return report.model_copy(update={"trend": past_audits, "notes": sorted({*history.notes, *_changes(evidence)})})
 

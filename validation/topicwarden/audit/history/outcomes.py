@@ -2,9 +2,9 @@
 
 ::
 
-    v3/outcomes/<selection>/<started>-<uuid>/   a Parquet file: a row for this audit and for each earlier one
+    v3/outcomes/<selection>/<started>-<uuid>/   a JSON file: this audit, and each earlier one
 
-Each audit writes the earlier rows again, so that later audits read few files. The newest parts are merged, because two
+Each audit writes the earlier ones again, so that later audits read few files. The newest parts are merged, because two
 audits that run at the same time do not know of each other.
 """
 
@@ -15,12 +15,11 @@ from collections.abc import Iterable, Mapping
 from hashlib import sha256
 
 from py4j.protocol import Py4JJavaError
+from pydantic import TypeAdapter
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.store import HistoryStore, HistoryUnavailable, part_name
-from topicwarden.audit.scan.literal_rows import literal
 from topicwarden.model.finding import AuditReport, Finding, PastAudit
 from topicwarden.model.verdict import BY_WEIGHT, Verdict
 
@@ -28,10 +27,10 @@ MOST_AUDITS = 60
 """The number of audits that are saved for one stack and one selection of topics."""
 
 _PARTS = 3
-_OUTCOME = "started long, topics map<string,long>"
+_AUDITS = TypeAdapter(list[PastAudit])
 
 
-def trend(spark: SparkSession, history: AuditHistory, report: AuditReport, patterns: Iterable[str]) -> list[PastAudit]:
+def trend(history: AuditHistory, report: AuditReport, patterns: Iterable[str]) -> list[PastAudit]:
     """Return the earlier audits of the same cluster, stack, scope and ``patterns``, the oldest first; save this one."""
     store = history.store
     if store is None or report.cluster_id is None:
@@ -40,8 +39,8 @@ def trend(spark: SparkSession, history: AuditHistory, report: AuditReport, patte
     try:
         earlier = _read(store, folder)
         current = PastAudit(started=report.started, topics=worst_verdicts(report))
-        _write(spark, store, folder, [*earlier, current][-MOST_AUDITS:])
-    except (PySparkException, Py4JJavaError, HistoryUnavailable):
+        _write(store, folder, [*earlier, current][-MOST_AUDITS:])
+    except (PySparkException, Py4JJavaError, HistoryUnavailable, ValueError):
         history.add_note("has no readable outcomes of earlier audits: there is no trend")
         return []
     return earlier
@@ -68,19 +67,13 @@ def _worse(finding: Finding, worst: Mapping[str, Verdict]) -> Verdict:
 
 
 def _read(store: HistoryStore, folder: str) -> list[PastAudit]:
-    parts = store.parts(folder)[-_PARTS:]
-    if not parts:
-        return []
-    rows = store.read(folder, parts, _OUTCOME).collect()
-    found = {(row["started"], *sorted(row["topics"].items())): row["topics"] for row in rows}
-    return [
-        PastAudit(started=started, topics={Verdict(name): number for name, number in topics.items()})
-        for (started, *_), topics in sorted(found.items())
-    ][-MOST_AUDITS:]
+    texts = [store.read_text(folder, part) for part in store.parts(folder)[-_PARTS:]]
+    audits = [audit for text in texts if text is not None for audit in _AUDITS.validate_json(text)]
+    different = {(audit.started, *sorted(audit.topics.items())): audit for audit in audits}
+    return [audit for _, audit in sorted(different.items())][-MOST_AUDITS:]
 
 
-def _write(spark: SparkSession, store: HistoryStore, folder: str, audits: list[PastAudit]) -> None:
-    rows = [audit.model_dump(mode="json") for audit in audits]
-    store.write(folder, part_name(audits[-1].started), literal(spark, rows, _OUTCOME).coalesce(1))
+def _write(store: HistoryStore, folder: str, audits: list[PastAudit]) -> None:
+    store.write_text(folder, part_name(audits[-1].started), _AUDITS.dump_json(audits).decode())
     for part in store.parts(folder)[:-_PARTS]:
         store.delete(folder, part)

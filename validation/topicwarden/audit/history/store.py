@@ -34,11 +34,12 @@ from topicwarden.audit.history.topic_state import (
     RememberedRecord,
     TopicState,
 )
-from topicwarden.audit.scan.hadoop_files import files_of, path_of, root_cause
+from topicwarden.audit.scan.hadoop_files import files_of, path_of, read_text, root_cause, write_text
 from topicwarden.audit.scan.literal_rows import literal
 
 VERSION = "v3"
 _COMPLETE = "_complete"
+_TEXT = "part.json"
 KEPT_PARTS = 20
 """The newest parts of ``looks/`` that are always kept; older parts are deleted if newer ones have all their topics."""
 
@@ -160,8 +161,7 @@ class HistoryStore:
                 f"{expected:,} rows were written to {self.path(folder, name)}, and {found:,} can be read back: "
                 "choose an address that the driver and all executors share"
             )
-        marker = self._path(f"{self.path(folder, name)}/{_COMPLETE}")
-        self._files(marker).create(marker).close()
+        self._mark_complete(folder, name)
 
     def _rows(self, folder: str, name: str, schema: StructType) -> int:
         """Return the number of rows in the files of a part, from their footers."""
@@ -175,6 +175,15 @@ class HistoryStore:
         """
         paths = [f"{self.path(folder, part.name)}/{within}" for part in parts]
         return self._spark.read.schema(schema).option("ignoreMissingFiles", "true").parquet(*paths)
+
+    def write_text(self, folder: str, name: str, text: str) -> None:
+        """Add a part of one file that the driver writes and reads, for data that is too small for a job of Spark's."""
+        write_text(self._spark, f"{self.path(folder, name)}/{_TEXT}", text)
+        self._mark_complete(folder, name)
+
+    def read_text(self, folder: str, part: HistoryPart) -> str | None:
+        """Return the text of a part; None if another audit has deleted it in the meantime."""
+        return read_text(self._spark, f"{self.path(folder, part.name)}/{_TEXT}")
 
     def has(self, folder: str, name: str, within: str) -> bool:
         """Return whether a part has a folder ``within``."""
@@ -231,6 +240,10 @@ class HistoryStore:
         for row in self.read("looks", parts, _STATE).select(file, "cluster_id", "topic").collect():
             found.setdefault(row["part"], set()).add((row["cluster_id"], row["topic"]))
         return found
+
+    def _mark_complete(self, folder: str, name: str) -> None:
+        marker = self._path(f"{self.path(folder, name)}/{_COMPLETE}")
+        self._files(marker).create(marker).close()
 
     def _complete(self, folder: str, part: HistoryPart) -> bool:
         marker = self._path(f"{self.path(folder, part.name)}/{_COMPLETE}")

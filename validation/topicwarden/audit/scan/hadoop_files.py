@@ -35,18 +35,36 @@ class ReportFolder:
     def write(self, texts: Mapping[str, str]) -> list[str]:
         """Write a file for each name, over an earlier one; return their addresses."""
         try:
-            return [self._write(name, text) for name, text in texts.items()]
+            for name, text in texts.items():
+                write_text(self._spark, f"{self._url}/{name}", text)
         except Py4JJavaError as error:
             raise Refusal(
                 f"cannot write the report to {self._url}: {root_cause(error)}; select another folder with --out"
             ) from error
+        return [f"{self._url}/{name}" for name in texts]
 
-    def _write(self, name: str, text: str) -> str:
-        path = path_of(self._spark, f"{self._url}/{name}")
-        stream = files_of(self._spark, path).create(path, True)
-        stream.write(bytearray(text, "utf-8"))
+
+def write_text(spark: SparkSession, url: str, text: str) -> None:
+    """Write a file in UTF-8, over an earlier one, from the driver. Raises Py4JJavaError."""
+    path = path_of(spark, url)
+    stream = files_of(spark, path).create(path, True)
+    stream.write(bytearray(text, "utf-8"))
+    stream.close()
+
+
+def read_text(spark: SparkSession, url: str) -> str | None:
+    """Return the content of a file in UTF-8; None if there is no such file. Raises Py4JJavaError."""
+    path = path_of(spark, url)
+    try:
+        stream = files_of(spark, path).open(path)
+    except Py4JJavaError as error:
+        if error.java_exception.getClass().getName() == "java.io.FileNotFoundException":
+            return None
+        raise
+    try:
+        return bytes(stream.readAllBytes()).decode()
+    finally:
         stream.close()
-        return f"{self._url}/{name}"
 
 
 def path_of(spark: SparkSession, url: str) -> Any:
