@@ -34,7 +34,6 @@ public class DumpTopicConfigs {
         definition.put("default", ConfigDef.convertToString(key.defaultValue, key.type));
         definition.put("validator", key.validator == null ? null : key.validator.toString());
         definition.put("server_default", server);
-        definition.put("importance", key.importance.name().toLowerCase());
         definition.put("documentation", key.documentation);
         return definition;
     }

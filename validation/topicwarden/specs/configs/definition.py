@@ -32,7 +32,6 @@ class ConfigDefinition:
     default: str | None
     validator: str | None
     server_default: str | None
-    importance: str
     documentation: str
     since: str
     until: str
