@@ -25,6 +25,8 @@ class PartitionReplicas:
     """The eligible leader replicas: not in sync, but with every acknowledged record (KIP-966)."""
     adding: tuple[int, ...] = ()
     """The replicas that a reassignment in progress adds (KIP-455)."""
+    removing: tuple[int, ...] = ()
+    """The replicas that a reassignment in progress removes."""
 
     @property
     def settled(self) -> tuple[int, ...]:
@@ -33,6 +35,11 @@ class PartitionReplicas:
         Source: ``OngoingReassignmentState.replicationFactor``, ``Partition.isUnderReplicated``.
         """
         return tuple(broker for broker in self.replicas if broker not in self.adding)
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas after a reassignment in progress."""
+        return tuple(broker for broker in self.replicas if broker not in self.removing)
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.snapshot import PartitionReplicas, Snapshot
+from topicwarden.kafka.snapshot import Snapshot
 from topicwarden.model.planned_change import BY_WEIGHT, Action, Consequence, Severity, TopicPlan
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import Allowance
@@ -40,7 +40,7 @@ def predict(
     ``snapshot`` has at least the declared and the deployed topics, and needs no extents: those of the topics that
     change are read here. ``deployed`` is Pulumi's state. ``scope`` are the topics that the stack owns.
     """
-    snapshot = _without_reassignments(cluster, snapshot, declarations)
+    snapshot = _without_reassignments(snapshot)
     topic_changes = changes(declarations, deployed, snapshot, scope)
     declared = [change.declaration for change in topic_changes if change.declaration]
     # Sizes of all logs decide between brokers, but only if something moves.
@@ -65,25 +65,18 @@ def predict(
     return Prediction(plans, snapshot)
 
 
-def _without_reassignments(cluster: Cluster, snapshot: Snapshot, declarations: Sequence[Declaration]) -> Snapshot:
+def _without_reassignments(snapshot: Snapshot) -> Snapshot:
     """Return ``snapshot`` with the replicas of moving partitions as before or after the move, whichever are more.
 
     While a partition moves, its metadata lists both sets of replicas, so it does not show the replication factor.
     """
-    factors = {declaration.topic.name: declaration.topic.replication_factor for declaration in declarations}
-    if not any(len(state.replicas) > factors[name] for name, state in _states(snapshot) if name in factors):
-        return snapshot
-    current = {(name, state.partition): state.replicas for name, state in _states(snapshot) if name in factors}
     replicas = {
-        partition: tuple(broker for broker in current[partition] if broker in max(after, before, key=len))
-        for partition, (before, after) in cluster.reassigned().items()
-        if partition in current
+        (name, state.partition): max(state.target, state.settled, key=len)
+        for name, live in snapshot.topics.items()
+        for state in live.replicas
+        if state.adding or state.removing
     }
     return with_replicas(snapshot, replicas)
-
-
-def _states(snapshot: Snapshot) -> Iterator[tuple[str, PartitionReplicas]]:
-    return ((name, state) for name, live in snapshot.topics.items() for state in live.replicas)
 
 
 def _plan(change: TopicChange, rules: Iterable[str], evidence: PlanEvidence) -> TopicPlan:
