@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from topicwarden.kafka.snapshot import LiveTopic, PartitionReplicas, Snapshot
@@ -46,6 +48,10 @@ def test_only_what_somebody_set_is_drift(
     found = changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, config(deployed))}), snapshot)
     said = [one.kind for change in found for one in drift.evaluate(change, PlanEvidence(snapshot))]
     assert said == (["drift"] if by_hand else [])
+    left = [
+        one.message for change in found for one in drift.evaluate(replace(change, held=True), PlanEvidence(snapshot))
+    ]
+    assert [message.partition("; ")[2].partition(",")[0] for message in left] == ["the deploy leaves it"] * by_hand
 
 
 @pytest.mark.parametrize("deployed", [{}, {"leader.replication.throttled.replicas": "0:1"}])

@@ -11,7 +11,6 @@ from topicwarden.model.planned_change import BY_WEIGHT, Action, Consequence, Sev
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequences import CONSEQUENCES
-from topicwarden.plan.consequences.drift import as_left
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.placement.replica_placement import place_replicas, with_replicas
 from topicwarden.plan.plan_evidence import PlanEvidence, gather, union
@@ -80,21 +79,24 @@ def _without_reassignments(snapshot: Snapshot) -> Snapshot:
 
 
 def _plan(change: TopicChange, rules: Iterable[str], evidence: PlanEvidence) -> TopicPlan:
-    consequences = [consequence for name in rules for consequence in CONSEQUENCES[name].evaluate(change, evidence)]
-    drift_left = _leaves_drift(change, consequences)
+    consequences = _consequences(change, rules, evidence)
+    held = _leaves_drift(change, consequences)
+    if held:
+        consequences = [_as_left(each) for each in _consequences(replace(change, held=True), rules, evidence)]
     return TopicPlan(
         topic=change.name,
         domain=change.declaration.topic.domain if change.declaration else "",
-        action=Action.DRIFT if drift_left else change.action,
+        action=Action.DRIFT if held else change.action,
         settings=list(change.settings),
-        consequences=sorted(
-            [_as_left_drift(each) for each in consequences] if drift_left else consequences,
-            key=lambda each: BY_WEIGHT.index(each.weight),
-        ),
-        held=drift_left,
-        needs=[] if drift_left else sorted(_needed_allowances(change, rules, evidence, consequences)),
+        consequences=sorted(consequences, key=lambda each: BY_WEIGHT.index(each.weight)),
+        held=held,
+        needs=[] if held else sorted(_needed_allowances(change, rules, evidence, consequences)),
         place=change.at(),
     )
+
+
+def _consequences(change: TopicChange, rules: Iterable[str], evidence: PlanEvidence) -> list[Consequence]:
+    return [consequence for name in rules for consequence in CONSEQUENCES[name].evaluate(change, evidence)]
 
 
 def _needed_allowances(
@@ -103,8 +105,7 @@ def _needed_allowances(
     """Yield the allowances without which more consequences would be refused."""
     for allowance in change.permitted:
         without = replace(change, permitted=change.permitted - {allowance})
-        stricter = [each for name in rules for each in CONSEQUENCES[name].evaluate(without, evidence)]
-        if _refused(stricter) > _refused(consequences):
+        if _refused(_consequences(without, rules, evidence)) > _refused(consequences):
             yield allowance
 
 
@@ -124,10 +125,8 @@ def _leaves_drift(change: TopicChange, consequences: Iterable[Consequence]) -> b
     return any(each.weight is Severity.REFUSED and each.kind in _BY_CONFIG for each in consequences)
 
 
-def _as_left_drift(consequence: Consequence) -> Consequence:
-    """Return a refused consequence as a danger of drift that the deploy leaves, and a note about what it leaves."""
-    if consequence.kind == "drift":
-        return as_left(consequence)
+def _as_left(consequence: Consequence) -> Consequence:
+    """Return a refused consequence of reverting a manual change as a danger of the change, which the deploy leaves."""
     if consequence.weight is not Severity.REFUSED or consequence.kind not in _BY_CONFIG:
         return consequence
     return consequence.model_copy(

@@ -27,7 +27,8 @@ class TopicChange:
     topic and brokers with different defaults, ``before`` and ``after`` have the most different of these values.
     ``permitted`` are the destructive changes that are allowed today. ``duplicates`` are further resources of the topic
     in Pulumi's state. ``edited`` is true if the YAML has changed since the last deploy. ``owned`` is false if the topic
-    is outside of the stack's scope.
+    is outside of the stack's scope. ``held`` is true if the deploy leaves manual changes, because
+    reverting them would lose data.
     """
 
     name: str
@@ -42,6 +43,7 @@ class TopicChange:
     duplicates: tuple[DuplicateResource, ...] = ()
     edited: bool = True
     owned: bool = True
+    held: bool = False
 
     def permits(self, allowance: Allowance) -> bool:
         """Return whether ``allowance`` is valid today."""

@@ -28,7 +28,6 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     if change.live is None:
         yield _missing(change) if change.action is not Action.DELETE else _missing_and_removed(change)
         return
-    reverted_by_deploy = change.action is not Action.DRIFT
     for setting in change.settings if change.live.sources else ():
         if setting.name == _BY_REBALANCE or setting.live in (setting.declared, setting.deployed):
             continue
@@ -37,18 +36,11 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         yield Consequence(
             kind="drift",
             weight=Severity.NOTE,
-            message=f"{setting.name} was changed by hand: {_values_text(setting)}; "
-            + _deploy_text(setting, reverted_by_deploy),
+            message=f"{setting.name} was changed by hand: {_values_text(setting)}; " + _deploy_text(setting, change),
             remedy="declare it, if the change was intended",
             evidence={"setting": setting.name, "live": setting.live, "deployed": setting.deployed},
             place=setting.place,
         )
-
-
-def as_left(note: Consequence) -> Consequence:
-    """Return a note about a manual change of a topic that the deploy leaves as it is."""
-    change, _, _ = note.message.rpartition("; ")
-    return note.model_copy(update={"message": f"{change}; the deploy leaves it"})
 
 
 def _missing(change: TopicChange) -> Consequence:
@@ -91,11 +83,13 @@ def _values_text(setting: Setting) -> str:
     return f"it is {setting.live}, deployed was {setting.deployed if setting.deployed is not None else 'nothing'}"
 
 
-def _deploy_text(setting: Setting, reverted_by_deploy: bool) -> str:
+def _deploy_text(setting: Setting, change: TopicChange) -> str:
     """Return what the deploy does with a manual change."""
     if setting.declared is None and setting.deployed is None:
         return "the deploy leaves it, because no YAML declares it"
-    if not reverted_by_deploy:
+    if change.held:
+        return "the deploy leaves it"
+    if change.action is Action.DRIFT:
         effect = "removes it" if setting.declared is None else "puts it back"
         return f"the deploy leaves it, and `topicwarden up --refresh` {effect}"
     if setting.declared is None:
