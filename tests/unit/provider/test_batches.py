@@ -29,7 +29,7 @@ class Recorder:
         return {key: ValueError(key) if value < 0 else value * 2 for key, value in items.items()}
 
 
-async def _submitted(batches: Batches[str, int, int], items: list[tuple[str, int]]) -> list[int | BaseException]:
+async def _submitted(batches: Batches[str, int, int], items: list[tuple[str, int]]) -> list[int | BaseException | None]:
     return await asyncio.gather(*(batches.submit(*item) for item in items), return_exceptions=True)
 
 
@@ -100,7 +100,7 @@ def test_items_that_arrive_during_a_request_form_the_next_batch() -> None:
     recorder = Recorder()
     batches: Batches[str, int, int] = Batches(recorder.send, limit=100, calls=EngineCalls())
 
-    async def run() -> list[int]:
+    async def run() -> list[int | None]:
         first = asyncio.create_task(batches.submit("a", 1))
         while not recorder.sent:
             await asyncio.sleep(0.001)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import astuple, dataclass
 from enum import IntEnum
 from typing import Final
@@ -47,7 +47,7 @@ def words(field: str) -> dict[str, IntEnum]:
     return {_word(member.name): member for member in _ENUMS[field] if member.name not in _ANY}
 
 
-def create_rules(admin: KafkaAdminClient, rules: Sequence[AccessRule]) -> dict[AccessRule, RequestError]:
+def create_rules(admin: KafkaAdminClient, rules: Collection[AccessRule]) -> dict[AccessRule, RequestError]:
     """Create ``rules``; an existing one stays. Return the errors of those that were refused."""
     creations = [CreateAclsRequest.AclCreation(*_numbered(rule)) for rule in rules]
     answer = send_to_any_broker(admin, CreateAclsRequest(creations=creations))
@@ -58,7 +58,7 @@ def create_rules(admin: KafkaAdminClient, rules: Sequence[AccessRule]) -> dict[A
     }
 
 
-def delete_rules(admin: KafkaAdminClient, rules: Sequence[AccessRule]) -> dict[AccessRule, RequestError]:
+def delete_rules(admin: KafkaAdminClient, rules: Collection[AccessRule]) -> dict[AccessRule, RequestError]:
     """Delete ``rules``; one that does not exist counts as deleted. Return the errors of those that were refused."""
     filters = [DeleteAclsRequest.DeleteAclsFilter(*_numbered(rule)) for rule in rules]
     answer = send_to_any_broker(admin, DeleteAclsRequest(filters=filters))

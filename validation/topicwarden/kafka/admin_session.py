@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import ExitStack
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -13,12 +13,14 @@ from kafka.errors import KafkaError
 from topicwarden.kafka.admin_client import open_admin
 from topicwarden.kafka.cluster_service import service_of
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.request_error import request_error
+from topicwarden.kafka.request_error import RequestError, request_error
 from topicwarden.kafka.retry import retry_transient
 from topicwarden.specs.services.profile import ServiceProfile
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+Key = TypeVar("Key", bound=Hashable)
+State = TypeVar("State")
 
 
 class AdminSession:
@@ -69,3 +71,14 @@ class AdminSession:
             return retry_transient(attempt)
         except KafkaError as error:
             raise request_error(error) from error
+
+    def write(
+        self,
+        send: Callable[[KafkaAdminClient, Mapping[Key, State]], Mapping[Key, RequestError]],
+        wait: Callable[[KafkaAdminClient, Mapping[Key, State]], object],
+        states: Mapping[Key, State],
+    ) -> Mapping[Key, RequestError]:
+        """Write ``states`` with ``send``, and let ``wait`` wait for those that were not refused; return the errors."""
+        errors = self.request(send, states)
+        self.request(wait, {key: state for key, state in states.items() if key not in errors})
+        return errors

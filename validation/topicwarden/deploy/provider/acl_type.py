@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from topicwarden.deploy.provider.batches import Batches
@@ -11,7 +12,6 @@ from topicwarden.deploy.provider.properties import Properties
 from topicwarden.deploy.provider.resource_type import PropertyType, ResourceType
 from topicwarden.kafka.access_admin import AccessRule, create_rules, delete_rules, list_rules, wait_for_rules, words
 from topicwarden.kafka.admin_session import AdminSession
-from topicwarden.kafka.request_error import RequestError
 
 _BATCH: Final = 1_000
 
@@ -47,10 +47,16 @@ class Acls:
     """The ACLs of one cluster. The id of an ACL is its properties, with ``|`` between them."""
 
     def __init__(self, session: AdminSession, calls: EngineCalls) -> None:
-        self._session = session
-        self._creates = Batches(self._create, _BATCH, calls=calls)
-        self._deletes = Batches(self._delete, _BATCH, calls=calls)
-        self._reads = Batches(self._read, _BATCH, calls=calls)
+        created, deleted = partial(wait_for_rules, exist=True), partial(wait_for_rules, exist=False)
+        self._creates = Batches[AccessRule, None, None](
+            lambda rules: session.write(create_rules, created, rules), _BATCH, calls=calls
+        )
+        self._deletes = Batches[AccessRule, None, None](
+            lambda rules: session.write(delete_rules, deleted, rules), _BATCH, calls=calls
+        )
+        self._reads = Batches[AccessRule, None, bool](
+            lambda _: dict.fromkeys(session.request(list_rules), True), _BATCH, calls=calls
+        )
 
     async def create(self, inputs: Properties) -> None:
         """Create an ACL; one that exists counts as created."""
@@ -70,19 +76,3 @@ class Acls:
     async def delete(self, id: str) -> None:
         """Delete the ACL with this id; one that does not exist counts as deleted."""
         await self._deletes.submit(AccessRule(*id.split("|")), None)
-
-    def _create(self, rules: Mapping[AccessRule, None]) -> Mapping[AccessRule, Exception | None]:
-        return self._written(rules, self._session.request(create_rules, list(rules)), exist=True)
-
-    def _delete(self, rules: Mapping[AccessRule, None]) -> Mapping[AccessRule, Exception | None]:
-        return self._written(rules, self._session.request(delete_rules, list(rules)), exist=False)
-
-    def _written(
-        self, rules: Mapping[AccessRule, None], errors: Mapping[AccessRule, RequestError], *, exist: bool
-    ) -> Mapping[AccessRule, Exception | None]:
-        self._session.request(wait_for_rules, rules.keys() - errors.keys(), exist=exist)
-        return {rule: errors.get(rule) for rule in rules}
-
-    def _read(self, rules: Mapping[AccessRule, None]) -> Mapping[AccessRule, bool]:
-        existing = self._session.request(list_rules)
-        return {rule: rule in existing for rule in rules}

@@ -16,9 +16,9 @@ Result = TypeVar("Result")
 class Batches(Generic[Key, Item, Result]):
     """Collects items while a request runs, and sends them together with the next one.
 
-    ``send`` runs in a thread, one call at a time. It takes items by key, and returns a result or an exception for each
-    key. The weights of the items of a batch have a sum of at most ``limit``; a heavier item is sent alone. A batch that
-    is not full waits as long as the engine calls; None for ``calls`` if all items arrive at once.
+    ``send`` runs in a thread, one call at a time. It takes items by key, and returns results and exceptions by key.
+    The weights of the items of a batch have a sum of at most ``limit``; a heavier item is sent alone. A batch that is not
+    full waits as long as the engine calls; None for ``calls`` if all items arrive at once.
     """
 
     def __init__(
@@ -30,12 +30,15 @@ class Batches(Generic[Key, Item, Result]):
         calls: EngineCalls | None,
     ) -> None:
         self._send, self._limit, self._weight, self._calls = send, limit, weight, calls
-        self._waiting: list[tuple[Key, Item, asyncio.Future[Result]]] = []
+        self._waiting: list[tuple[Key, Item, asyncio.Future[Result | None]]] = []
         self._running: asyncio.Task[None] | None = None
 
-    async def submit(self, key: Key, item: Item) -> Result:
-        """Send ``item`` with the next batch and return its result; raises the exception that ``send`` returned."""
-        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+    async def submit(self, key: Key, item: Item) -> Result | None:
+        """Send ``item`` with the next batch and return its result; raises the exception that ``send`` returned.
+
+        Returns None if ``send`` returned neither for ``key``.
+        """
+        future: asyncio.Future[Result | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((key, item, future))
         if self._running is None or self._running.done():
             self._running = asyncio.create_task(self._run())
@@ -52,7 +55,7 @@ class Batches(Generic[Key, Item, Result]):
             for key, _, future in batch:
                 if future.cancelled():
                     continue
-                result = results[key]
+                result = results.get(key)
                 if isinstance(result, Exception):
                     future.set_exception(result)
                 else:
@@ -70,9 +73,9 @@ class Batches(Generic[Key, Item, Result]):
         while sum(self._weight(item) for _, item, _ in self._waiting) < self._limit and not await self._calls.quiet():
             pass
 
-    def _next_batch(self) -> list[tuple[Key, Item, asyncio.Future[Result]]]:
+    def _next_batch(self) -> list[tuple[Key, Item, asyncio.Future[Result | None]]]:
         """Take the first items that fit together, each key once; the rest stays for the next batch."""
-        taken: dict[Key, tuple[Key, Item, asyncio.Future[Result]]] = {}
+        taken: dict[Key, tuple[Key, Item, asyncio.Future[Result | None]]] = {}
         rest, total = [], 0
         for entry in self._waiting:
             weight = self._weight(entry[1])

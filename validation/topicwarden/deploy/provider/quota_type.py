@@ -50,9 +50,12 @@ class Quotas:
     """The client quotas of one cluster. The id of a quota is ``name|type``, for a default ``entity-default|type``."""
 
     def __init__(self, session: AdminSession, calls: EngineCalls) -> None:
-        self._session = session
-        self._writes = Batches(self._write, _BATCH, calls=calls)
-        self._reads = Batches(self._read, _BATCH, calls=calls)
+        self._writes = Batches[QuotaEntity, Mapping[str, float | None], None](
+            lambda quotas: session.write(alter_quotas, wait_for_quotas, quotas), _BATCH, calls=calls
+        )
+        self._reads = Batches[QuotaEntity, None, dict[str, float]](
+            lambda entities: session.request(read_quotas, entities), _BATCH, calls=calls
+        )
 
     async def create(self, inputs: Properties) -> None:
         """Write a quota."""
@@ -82,18 +85,6 @@ class Quotas:
         values = await self._reads.submit(entity, None)
         if values:
             await self._writes.submit(entity, dict.fromkeys(values))
-
-    def _write(
-        self, quotas: Mapping[QuotaEntity, Mapping[str, float | None]]
-    ) -> Mapping[QuotaEntity, Exception | None]:
-        errors = self._session.request(alter_quotas, quotas)
-        written = {entity: values for entity, values in quotas.items() if entity not in errors}
-        self._session.request(wait_for_quotas, written)
-        return {entity: errors.get(entity) for entity in quotas}
-
-    def _read(self, entities: Mapping[QuotaEntity, None]) -> Mapping[QuotaEntity, dict[str, float]]:
-        found = self._session.request(read_quotas, list(entities))
-        return {entity: found.get(entity, {}) for entity in entities}
 
 
 def _rates(properties: Properties) -> dict[str, float]:

@@ -67,7 +67,7 @@ class Credentials:
     def __init__(self, session: AdminSession, calls: EngineCalls) -> None:
         self._session = session
         self._writes = Batches(self._write, _BATCH, calls=calls)
-        self._reads = Batches(self._read, _BATCH, calls=calls)
+        self._reads = Batches[Credential, None, int](lambda _: session.request(read_credentials), _BATCH, calls=calls)
 
     async def create(self, inputs: Properties) -> None:
         """Write a credential."""
@@ -95,14 +95,8 @@ class Credentials:
         await self._writes.submit(user, (Credential(user, mechanism), None))
 
     def _write(self, writes: Mapping[str, tuple[Credential, Password | None]]) -> Mapping[str, Exception | None]:
-        errors = self._session.request(write_credentials, dict(writes.values()))
-        written = {credential: password for credential, password in writes.values() if credential not in errors}
-        self._session.request(wait_for_credentials, written)
-        return {user: errors.get(credential) for user, (credential, _) in writes.items()}
-
-    def _read(self, credentials: Mapping[Credential, None]) -> Mapping[Credential, int | None]:
-        found = self._session.request(read_credentials)
-        return {credential: found.get(credential) for credential in credentials}
+        errors = self._session.write(write_credentials, wait_for_credentials, dict(writes.values()))
+        return {credential.user: error for credential, error in errors.items()}
 
 
 def _password(inputs: Properties) -> Password:

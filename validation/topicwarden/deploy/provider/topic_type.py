@@ -173,7 +173,7 @@ class Topics:
         if refused:
             errors = {name: error for name, error in errors.items() if name not in refused}
             errors |= self._retry(refused, lambda names: create_topics(admin, [topics[name] for name in names]))
-        return {name: errors.get(name) for name in topics}
+        return errors
 
     def _placed(self, topic: NewTopic) -> NewTopic:
         if self._placement is None:
@@ -185,13 +185,11 @@ class Topics:
         admin = self._session.admin
         self._announce(Intent.DELETE, topics)
         errors = self._retry(topics, lambda names: delete_topics(admin, names), final=(_MISSING,))
-        gone = [name for name, error in errors.items() if error.name == _MISSING]
-        return {name: None if name in gone else errors.get(name) for name in topics}
+        return {name: error for name, error in errors.items() if error.name != _MISSING}
 
     def _alter(self, changes: Mapping[str, Mapping[str, str | None]]) -> Mapping[str, Exception | None]:
         admin = self._session.admin
-        errors = self._retry(changes, lambda names: alter_settings(admin, {name: changes[name] for name in names}))
-        return {name: errors.get(name) for name in changes}
+        return self._retry(changes, lambda names: alter_settings(admin, {name: changes[name] for name in names}))
 
     def _add_partitions(self, counts: Mapping[str, int]) -> Mapping[str, Exception | None]:
         admin = self._session.admin
@@ -201,7 +199,7 @@ class Topics:
         for name, state in states.items():
             if isinstance(state, TopicProperties) and state.partitions == counts[name]:
                 del errors[name]  # an earlier request, whose answer was lost, has added them
-        return {name: errors.get(name) for name in counts}
+        return errors
 
     def _read(self, settings: Mapping[str, Collection[str] | None]) -> Mapping[str, TopicProperties | Exception | None]:
         admin, service = self._session.admin, self._session.service
@@ -213,12 +211,12 @@ class Topics:
             return {name: state for name, state in found.items() if isinstance(state, RequestError)}
 
         errors = self._retry(settings, read)
-        return {name: errors.get(name) or states.get(name) for name in settings}
+        return {**states, **errors}
 
     def _wait(self, expected: Mapping[str, TopicProperties | None]) -> Mapping[str, None]:
         if late := self._session.request(wait_until_visible, expected, self._session.service):
             self._progress(f"{len(late)} topics, such as {min(late)}: a broker does not show the change yet")
-        return dict.fromkeys(expected)
+        return {}
 
     def _retry(
         self,
