@@ -21,7 +21,8 @@ from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.cli.audit import auditing
 from topicwarden.kafka.admin_client import open_admin
 from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import Connection, connect_to
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.model.project import Project
 from topicwarden.sandbox.scenarios.writer import writing
 

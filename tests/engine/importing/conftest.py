@@ -16,7 +16,7 @@ from tests.support.projects import Shell, empty_stack, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.cluster import Cluster, open_cluster
-from topicwarden.kafka.connection import connect_to
+from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.toolchain import Toolchain

@@ -18,7 +18,7 @@ from tests.support.clients import commit, until
 from tests.support.projects import Shell, project_of
 from tests.support.sandboxes import running
 from topicwarden.kafka.cluster import Cluster, open_cluster
-from topicwarden.kafka.connection import connect_to
+from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.project import Project
 from topicwarden.sandbox.jvm import Jvm

@@ -16,7 +16,7 @@ from tests.support.findings import finding
 from tests.support.projects import own_cache, project_of
 from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.cluster import Cluster, open_cluster
-from topicwarden.kafka.connection import connect_to
+from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict

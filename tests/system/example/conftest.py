@@ -14,8 +14,8 @@ from tests.support.sandboxes import running
 from topicwarden.cli.audit import AuditFunction, auditing
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.cluster import Cluster, open_cluster
-from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox

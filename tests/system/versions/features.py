@@ -21,8 +21,8 @@ from tests.system.versions.parts import Stage
 from topicwarden.cli.audit import auditing
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.config_admin import connected
-from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.consumer_groups import ConsumerGroup
+from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict

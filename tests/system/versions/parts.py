@@ -20,8 +20,8 @@ from tests.system.versions.clusters import RunningCluster
 from topicwarden.cli.audit import auditing
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.config_admin import connected, set_topic
-from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.snapshot import LiveTopic
+from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.kafka.topic_reads import TopicProperties, wait_until_visible
 from topicwarden.model.diagnosis import Ability, Diagnosis, Possession
 from topicwarden.model.planned_change import Severity

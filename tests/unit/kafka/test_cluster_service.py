@@ -8,8 +8,8 @@ import pytest
 
 from tests.unit.kafka.test_connection import project
 from topicwarden.kafka.cluster_service import setting_source
-from topicwarden.kafka.connection import connect_to
 from topicwarden.kafka.snapshot import SET_BY_SERVICE, SET_ON_TOPIC
+from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.services import PROFILES
 

@@ -23,8 +23,8 @@ from topicwarden.cli.declared_topics import declared
 from topicwarden.cli.rules import check_docs
 from topicwarden.cli.waiting import waiting
 from topicwarden.kafka.cluster import Cluster, open_cluster
-from topicwarden.kafka.connection import connect_to, stack_settings
 from topicwarden.kafka.schema_registry import registry_of
+from topicwarden.kafka.stack_connection import connect_to, stack_settings
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from topicwarden.cli.waiting import waiting
 from topicwarden.doctor.diagnose import ALL_COMMANDS, diagnose, read_cluster_state
 from topicwarden.doctor.installation import installed_parts
-from topicwarden.kafka.connection import connect_to
+from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.model.diagnosis import Diagnosis
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal

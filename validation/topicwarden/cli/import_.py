@@ -14,8 +14,8 @@ from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.importing.import_session import ImportSession, echo, open_session
 from topicwarden.importing.live_topics import changed_topics, declarable_topics
 from topicwarden.kafka.cluster import Cluster, open_cluster
-from topicwarden.kafka.connection import connect_to, settings_file
 from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.kafka.stack_connection import connect_to, settings_file
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project

@@ -15,7 +15,7 @@ from topicwarden.cli.waiting import waiting
 from topicwarden.deploy.preview import preview
 from topicwarden.deploy.pulumi_engine import PulumiEngine as Pulumi
 from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import connect_to
+from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.model.planned_change import PlanReport, PreviewResult, Severity, TopicPlan
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project

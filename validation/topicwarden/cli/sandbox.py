@@ -14,7 +14,7 @@ from rich.table import Table
 
 from topicwarden.cli.pulumi_stacks import is_local, provide_stack
 from topicwarden.deploy.linked_environment import link_environment
-from topicwarden.kafka.connection import on_sandbox
+from topicwarden.kafka.stack_connection import on_sandbox
 from topicwarden.model.project import Project, find_project
 from topicwarden.report.terminal_output import note
 from topicwarden.sandbox import class_archive

@@ -17,7 +17,7 @@ from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backen
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.deploy.up_options import backend_url, up_options
 from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import connect_to
+from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.plan.cluster_identity import check_cluster

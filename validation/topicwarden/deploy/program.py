@@ -20,8 +20,9 @@ from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.deploy.topic_resources import TopicResources
 from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import SETTINGS, Connection, connection_from, refuse_sandbox_passphrase, settings_file
+from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.kafka.stack_connection import SETTINGS, connection_from, refuse_sandbox_passphrase, settings_file
 from topicwarden.kafka.throttle_admin import REPLICAS
 from topicwarden.model.planned_change import Action, TopicPlan
 from topicwarden.model.problem import Problem, Refusal

@@ -14,7 +14,7 @@ from typing import Any
 from topicwarden import child_processes
 from topicwarden.deploy.backend_locks import run_past_lost_locks
 from topicwarden.deploy.partial_state import raise_if_partial, retry_partial_state
-from topicwarden.kafka.connection import NO_PULUMI
+from topicwarden.kafka.stack_connection import NO_PULUMI
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 

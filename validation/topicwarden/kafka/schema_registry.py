@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from topicwarden.kafka.connection import certificates_for_java, settings_file, stack_settings
+from topicwarden.kafka.connection import certificates_for_java
+from topicwarden.kafka.stack_connection import settings_file, stack_settings
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.specs.registry_settings import RegistrySettings, read_registry_settings

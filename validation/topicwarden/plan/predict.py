@@ -80,17 +80,17 @@ def _without_reassignments(snapshot: Snapshot) -> Snapshot:
 
 def _plan(change: TopicChange, rules: Iterable[str], evidence: PlanEvidence) -> TopicPlan:
     consequences = _consequences(change, rules, evidence)
-    held = _leaves_drift(change, consequences)
-    if held:
+    drift_left = _leaves_drift(change, consequences)
+    if drift_left:
         consequences = [_as_left(each) for each in _consequences(replace(change, held=True), rules, evidence)]
     return TopicPlan(
         topic=change.name,
         domain=change.declaration.topic.domain if change.declaration else "",
-        action=Action.DRIFT if held else change.action,
+        action=Action.DRIFT if drift_left else change.action,
         settings=list(change.settings),
         consequences=sorted(consequences, key=lambda each: BY_WEIGHT.index(each.weight)),
-        held=held,
-        needs=[] if held else sorted(_needed_allowances(change, rules, evidence, consequences)),
+        held=drift_left,
+        needs=[] if drift_left else sorted(_needed_allowances(change, rules, evidence, consequences)),
         place=change.at(),
     )
 

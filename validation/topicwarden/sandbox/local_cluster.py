@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from shutil import rmtree
 
-from topicwarden.kafka.connection import ADDRESS_FILE
+from topicwarden.kafka.stack_connection import ADDRESS_FILE
 from topicwarden.model.problem import Refusal
 from topicwarden.sandbox import sandbox_state as states
 from topicwarden.sandbox.broker import BrokerCondition

@@ -17,8 +17,8 @@ class Batches(Generic[Key, Item, Result]):
     """Collects items while a request runs, and sends them together with the next one.
 
     ``send`` runs in a thread, one call at a time. It takes items by key, and returns results and exceptions by key.
-    The weights of the items of a batch have a sum of at most ``limit``; a heavier item is sent alone. A batch that is not
-    full waits as long as the engine calls; None for ``calls`` if all items arrive at once.
+    The weights of the items of a batch have a sum of at most ``limit``; a heavier item is sent alone. A batch that is
+    not full waits as long as the engine calls; None for ``calls`` if all items arrive at once.
     """
 
     def __init__(

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from topicwarden.deploy.provider.properties import UNKNOWN, Properties
-from topicwarden.kafka.connection import Connection, connection_from
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.stack_connection import connection_from
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.specs import aws_settings
