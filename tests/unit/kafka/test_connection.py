@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -78,9 +79,10 @@ def test_what_leads_nowhere_is_said_in_one_line(
     assert "\n" not in str(refusal.value)
 
 
-def test_an_unknown_stack_names_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(Refusal, match=r"no stack 'staging'.*stacks: prod"):
-        connect_to(project(tmp_path, "config: {}"), "staging")
+@pytest.mark.parametrize(("stack", "hint"), [("staging", "; the project has prod"), ("prd", "; did you mean prod?")])
+def test_an_unknown_stack_is_refused_as_check_does(tmp_path: Path, stack: str, hint: str) -> None:
+    with pytest.raises(Refusal, match=re.escape(f"stacks/Pulumi.{stack}.yaml does not exist{hint}")):
+        connect_to(project(tmp_path, "config: {}"), stack)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from topicwarden.model.project import Project
 from topicwarden.specs.connection_settings import NAMES, SERVERS, read_connection_settings
 from topicwarden.specs.services import by_hosts
 from topicwarden.specs.services.profile import ServiceProfile
+from topicwarden.specs.stack_selection import selected_stacks
 from topicwarden.specs.stack_settings import CLUSTER, MOVED_TO, PROFILE, SANDBOX, TWO_CLUSTERS, named_profile
 
 ADDRESS_FILE = "bootstrap-servers"
@@ -126,12 +127,9 @@ def stack_settings(project: Project, stack: str) -> Mapping[str, Any]:
 
 
 def _written(project: Project, stack: str) -> Mapping[str, Any]:
-    path = project.stacks / f"Pulumi.{stack}.yaml"
-    if not path.is_file():
-        known = ", ".join(project.stack_names()) or "none"
-        raise Refusal(f"there is no stack {stack!r}: stacks/Pulumi.{stack}.yaml does not exist (stacks: {known})")
+    selected_stacks(project, stack)
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+        document = yaml.safe_load((project.root / settings_file(stack)).read_text(encoding="utf-8")) or {}
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise Refusal(f"{settings_file(stack)} cannot be read as stack settings: {_first_line(error)}") from error
     settings = document.get("config") or {} if isinstance(document, dict) else document
