@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from topicwarden.specs.load import load
-from topicwarden.specs.resolve import all_problems, resolve
+from topicwarden.specs.resolve import resolve
 
 STACKS = ("dev", "prod")
 
 
 def problem_lines(tree: Path) -> list[str]:
     loaded = load(tree / "topics", tree, STACKS)
-    return [str(problem) for problem in all_problems(resolve(loaded, stack) for stack in STACKS)]
+    return [str(problem) for problem in sorted({each for stack in STACKS for each in resolve(loaded, stack).problems})]
 
 
 def setting_lines(tree: Path) -> Iterator[str]:

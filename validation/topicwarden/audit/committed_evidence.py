@@ -79,7 +79,7 @@ def count_committed(
     contracts: Contracts,
     declared: DeclaredContents,
     *,
-    rate: int | None = None,
+    rate: int | None,
 ) -> tuple[dict[TopicPartition, PartitionCounts], dict[str, KeyPlacement]]:
     """Return the counts of committed records by partition, and the key placement of each topic with counted keys.
 

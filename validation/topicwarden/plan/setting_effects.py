@@ -63,8 +63,8 @@ def _less_retention(why: str) -> SettingEffect:
     return SettingEffect(SettingRisk.LOWER, (DataLoss.RECORDS,), "retention-cut", _SHRINK, why)
 
 
-def _refuses_writes(why: str, consequence: str, risk: SettingRisk = SettingRisk.LOWER) -> SettingEffect:
-    return SettingEffect(risk, (DataLoss.AVAILABILITY,), consequence, (), why)
+def _refuses_writes(why: str, consequence: str) -> SettingEffect:
+    return SettingEffect(SettingRisk.LOWER, (DataLoss.AVAILABILITY,), consequence, (), why)
 
 
 EFFECTS: Final[Mapping[str, SettingEffect]] = {

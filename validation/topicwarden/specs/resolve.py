@@ -7,7 +7,7 @@ replaces a list, and null unsets an inherited value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -58,11 +58,6 @@ def resolve(loaded: LoadedSpecs, stack: str | None) -> ResolvedStack:
             )
     declarations.sort(key=lambda declaration: declaration.topic.name)
     return ResolvedStack(tuple(declarations), tuple(sorted(set(problems))))
-
-
-def all_problems(resolved: Iterable[ResolvedStack]) -> tuple[Problem, ...]:
-    """Return the problems of several stacks, sorted and without duplicates."""
-    return tuple(sorted({problem for stack in resolved for problem in stack.problems}))
 
 
 class _FolderDefaults:

@@ -48,7 +48,7 @@ def committed_counts(
     *,
     contracts: Contracts,
     now: int,
-    rate: int | None = None,
+    rate: int | None,
 ) -> dict[TopicPartition, PartitionCounts]:
     """Return the counts of the committed records of each read; ``counts`` has the counts of all records.
 

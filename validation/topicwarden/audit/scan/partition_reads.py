@@ -56,7 +56,7 @@ def partition_reads(topics: Iterable[LiveTopic], horizons: Mapping[TopicPartitio
 
 
 def counting_options(
-    reads: list[PartitionRead], contracts: Contracts, now: int, deleted_keys: Iterable[DeletedKey] = ()
+    reads: list[PartitionRead], contracts: Contracts, now: int, deleted_keys: Iterable[DeletedKey]
 ) -> str:
     """Return the JSON that tells the reader how to count; see ``CountingRules.java``."""
     deleted: dict[TopicPartition, list[tuple[int, int]]] = {}

@@ -15,7 +15,7 @@ MOST_OFFSETS = 5
 _LATE = "timestamp-late"
 
 
-def merge_faults(notes: Iterable[str], max_late: int | None = None) -> tuple[ContentFault, ...]:
+def merge_faults(notes: Iterable[str], max_late: int | None) -> tuple[ContentFault, ...]:
     """Return the faults in the ``notes`` of one partition, the most frequent first.
 
     The reader does not know the earlier ranges. So it does not count a record that is late (by more than ``max_late``

@@ -37,7 +37,7 @@ def resolve_timestamp_borders(
     counts: Mapping[TopicPartition, PartitionCounts],
     *,
     now: int,
-    rate: int | None = None,
+    rate: int | None,
 ) -> tuple[dict[TopicPartition, Horizon], dict[TopicPartition, PartitionCounts]]:
     """Return corrected horizons and counts of the reads whose records have a border that the broker did not report.
 
