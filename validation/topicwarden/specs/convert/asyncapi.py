@@ -15,15 +15,9 @@ from topicwarden.model.problem import Location
 from topicwarden.specs.convert.asyncapi_messages import messages_of, read_contents
 from topicwarden.specs.convert.references import Node, ReferencingDocument
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import (
-    SettingValues,
-    TopicReader,
-    TopicValues,
-    one_line,
-    report_unknown_keys,
-    take_counts,
-    take_settings,
-)
+from topicwarden.specs.convert.take_values import one_line, report_unknown_keys, take_counts, take_settings
+from topicwarden.specs.convert.topic_reader import TopicReader
+from topicwarden.specs.convert.topic_values import SettingValues, TopicValues, add_topic
 from topicwarden.specs.yaml_nodes import KeyPath
 
 OWNER: Final = "x-owner"
@@ -86,7 +80,8 @@ class _Document:
         found = read_contents(messages, self._content_type, self._reader)
         text = one_line(channel.take_text("description"))
         counts, config = self._binding(binding, channel)
-        self._reader.add_topic(
+        add_topic(
+            self._reader,
             TopicValues(
                 name_field=(topic, place),
                 counts=counts,
@@ -96,7 +91,7 @@ class _Document:
                 contents=found.contents,
                 schemas=found.schemas,
                 inherits=True,
-            )
+            ),
         )
 
     def _message_sources(self, channel: Node) -> Iterator[Any]:

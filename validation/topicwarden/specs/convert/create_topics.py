@@ -13,7 +13,8 @@ from typing import Any, Final, TypeAlias
 from topicwarden.model.message_text import describe_value
 from topicwarden.model.problem import Location
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import COMMENTED_OUT, TopicReader, TopicValues
+from topicwarden.specs.convert.topic_reader import COMMENTED_OUT, TopicReader
+from topicwarden.specs.convert.topic_values import TopicValues, add_topic
 from topicwarden.specs.convert.unread_fields import UnreadFields
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -164,7 +165,7 @@ def _topic(entry: str, place: Location, reader: TopicReader) -> None:
     name, partitions, replicas, *policy = parts
     config = {"cleanup.policy": (policy[0], place, place)} if policy and policy[0] else {}
     counts = {"partitions": (partitions, place), "replication factor": (replicas, place)}
-    reader.add_topic(TopicValues((name, place), counts, config))
+    add_topic(reader, TopicValues((name, place), counts, config))
 
 
 def _entries(text: str, separators: str) -> Iterator[tuple[int, str]]:

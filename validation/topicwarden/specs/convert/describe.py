@@ -13,7 +13,8 @@ from topicwarden.model.problem import Location
 from topicwarden.specs import configs
 from topicwarden.specs.convert.describe_lines import DescribeLine, lines
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import NOT_READ, SettingValues, TopicReader, TopicValues, not_in_kafka
+from topicwarden.specs.convert.topic_reader import NOT_READ, TopicReader
+from topicwarden.specs.convert.topic_values import SettingValues, TopicValues, add_topic, not_in_kafka
 
 _COUNTS: Final = {"partitions": "PartitionCount", "replication factor": "ReplicationFactor"}
 _HEADER: Final = ("Topic", *_COUNTS.values(), "Configs", "MarkedForDeletion")
@@ -87,7 +88,7 @@ class _DescribedTopic:
             reader.add_problem(self._place("ReplicationFactor"), message, "value")
             return
         numbers = {count_name: (line.labels[label][0], self._place(label)) for count_name, label in _COUNTS.items()}
-        reader.add_topic(TopicValues((self.name, place), numbers, self.settings))
+        add_topic(reader, TopicValues((self.name, place), numbers, self.settings))
 
     def _place(self, label: str) -> Location:
         return self._reader.source.location(self._line.offset(self._line.labels[label][1]))

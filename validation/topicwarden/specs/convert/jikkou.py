@@ -7,14 +7,9 @@ from typing import Final
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.specs.convert.kubernetes import KubernetesResource, declares, resources, topics
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import (
-    SettingValues,
-    TopicReader,
-    TopicValues,
-    report_unknown_keys,
-    take_counts,
-    take_settings,
-)
+from topicwarden.specs.convert.take_values import report_unknown_keys, take_counts, take_settings
+from topicwarden.specs.convert.topic_reader import TopicReader
+from topicwarden.specs.convert.topic_values import SettingValues, TopicValues, add_topic
 from topicwarden.specs.convert.unread_fields import UnreadFields
 
 _GROUP: Final = "kafka.jikkou.io/"
@@ -50,7 +45,8 @@ def _topic(resource: KubernetesResource, config_maps: _ConfigMaps, reader: Topic
     report_unknown_keys(fields, resource.path, _TOPIC, reader)
     report_unknown_keys(fields, spec, _SPEC, reader)
     inherited = _config_map_settings(resource, config_maps, reader)
-    reader.add_topic(
+    add_topic(
+        reader,
         TopicValues(
             name_field=fields.take((*resource.path, "metadata", "name")),
             counts=take_counts(fields, spec, "partitions", "replicas", reader),

@@ -15,7 +15,9 @@ from typing import Any, Final
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.problem import Location
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import ACCESS, SettingValues, TopicReader, TopicValues, take_settings
+from topicwarden.specs.convert.take_values import take_settings
+from topicwarden.specs.convert.topic_reader import ACCESS, TopicReader
+from topicwarden.specs.convert.topic_values import SettingValues, TopicValues, add_topic
 from topicwarden.specs.convert.unread_fields import UnreadFields
 from topicwarden.specs.topic_names import name_problem
 from topicwarden.specs.yaml_nodes import KeyPath
@@ -183,7 +185,7 @@ class _Topology:
         counts = {part: _count(config.pop(key, None), place) for part, key in _COUNTS.items()}
         comments = [f"{key}: {text}" for key, text in parts.items()]
         comments += fields.take_as_comments((*path, "metadata"), len(path))
-        reader.add_topic(TopicValues((full_name, place), counts, config, default="Julie's default"), comments)
+        add_topic(reader, TopicValues((full_name, place), counts, config, default="Julie's default"), comments)
 
     def _text(self, path: KeyPath, message: str) -> str | None:
         """Return the text of the value at ``path``; report a value that is missing or not a scalar."""

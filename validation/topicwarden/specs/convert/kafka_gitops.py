@@ -12,14 +12,9 @@ from typing import Any, Final
 from topicwarden.model.message_text import describe_value, quoted
 from topicwarden.model.problem import Location
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import (
-    ACCESS,
-    TopicReader,
-    TopicValues,
-    report_unknown_keys,
-    take_counts,
-    take_settings,
-)
+from topicwarden.specs.convert.take_values import report_unknown_keys, take_counts, take_settings
+from topicwarden.specs.convert.topic_reader import ACCESS, TopicReader
+from topicwarden.specs.convert.topic_values import TopicValues, add_topic
 from topicwarden.specs.convert.unread_fields import UnreadFields
 from topicwarden.specs.stack_settings import SCOPE
 
@@ -67,12 +62,13 @@ def _topic(fields: UnreadFields, name: Any, default: tuple[Any, Location] | None
     counts = take_counts(fields, path, "partitions", "replication", reader)
     if default and counts["replication factor"][0] is None:
         counts["replication factor"] = default
-    reader.add_topic(
+    add_topic(
+        reader,
         TopicValues(
             name_field=(str(name), fields.document.at_key(path)),
             counts=counts,
             config=take_settings(fields, (*path, "configs"), reader),
-        )
+        ),
     )
 
 

@@ -9,13 +9,9 @@ from typing import Final
 
 from topicwarden.specs.convert.kubernetes import declares, topics
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import (
-    TopicReader,
-    TopicValues,
-    report_unknown_keys,
-    take_counts,
-    take_settings,
-)
+from topicwarden.specs.convert.take_values import report_unknown_keys, take_counts, take_settings
+from topicwarden.specs.convert.topic_reader import TopicReader
+from topicwarden.specs.convert.topic_values import TopicValues, add_topic
 
 _VERSION: Final = "v1"
 _KIND: Final = "topic"
@@ -34,7 +30,8 @@ def read(reader: TopicReader) -> None:
         placement = [
             line for key in _PLACEMENT for line in fields.take_as_comments((*spec, key), skip=len(resource.path))
         ]
-        reader.add_topic(
+        add_topic(
+            reader,
             TopicValues(
                 name_field=fields.take((*resource.path, "metadata", "name")),
                 counts=take_counts(fields, spec, "partitions", "replicationFactor", reader),

@@ -19,14 +19,9 @@ from topicwarden.specs.convert.odcs_properties import json_schema
 from topicwarden.specs.convert.references import Node, ReferencingDocument
 from topicwarden.specs.convert.schema_bundle import json_text
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import (
-    SettingValues,
-    TopicReader,
-    TopicValues,
-    one_line,
-    take_number,
-    take_settings,
-)
+from topicwarden.specs.convert.take_values import one_line, take_number, take_settings
+from topicwarden.specs.convert.topic_reader import TopicReader
+from topicwarden.specs.convert.topic_values import SettingValues, TopicValues, add_topic
 from topicwarden.specs.record_schemas import COMPILERS
 from topicwarden.specs.schema_files import SchemaText
 
@@ -129,7 +124,8 @@ class _Contract:
             contents, schemas = self._own_contents(item, custom)
         else:
             contents, schemas = self._contents(item, formats)
-        self._reader.add_topic(
+        add_topic(
+            self._reader,
             TopicValues(
                 name_field=(named.value, named.place) if named else (None, item.place),
                 counts={
@@ -142,7 +138,7 @@ class _Contract:
                 contents=contents,
                 schemas=schemas,
                 inherits=True,
-            )
+            ),
         )
 
     def _custom(self, item: Node) -> dict[str, Node]:

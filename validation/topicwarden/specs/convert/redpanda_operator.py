@@ -9,13 +9,9 @@ from typing import Final
 
 from topicwarden.specs.convert.kubernetes import NOT_APPLIED, declares, topics
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import (
-    TopicReader,
-    TopicValues,
-    report_unknown_keys,
-    take_counts,
-    take_settings,
-)
+from topicwarden.specs.convert.take_values import report_unknown_keys, take_counts, take_settings
+from topicwarden.specs.convert.topic_reader import TopicReader
+from topicwarden.specs.convert.topic_values import TopicValues, add_topic
 
 _GROUP: Final = "cluster.redpanda.com/"
 _KIND: Final = "Topic"
@@ -43,7 +39,8 @@ def read(reader: TopicReader) -> None:
         name, place, comments = resource.take_topic_name("overwriteTopicName", absent=(None, ""))
         if resource.not_ready():
             reader.note(place, f"{name} (status: not ready)", NOT_APPLIED.format("Redpanda"))
-        reader.add_topic(
+        add_topic(
+            reader,
             TopicValues(
                 name_field=(name, place),
                 counts=take_counts(fields, spec, "partitions", "replicationFactor", reader),

@@ -11,14 +11,9 @@ from typing import Final
 
 from topicwarden.model.problem import Location
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import (
-    TopicReader,
-    TopicValues,
-    one_line,
-    report_unknown_keys,
-    take_number,
-    take_settings,
-)
+from topicwarden.specs.convert.take_values import one_line, report_unknown_keys, take_number, take_settings
+from topicwarden.specs.convert.topic_reader import TopicReader
+from topicwarden.specs.convert.topic_values import TopicValues, add_topic
 from topicwarden.specs.convert.unread_fields import UnreadFields
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -68,7 +63,8 @@ def _channel(fields: UnreadFields, name: str, domain: str, reader: TopicReader) 
         return
     binding = (*path, "bindings", "kafka")
     report_unknown_keys(fields, binding, _BINDING, reader)
-    reader.add_topic(
+    add_topic(
+        reader,
         TopicValues(
             name_field=(topic, place),
             counts={
@@ -77,7 +73,7 @@ def _channel(fields: UnreadFields, name: str, domain: str, reader: TopicReader) 
             },
             config=take_settings(fields, (*binding, "configs"), reader),
             description=one_line(fields.take((*path, "description"))[0]),
-        )
+        ),
     )
 
 

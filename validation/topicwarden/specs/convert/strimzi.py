@@ -7,13 +7,9 @@ from typing import Final
 
 from topicwarden.specs.convert.kubernetes import NOT_APPLIED, KubernetesResource, declares, topics
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import (
-    TopicReader,
-    TopicValues,
-    report_unknown_keys,
-    take_counts,
-    take_settings,
-)
+from topicwarden.specs.convert.take_values import report_unknown_keys, take_counts, take_settings
+from topicwarden.specs.convert.topic_reader import TopicReader
+from topicwarden.specs.convert.topic_values import TopicValues, add_topic
 
 _GROUP: Final = "kafka.strimzi.io/"
 _SPEC: Final = ("partitions", "replicas", "config", "topicName")
@@ -32,7 +28,8 @@ def read(reader: TopicReader) -> None:
         name, place, comments = resource.take_topic_name("topicName")
         for reason in _not_applied(resource):
             reader.note(place, f"{name} ({reason})", NOT_APPLIED.format("Strimzi"))
-        reader.add_topic(
+        add_topic(
+            reader,
             TopicValues(
                 name_field=(name, place),
                 counts=take_counts(fields, spec, "partitions", "replicas", reader),

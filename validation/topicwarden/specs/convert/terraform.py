@@ -19,7 +19,9 @@ from typing import Any, Final
 from topicwarden.model.message_text import describe_value
 from topicwarden.model.problem import Location
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import SettingValues, TopicReader, TopicValues, take_settings
+from topicwarden.specs.convert.take_values import take_settings
+from topicwarden.specs.convert.topic_reader import TopicReader
+from topicwarden.specs.convert.topic_values import SettingValues, TopicValues, add_topic
 from topicwarden.specs.convert.unread_fields import UnreadFields
 from topicwarden.specs.yaml_nodes import KeyPath
 
@@ -142,7 +144,8 @@ class _State:
         replication: tuple[Any, Location] = (_CONFLUENT_REPLICATION, place)
         if attributes.replication:
             replication = fields.take((*path, attributes.replication))
-        reader.add_topic(
+        add_topic(
+            reader,
             TopicValues(
                 name_field=fields.take((*path, attributes.name)),
                 counts={
@@ -150,7 +153,7 @@ class _State:
                     "replication factor": replication,
                 },
                 config=self._settings((*path, attributes.config), block=attributes.block),
-            )
+            ),
         )
 
     def _settings(self, path: KeyPath, *, block: bool) -> SettingValues:

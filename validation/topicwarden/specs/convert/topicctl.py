@@ -7,16 +7,9 @@ from typing import Any, Final
 
 from topicwarden.model.message_text import describe_value
 from topicwarden.specs.convert.source_file import SourceFile
-from topicwarden.specs.convert.topic_reader import (
-    SettingValues,
-    TopicReader,
-    TopicValues,
-    one_line,
-    report_unknown_keys,
-    take_counts,
-    take_number,
-    take_settings,
-)
+from topicwarden.specs.convert.take_values import one_line, report_unknown_keys, take_counts, take_number, take_settings
+from topicwarden.specs.convert.topic_reader import TopicReader
+from topicwarden.specs.convert.topic_values import SettingValues, TopicValues, add_topic
 from topicwarden.specs.convert.unread_fields import UnreadFields
 
 _SPEC: Final = ("partitions", "replicationFactor", "retentionMinutes", "settings", "placement", "migration")
@@ -54,7 +47,8 @@ def _topic(fields: UnreadFields, reader: TopicReader) -> None:
     description = fields.peek(("meta", "description"))[0]
     if isinstance(description, str):
         fields.take(("meta", "description"))
-    reader.add_topic(
+    add_topic(
+        reader,
         TopicValues(
             name_field=fields.take(("meta", "name")),
             counts=take_counts(fields, ("spec",), "partitions", "replicationFactor", reader),
