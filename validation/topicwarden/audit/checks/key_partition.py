@@ -30,8 +30,9 @@ librdkafka, ``NewHashPartitioner`` of Sarama.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.keys.key_placement import KeyPlacement, PlacementKind
-from topicwarden.audit.scan.partitioner_bits import ALGORITHMS_BY_NAME, DECLARED_ALGORITHMS
+from topicwarden.audit.checks.common.placement_conclusion import conclusion_text, score_evidence
+from topicwarden.audit.keys.key_placement import PlacementKind
+from topicwarden.audit.scan.partitioner_bits import DECLARED_ALGORITHMS
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
@@ -80,27 +81,6 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     )
 
 
-def conclusion_text(placement: KeyPlacement) -> str:
-    """Return the conclusion about the key placement as text."""
-    names = " and ".join(placement.algorithms)
-    shares = ", ".join(f"{name} {placement.scores[name]:.2%}" for name in placement.algorithms)
-    match placement.kind:
-        case PlacementKind.ONE:
-            return f"every key is where {' or '.join(placement.algorithms)} puts it"
-        case PlacementKind.GROWN:
-            counts = ", then ".join(map(str, placement.partition_counts))
-            return f"one partitioner, {names}, over {counts} partitions: partitions were added since"
-        case PlacementKind.MIXED:
-            producers = "; ".join(f"{name}: {ALGORITHMS_BY_NAME[name].producers}" for name in placement.algorithms)
-            return f"two kinds of producer, {names} (today's keys: {shares}) ({producers})"
-        case PlacementKind.OWN:
-            return "no known partitioner explains the keys, but each is in one partition: the partitioner is custom"
-        case PlacementKind.SCATTERED:
-            return "no known partitioner explains the keys, and some are in several partitions"
-        case PlacementKind.NONE:
-            return "there are no keys"
-
-
 def _declared_partitioner(subject: AuditedTopic) -> tuple[tuple[str, ...], str]:
     contents = subject.contents
     if contents.key.partition_function:
@@ -108,8 +88,3 @@ def _declared_partitioner(subject: AuditedTopic) -> tuple[tuple[str, ...], str]:
     if contents.key.partition_expression:
         return ("contents", "key", "partition_expression"), "the declared expression"
     return ("contents", "key", "partitioner"), DECLARED_ALGORITHMS[contents.key.partitioner or "murmur2"]
-
-
-def score_evidence(placement: KeyPlacement) -> dict[str, float]:
-    """Return, as evidence, the share of keys that each algorithm explains for the current number of partitions."""
-    return {f"score_{name}": round(share, 4) for name, share in placement.scores.items()}

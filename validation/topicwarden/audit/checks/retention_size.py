@@ -29,14 +29,8 @@ Source: ``UnifiedLog.deleteRetentionSizeBreachedSegments``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.checks.common.persistence import (
-    OUT_OF_SYNC,
-    all_in_sync,
-    cleaner_grace_ms,
-    log_start_facts,
-    repeated_verdict,
-)
-from topicwarden.audit.collect.horizon import CLOCK_MS
+from topicwarden.audit.checks.common.log_deletion import UNMOVED, UNMOVED_REMEDY, deletion_verdict
+from topicwarden.audit.checks.common.persistence import OUT_OF_SYNC, all_in_sync, log_start_facts
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
@@ -46,12 +40,11 @@ CHECK = "retention-size"
 RELEVANT_SETTINGS = ("cleanup.policy", "retention.bytes", "segment.bytes")
 _LARGEST_SEGMENT = 2**31 - 1
 _REMEDIES = {
-    Verdict.FAIL: "check the leader's log: brokers stop deleting if a log directory failed or the cleaner is dead",
+    Verdict.FAIL: UNMOVED_REMEDY,
     Verdict.SUSPECT: "audit again after the brokers' check interval",
     Verdict.PASS: "",
     Verdict.UNDECIDABLE: "grant DescribeConfigs and Describe on the Cluster resource",
 }
-_START_DELAY_SETTING, _DEFAULT_START_DELAY_MS = "log.initial.task.delay.ms", 30_000
 
 
 def applies(subject: AuditedTopic) -> bool:
@@ -97,7 +90,6 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
 def _result(subject: AuditedTopic, verdict: Verdict, over: dict[int, int], reasons: list[str]) -> CheckResult:
     assert subject.live
     bound, segment = _limits(subject)
-    unmoved = "the brokers have checked retention since the previous audit, and the log start has not moved"
     return CheckResult(
         verdict,
         f"{len(over)} of {subject.live.topic.partitions} partitions have up to {max(over.values()):,} bytes, "
@@ -106,7 +98,7 @@ def _result(subject: AuditedTopic, verdict: Verdict, over: dict[int, int], reaso
         partitions=tuple(over),
         because=(
             "deletion by size leaves less than retention.bytes plus the oldest segment",
-            *([unmoved] if verdict is Verdict.FAIL else []),
+            *([UNMOVED] if verdict is Verdict.FAIL else []),
             *reasons,
         ),
         remedy=_REMEDIES[verdict],
@@ -119,18 +111,6 @@ def _result(subject: AuditedTopic, verdict: Verdict, over: dict[int, int], reaso
 def _limits(subject: AuditedTopic) -> tuple[int, int]:
     """Return ``retention.bytes`` and ``segment.bytes``."""
     return subject.number("retention.bytes") or 0, subject.number("segment.bytes") or _LARGEST_SEGMENT
-
-
-def deletion_verdict(
-    subject: AuditedTopic, check: str, relevant_settings: tuple[str, ...], partition: int, explanation: str | None
-) -> Verdict:
-    """Return the verdict on a log start that deletion should have moved.
-
-    ``check`` is the id of the check. ``explanation`` is the same as in ``repeated_verdict``.
-    """
-    interval = deletion_interval_ms(subject)
-    persisted_ms = subject.persisted_ms(check, partition, log_start_facts(subject, partition), relevant_settings)
-    return Verdict.UNDECIDABLE if interval is None else repeated_verdict(persisted_ms, interval, explanation)
 
 
 def _explanation(subject: AuditedTopic, partition: int, size: int, bound: int) -> str | None:
@@ -147,17 +127,3 @@ def _explanation(subject: AuditedTopic, partition: int, size: int, bound: int) -
             f"Kafka allows {_LARGEST_SEGMENT:,} bytes"
         )
     return None
-
-
-def deletion_interval_ms(subject: AuditedTopic) -> int | None:
-    """Return how long healthy brokers may take to delete expired segments, in milliseconds.
-
-    A broker that has just started waits first (``LogManager.startup``). For ``compact,delete`` the cleaner deletes,
-    and the cleaner does not wait. None if the brokers' settings are not visible.
-    """
-    interval = subject.check_interval_ms
-    if not subject.compacted:
-        delay = subject.snapshot.broker_number(_START_DELAY_SETTING, _DEFAULT_START_DELAY_MS)
-        return None if interval is None or delay is None else interval + delay + CLOCK_MS
-    grace = cleaner_grace_ms(subject)
-    return None if grace is None or interval is None else max(grace, interval + CLOCK_MS)

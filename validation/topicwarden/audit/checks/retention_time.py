@@ -33,6 +33,7 @@ Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``.
 
 from collections.abc import Iterable
 
+from topicwarden.audit.checks.common.log_deletion import UNMOVED, UNMOVED_REMEDY, deletion_verdict
 from topicwarden.audit.checks.common.persistence import (
     OUT_OF_SYNC,
     all_in_sync,
@@ -40,7 +41,6 @@ from topicwarden.audit.checks.common.persistence import (
     log_start_facts,
 )
 from topicwarden.audit.checks.retention_blocked import blocked_partitions
-from topicwarden.audit.checks.retention_size import deletion_verdict
 from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
@@ -51,10 +51,7 @@ CHECK = "retention-time"
 RELEVANT_SETTINGS = ("cleanup.policy", "retention.ms", "segment.ms", "max.compaction.lag.ms")
 
 _OUTCOMES = {
-    Verdict.FAIL: (
-        "the brokers have checked retention since the previous audit, and the log start has not moved",
-        "check the leader's log: brokers stop deleting if a log directory failed or the cleaner is dead",
-    ),
+    Verdict.FAIL: (UNMOVED, UNMOVED_REMEDY),
     Verdict.SUSPECT: (
         "one audit cannot tell whether retention.ms was lowered just now, or where the oldest segment ends",
         "audit again after the brokers' check interval; if the records are still present, check the brokers' log",

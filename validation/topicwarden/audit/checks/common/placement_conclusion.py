@@ -1,0 +1,32 @@
+"""Says which partitioners explain the placement of keys, for the checks of keys."""
+
+from __future__ import annotations
+
+from topicwarden.audit.keys.key_placement import KeyPlacement, PlacementKind
+from topicwarden.audit.scan.partitioner_bits import ALGORITHMS_BY_NAME
+
+
+def conclusion_text(placement: KeyPlacement) -> str:
+    """Return the conclusion about the key placement as text."""
+    names = " and ".join(placement.algorithms)
+    shares = ", ".join(f"{name} {placement.scores[name]:.2%}" for name in placement.algorithms)
+    match placement.kind:
+        case PlacementKind.ONE:
+            return f"every key is where {' or '.join(placement.algorithms)} puts it"
+        case PlacementKind.GROWN:
+            counts = ", then ".join(map(str, placement.partition_counts))
+            return f"one partitioner, {names}, over {counts} partitions: partitions were added since"
+        case PlacementKind.MIXED:
+            producers = "; ".join(f"{name}: {ALGORITHMS_BY_NAME[name].producers}" for name in placement.algorithms)
+            return f"two kinds of producer, {names} (today's keys: {shares}) ({producers})"
+        case PlacementKind.OWN:
+            return "no known partitioner explains the keys, but each is in one partition: the partitioner is custom"
+        case PlacementKind.SCATTERED:
+            return "no known partitioner explains the keys, and some are in several partitions"
+        case PlacementKind.NONE:
+            return "there are no keys"
+
+
+def score_evidence(placement: KeyPlacement) -> dict[str, float]:
+    """Return, as evidence, the share of keys that each algorithm explains for the current number of partitions."""
+    return {f"score_{name}": round(share, 4) for name, share in placement.scores.items()}
