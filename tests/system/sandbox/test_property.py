@@ -104,6 +104,13 @@ def test_installing_makes_stacks_only_of_the_sandbox_and_only_in_the_projects_ow
     assert [path.name for path in _state(tmp_path).rglob("*.json")] == ["dev.json"]
 
 
+def test_the_printed_variables_leave_the_stack_beside_the_sandbox(tmp_path: Path, variables: dict[str, str]) -> None:
+    """With these variables, `topicwarden up` found no stack ``dev``, and without them it did."""
+    script = 'eval "$(topicwarden sandbox env)"; topicwarden sandbox install'
+    _ended_well(shell(tmp_path, variables, dev=SANDBOX).run("bash", "-c", script))
+    assert [path.name for path in _state(tmp_path).rglob("*.json")] == ["dev.json"]
+
+
 def test_removing_the_sandbox_leaves_the_state_of_other_stacks(tmp_path: Path, variables: dict[str, str]) -> None:
     both = shell(tmp_path, variables, dev=SANDBOX, prod=OTHER)
     _ended_well(both.topicwarden("sandbox", "install"))

@@ -13,8 +13,13 @@ from topicwarden.toolchain import BACKENDS, environment, pulumi_cli
 
 
 def is_local(project: Project, stack: str) -> bool:
-    """Return whether the state of ``stack`` is beside the sandbox: it is a stack of the sandbox without a backend."""
-    return on_sandbox(project, stack) and not BACKENDS & os.environ.keys()
+    """Return whether the state of ``stack`` is beside the sandbox: it is a stack of the sandbox without a backend.
+
+    The backend that `topicwarden sandbox env` prints is the one beside the sandbox.
+    """
+    beside = {"PULUMI_BACKEND_URL": pulumi_cli.state(project.cache).as_uri()}
+    chosen = {name: os.environ[name] for name in BACKENDS & os.environ.keys()}
+    return on_sandbox(project, stack) and chosen.items() <= beside.items()
 
 
 def provide_stack(project: Project, stack: str) -> None:
