@@ -4,8 +4,9 @@
 
     v3/looks/<started>-<uuid>/   a Parquet file: a row for each audited topic
     v3/keys/<started>-<uuid>/    with ``--since last``: the counts of each key, see ``key_store.py``
+    v3/outcomes/                 the verdicts of earlier audits, see ``outcomes.py``
 
-A part is valid if it contains the file ``_complete``, which is written last, after the part was read back. Names of
+A part is valid if it contains the file ``_complete``, which is written last, after Parquet was read back. Names of
 parts are unique. So two audits at the same time do not interfere, and an interrupted audit leaves no valid part.
 Another version of this format has its own folder, which this version neither reads nor changes.
 """
