@@ -10,7 +10,6 @@ from topicwarden.kafka.consumer_groups import ConsumerGroup
 from topicwarden.kafka.newest_records import NewestRecords
 from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, Snapshot
 from topicwarden.plan.placement.replica_placement import ReplicaPlacement
-from topicwarden.plan.topic_change import TopicChange
 
 MAX_TOPICS_READ = 50
 """Topics whose newest records are read for one plan."""
@@ -148,9 +147,3 @@ def union(needs: Iterable[RequiredEvidence]) -> RequiredEvidence:
     for required in needs:
         total |= required
     return total
-
-
-def changed(change: TopicChange, setting: str) -> bool:
-    """Return whether ``change`` gives ``setting`` another effective value."""
-    before, after = change.before, change.after
-    return before is not None and after is not None and before.config.get(setting) != after.config.get(setting)

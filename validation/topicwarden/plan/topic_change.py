@@ -13,7 +13,7 @@ from topicwarden.model.problem import Location
 from topicwarden.model.topic import Allowance, Topic
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
 from topicwarden.plan.effective_defaults import effective_defaults
-from topicwarden.plan.setting_effects import riskiest, safest
+from topicwarden.plan.setting_effects import lowered, raised, riskiest, safest
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
 
@@ -48,6 +48,23 @@ class TopicChange:
     def permits(self, allowance: Allowance) -> bool:
         """Return whether ``allowance`` is valid today."""
         return allowance in self.permitted
+
+    def changed(self, *settings: str) -> list[str]:
+        """Return which of ``settings`` get another effective value; none if the brokers do not report the values."""
+        return [name for name, before, after in self._values(settings) if before != after]
+
+    def lowered(self, *settings: str) -> list[str]:
+        """Return which of ``settings`` get a smaller effective value."""
+        return [name for name, before, after in self._values(settings) if lowered(name, before, after)]
+
+    def raised(self, *settings: str) -> list[str]:
+        """Return which of ``settings`` get a larger effective value."""
+        return [name for name, before, after in self._values(settings) if raised(name, before, after)]
+
+    def _values(self, settings: Iterable[str]) -> list[tuple[str, str | None, str | None]]:
+        if self.before is None or self.after is None:
+            return []
+        return [(name, self.before.config.get(name), self.after.config.get(name)) for name in settings]
 
     def at(self, *path: str) -> FindingLocation | None:
         """Return the YAML location of ``path``; for a topic that is no longer declared, its last known file."""

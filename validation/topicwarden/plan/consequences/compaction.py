@@ -14,8 +14,8 @@ from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequence_text import at_most, changes_text, count, records_of
 from topicwarden.plan.consequences.earlier_roll import settings_that_roll_sooner
 from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, changed
-from topicwarden.plan.setting_effects import EFFECTS, lowered
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.setting_effects import EFFECTS
 from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
@@ -34,7 +34,7 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
         return None
     if _becomes_compacted(change) or _settings_that_clean_earlier(change):
         return RequiredEvidence(newest_records=True)
-    return RequiredEvidence() if any(changed(change, name) for name in _MEANING) else None
+    return RequiredEvidence() if change.changed(*_MEANING) else None
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
@@ -43,7 +43,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     if _becomes_compacted(change) or earlier:
         yield _removal(change, evidence, earlier)
     for name, meaning in _MEANING.items():
-        if change.before.compacted and name not in earlier and changed(change, name):
+        if change.before.compacted and name not in earlier and change.changed(name):
             yield Consequence(
                 kind="compaction",
                 weight=Severity.NOTE,
@@ -94,14 +94,10 @@ def _becomes_compacted(change: TopicChange) -> bool:
 
 def _settings_that_clean_earlier(change: TopicChange) -> list[str]:
     """Return the settings whose change makes the cleaner run sooner, for a topic that stays compacted."""
-    assert change.before and change.after
+    assert change.before
     if not change.before.compacted:
         return []
-    before, after = change.before.config, change.after.config
-    return [
-        *(name for name in _LOWER if lowered(name, before.get(name), after.get(name))),
-        *settings_that_roll_sooner(change),
-    ]
+    return [*change.lowered(*_LOWER), *settings_that_roll_sooner(change)]
 
 
 def _change_text(change: TopicChange, names: list[str]) -> str:

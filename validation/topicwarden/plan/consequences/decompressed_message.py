@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.consequence_text import size
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.setting_effects import lowered
 from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
@@ -19,10 +18,7 @@ _SETTING = "max.decompressed.message.bytes"
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
-    if change.before is None or change.after is None:
-        return None
-    before, after = change.before.config.get(_SETTING), change.after.config.get(_SETTING)
-    return RequiredEvidence() if lowered(_SETTING, before, after) else None
+    return RequiredEvidence() if change.lowered(_SETTING) else None
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:

@@ -13,7 +13,7 @@ from topicwarden.plan.consequence_text import at_most, changes_text, count, grou
 from topicwarden.plan.consequences.retention_cut import bytes_over, size_limit, unsized_partitions, unsized_reason
 from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
-from topicwarden.plan.setting_effects import EFFECTS, SettingRisk, lowered, raised
+from topicwarden.plan.setting_effects import EFFECTS, SettingRisk
 from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
@@ -75,11 +75,8 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
 
 def settings_that_roll_sooner(change: TopicChange) -> list[str]:
     """Return the settings whose change makes segments roll sooner."""
-    if change.before is None or change.after is None:
-        return []
-    before, after = change.before.config, change.after.config
     return [
         name
         for name in SETTINGS
-        if (raised if EFFECTS[name].risk is SettingRisk.HIGHER else lowered)(name, before.get(name), after.get(name))
+        if (change.raised(name) if EFFECTS[name].risk is SettingRisk.HIGHER else change.lowered(name))
     ]

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.plan.consequence_text import count
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, changed
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
@@ -19,7 +19,7 @@ _SETTING = "min.insync.replicas"
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
-    return RequiredEvidence() if changed(change, _SETTING) else None
+    return RequiredEvidence() if change.changed(_SETTING) else None
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:

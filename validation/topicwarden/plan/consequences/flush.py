@@ -10,7 +10,6 @@ from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequence_text import changes_text
 from topicwarden.plan.loss_severity import remedy_of, severity_of
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.setting_effects import raised
 from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
@@ -18,12 +17,12 @@ SETTINGS = ("flush.messages", "flush.ms")
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
-    return RequiredEvidence() if _raised_settings(change) else None
+    return RequiredEvidence() if change.raised(*SETTINGS) else None
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.before and change.after
-    for name in _raised_settings(change):
+    for name in change.raised(*SETTINGS):
         yield Consequence(
             kind="flush",
             weight=severity_of(change, Allowance.RELAX_FLUSH),
@@ -32,10 +31,3 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             remedy=remedy_of(change, Allowance.RELAX_FLUSH, "leave it as it is"),
             place=change.at("config", name),
         )
-
-
-def _raised_settings(change: TopicChange) -> list[str]:
-    if change.before is None or change.after is None:
-        return []
-    before, after = change.before.config, change.after.config
-    return [name for name in SETTINGS if raised(name, before.get(name), after.get(name))]

@@ -11,14 +11,14 @@ from topicwarden.model.planned_change import Consequence, PartitionEffect, Sever
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequence_text import count
 from topicwarden.plan.loss_severity import remedy_of, severity_of
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, changed
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
-    return RequiredEvidence() if changed(change, "min.insync.replicas") else None
+    return RequiredEvidence() if change.changed("min.insync.replicas") else None
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:

@@ -11,7 +11,6 @@ from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequence_text import at_most
 from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.setting_effects import lowered
 from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
@@ -19,10 +18,7 @@ SETTING = "remote.storage.enable"
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
-    if change.before is None or change.after is None:
-        return None
-    off = lowered(SETTING, change.before.config.get(SETTING), change.after.config.get(SETTING))
-    return RequiredEvidence(local=True) if off else None
+    return RequiredEvidence(local=True) if change.lowered(SETTING) else None
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:

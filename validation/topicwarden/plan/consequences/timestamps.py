@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.consequence_text import changes_text
-from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, changed
-from topicwarden.plan.setting_effects import EFFECTS, lowered
+from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
+from topicwarden.plan.setting_effects import EFFECTS
 from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = False
@@ -19,12 +19,12 @@ LIMITS = tuple(name for name, effect in EFFECTS.items() if effect.consequence ==
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
-    return RequiredEvidence() if changed(change, TYPE) or _lowered_limits(change) else None
+    return RequiredEvidence() if change.changed(TYPE) or change.lowered(*LIMITS) else None
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     assert change.before and change.after
-    for name in _lowered_limits(change):
+    for name in change.lowered(*LIMITS):
         yield Consequence(
             kind="timestamp-limit",
             weight=Severity.DANGER,
@@ -32,7 +32,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             "refused with INVALID_TIMESTAMP",
             place=change.at("config", name),
         )
-    if changed(change, TYPE):
+    if change.changed(TYPE):
         after = change.after.config.get(TYPE)
         expires = after == "CreateTime" and change.after.retention_time is not None
         yield Consequence(
@@ -47,10 +47,3 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             because=["existing records keep their timestamps"],
             place=change.at("config", TYPE),
         )
-
-
-def _lowered_limits(change: TopicChange) -> list[str]:
-    if change.before is None or change.after is None:
-        return []
-    before, after = change.before.config, change.after.config
-    return [name for name in LIMITS if lowered(name, before.get(name), after.get(name))]

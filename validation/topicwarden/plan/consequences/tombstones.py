@@ -11,7 +11,6 @@ from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequence_text import UNSEEN_GROUPS, at_most, changes_text, group_effects, records_of, shorten
 from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
-from topicwarden.plan.setting_effects import lowered
 from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
@@ -22,7 +21,7 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     before, after = change.before, change.after
     if change.live is None or before is None or after is None or not (before.compacted and after.compacted):
         return None
-    if not lowered(SETTING, before.config.get(SETTING), after.config.get(SETTING)):
+    if not change.lowered(SETTING):
         return None
     return RequiredEvidence(times=frozenset({_horizon(change, now)}), groups=True, newest_records=True)
 

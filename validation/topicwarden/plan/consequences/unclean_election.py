@@ -11,7 +11,6 @@ from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequence_text import count, records_of
 from topicwarden.plan.loss_severity import remedy_of, severity_of
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.setting_effects import raised
 from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
@@ -19,10 +18,7 @@ SETTING = "unclean.leader.election.enable"
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
-    if change.before is None or change.after is None:
-        return None
-    before, after = change.before.config.get(SETTING), change.after.config.get(SETTING)
-    return RequiredEvidence() if raised(SETTING, before, after) else None
+    return RequiredEvidence() if change.raised(SETTING) else None
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
