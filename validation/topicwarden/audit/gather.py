@@ -27,6 +27,7 @@ from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.internal_limits import limit_internal_topics
+from topicwarden.audit.scan.java_errors import root_cause
 from topicwarden.audit.scan.partition_reads import DeletedKey, partition_reads
 from topicwarden.audit.scan.progress import Progress, report_progress
 from topicwarden.audit.scan.superseded_pairs import MOST_PARTITIONS, superseded_pairs
@@ -163,7 +164,7 @@ def _gather(
         )
     except (PySparkException, Py4JJavaError) as error:
         raise Refusal(
-            f"the scan failed: {_root_cause(error)}; check that the cluster is reachable, then audit again"
+            f"the scan failed: {root_cause(error)}; check that the cluster is reachable, then audit again"
         ) from error
     history.notes += outcome.notes
     total = sum(read.range.size for read in all_reads)
@@ -263,15 +264,3 @@ def _new_tombstones(
         if partition_counts.deleted and snapshot.topics[name].topic.compacted
     }
     return dict([(partition, tombstones) for partition, tombstones in found.items() if tombstones][:MOST_PARTITIONS])
-
-
-def _root_cause(error: Exception) -> str:
-    """Return the message of the first failure.
-
-    Spark wraps the failure of a task several times, with a stack trace in each message.
-    """
-    cause = error.java_exception if isinstance(error, Py4JJavaError) else None
-    while cause is not None and cause.getCause() is not None:
-        cause = cause.getCause()
-    message = str(error) if cause is None else str(cause.getMessage() or cause.getClass().getName())
-    return message.strip().partition("\n")[0]

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.path_selection import PathSelection, select
+from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.policies.check_specs import check as judge
 from topicwarden.report import terminal_output
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.report.problems import FILES, FORMATS, render, text
-from topicwarden.report.problems.digest import ProblemDigest, plural
+from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.specs.stack_selection import selected_stacks
 
 
@@ -56,9 +57,9 @@ def check(
     else:
         terminal_output.write(render(digest, form))
     if hidden := len(checked.problems) - len(digest.problems):
-        terminal_output.note(f"{plural(hidden, 'more problem')} elsewhere; `topicwarden check` shows all")
+        terminal_output.note(f"{counted(hidden, 'more problem')} elsewhere; `topicwarden check` shows all")
     summary = (
-        f"{plural(digest.topics, 'topic')}: {plural(digest.errors, 'error')}, {plural(digest.warnings, 'warning')}"
+        f"{counted(digest.topics, 'topic')}: {counted(digest.errors, 'error')}, {counted(digest.warnings, 'warning')}"
     )
     terminal_output.note(summary + (f", {checked.waived:,} waived" if checked.waived else ""))
     return 1 if digest.errors else 0

@@ -9,13 +9,12 @@ from typing import Any, Final
 import yaml
 
 from topicwarden.cli.declared_topics import declared
-from topicwarden.model.message_text import did_you_mean
+from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.replace_file import replace_file
 from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.report import terminal_output
-from topicwarden.report.problems.digest import plural
 from topicwarden.specs.export import asyncapi_document, odcs_contract
 from topicwarden.specs.export.exported_topic import ExportedTopic, LostSetting, warnings, with_schemas
 from topicwarden.specs.stack_selection import selected_stacks
@@ -49,7 +48,7 @@ def export(standard: str, stack: str | None, patterns: Sequence[str], out: Path 
         _write(paths, overwrite=overwrite)
     for warning in warnings(lost, STANDARDS[standard]):
         terminal_output.note(str(warning))
-    terminal_output.note(f"{plural(len(topics), 'topic')} exported")
+    terminal_output.note(f"{counted(len(topics), 'topic')} exported")
     return 0
 
 

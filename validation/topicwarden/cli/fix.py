@@ -10,10 +10,10 @@ from pathlib import Path
 from typer import style
 
 from topicwarden.cli.path_selection import PathSelection
+from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.replace_file import replace_file
 from topicwarden.report import terminal_output
-from topicwarden.report.problems.digest import plural
 from topicwarden.specs.fix import apply_fixes
 from topicwarden.specs.spec_files import read_files
 
@@ -41,7 +41,7 @@ def fix(selection: PathSelection, write: bool, to_stdout: bool) -> int:
             print(terminal_output.without_commands(diff), end="", file=sys.stderr)
         if write:
             _replace(project.root / spec.file, after)
-    print(f"{plural(changed, 'file')} {'fixed' if write else 'to fix'}", file=sys.stderr)
+    print(f"{counted(changed, 'file')} {'fixed' if write else 'to fix'}", file=sys.stderr)
     return changed
 
 

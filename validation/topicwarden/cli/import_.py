@@ -16,12 +16,11 @@ from topicwarden.importing.live_topics import changed_topics, declarable_topics
 from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.snapshot import Snapshot
 from topicwarden.kafka.stack_connection import connect_to, settings_file
-from topicwarden.model.message_text import did_you_mean
+from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
-from topicwarden.report.problems.digest import plural
 from topicwarden.specs.convert import FORMATS, SourceFile, read_all
 from topicwarden.specs.stack_settings import SCOPE
 
@@ -47,7 +46,7 @@ def import_(
     session = open_session(find_project(), stack, patterns)
     if session.errors:
         session.show(session.errors)
-        echo(f"nothing was imported: {plural(len(session.errors), 'error')} in topics/ may hide what is declared")
+        echo(f"nothing was imported: {counted(len(session.errors), 'error')} in topics/ may hide what is declared")
         return 1
     return _from_files(session, sources, form, dry_run) if sources else _from_cluster(session, dry_run, files_only)
 
@@ -72,7 +71,7 @@ def _from_files(session: ImportSession, sources: Sequence[Path], form: str | Non
         echo(str(note))
     if problems := sorted([*imported.problems, *unknown_counts, *refused]):
         session.show(problems)
-        echo(f"nothing was imported: {plural(len(problems), 'error')}")
+        echo(f"nothing was imported: {counted(len(problems), 'error')}")
         return 1
     session.write(draft.files, dry_run)
     differences = session.differences(chosen, "in the file")
@@ -144,10 +143,10 @@ def _adopt(engine: PulumiEngine, cluster: Cluster, before: Snapshot) -> None:
             f"{', '.join(changed)} changed on the cluster during the adoption, although an adoption changes nothing: "
             "another client may have changed it; compare with `topicwarden plan`"
         )
-    many_topics = plural(len(adoption.topics), "topic")
+    many_topics = counted(len(adoption.topics), "topic")
     echo(f"{many_topics} adopted into stack {engine.stack}; compared before and after, no setting changed")
     if adoption.pending:
-        echo(f"{plural(adoption.pending, 'other change')} pending, not touched: see `pulumi preview`")
+        echo(f"{counted(adoption.pending, 'other change')} pending, not touched: see `pulumi preview`")
 
 
 def _report_skipped(declared: int, internal: int, refused: Mapping[str, str], others: int = 0) -> None:

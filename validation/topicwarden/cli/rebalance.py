@@ -18,6 +18,7 @@ from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_reassignment_session
 from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.kafka.throttle_admin import REPLICAS
+from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.topic_selection import none_selected, selected
@@ -27,7 +28,6 @@ from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.rebalance.reassignment import ReassignmentResult, ReassignmentRunner
 from topicwarden.rebalance.targets import targets
 from topicwarden.rebalance.throttling import ReplicationThrottle, ThrottleRemoval, remove_lists_command
-from topicwarden.report.problems.digest import plural
 from topicwarden.specs.resolve import Declaration
 
 UNLIMITED = "unlimited"
@@ -73,7 +73,7 @@ def rebalance(stack: str, patterns: Sequence[str], options: RebalanceOptions) ->
     if engine is not None and not stop.is_set() and (urns := stale(engine, factors)):
         with waiting("refreshing Pulumi's state"):
             refresh(engine, urns)
-        print(f"refreshed {plural(len(urns), 'topic')} in Pulumi's state")
+        print(f"refreshed {counted(len(urns), 'topic')} in Pulumi's state")
     return code
 
 
@@ -122,12 +122,12 @@ class _Run:
         for stuck in placed.stuck:
             print(f"{stuck.topic}, partition {stuck.partition}: {stuck.reason}")
         if under_way:
-            print(f"already in progress: {plural(len(under_way), 'partition')}")
+            print(f"already in progress: {counted(len(under_way), 'partition')}")
         unplaced = bool(placed.problems or placed.stuck)
         if placed.moves:
             shown.show(placed.moves, self.rate)
         elif not under_way and not unplaced:
-            print(f"nothing to move: {plural(len(self.chosen), 'topic')} as declared")
+            print(f"nothing to move: {counted(len(self.chosen), 'topic')} as declared")
         code = 1 if unplaced else 0
         if options.dry_run:
             return code
@@ -145,7 +145,7 @@ class _Run:
             outcome = runner.cancel(set(ongoing))
         for (topic, partition), reason in sorted(outcome.refused.items()):
             print(f"{topic}, partition {partition}: not cancelled: {reason}")
-        print(f"cancelled: {plural(len(ongoing) - len(outcome.refused) - outcome.in_progress, 'partition')}")
+        print(f"cancelled: {counted(len(ongoing) - len(outcome.refused) - outcome.in_progress, 'partition')}")
         return max(self._report_released(outcome.released, left_behind=True), 1 if outcome.refused else 0)
 
     def factors(self) -> Mapping[str, int]:
@@ -165,9 +165,9 @@ class _Run:
         )
         remaining = targets(self.session, self.names, self.chosen).placement
         done = len(moves) + len(under_way) - len(outcome.refused)
-        print(f"moved: {plural(done, 'partition')}")
+        print(f"moved: {counted(done, 'partition')}")
         if remaining.moves and not outcome.refused:
-            print(f"still not on the target brokers: {plural(len(remaining.moves), 'partition')}; {self._again()}")
+            print(f"still not on the target brokers: {counted(len(remaining.moves), 'partition')}; {self._again()}")
         code = self._report_released(outcome.released, left_behind=False)
         return 1 if remaining.moves or outcome.refused else code
 
@@ -175,11 +175,11 @@ class _Run:
         """Print the state of the moves after an interrupt, and return the exit code."""
         if outcome.in_progress:
             throttled = "unthrottled" if self.rate is None else "throttled"
-            started = f"{plural(outcome.in_progress, 'partition')} still moving, {throttled}"
-            waiting = f"{plural(outcome.not_started, 'partition')} not started"
+            started = f"{counted(outcome.in_progress, 'partition')} still moving, {throttled}"
+            waiting = f"{counted(outcome.not_started, 'partition')} not started"
             print(f"stopped: {started}; {waiting}; {self._again()}, or cancel the ongoing moves with --cancel")
         else:
-            print(f"stopped: no partition is moving; {plural(outcome.not_started, 'partition')} not started")
+            print(f"stopped: no partition is moving; {counted(outcome.not_started, 'partition')} not started")
         return 1
 
     def _report_released(self, released: ThrottleRemoval, left_behind: bool) -> int:
@@ -234,5 +234,5 @@ def _confirm(partitions: int) -> None:
         raise Refusal(
             "nothing was moved: standard input is not a terminal; confirm with --yes, or show the moves with --dry-run"
         )
-    if input(f"Move {plural(partitions, 'partition')}? [y/N] ").strip().lower() not in ("y", "yes"):
+    if input(f"Move {counted(partitions, 'partition')}? [y/N] ").strip().lower() not in ("y", "yes"):
         raise Refusal("nothing was moved")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from topicwarden.model.message_text import did_you_mean
+from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Level, Refusal
 from topicwarden.model.project import find_project
 from topicwarden.report import terminal_output
 from topicwarden.report.declared_topics import list_json, list_text, topic_json, topic_text, values
-from topicwarden.report.problems.digest import plural
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.stack_file import read_stack_file
@@ -32,7 +31,7 @@ def show(topic: str | None, stack: str | None, form: str = "text") -> int:
     resolved = resolve(load(project.topics, project.root, project.stack_names()), stacks[0])
     brokers = read_stack_file(project, stacks[0]).brokers
     errors = sum(problem.level is Level.ERROR for problem in resolved.problems)
-    warning = f"; {plural(errors, 'error')} may hide topics: see `topicwarden check`" if errors else ""
+    warning = f"; {counted(errors, 'error')} may hide topics: see `topicwarden check`" if errors else ""
     if topic is not None:
         topic_values = values(_named(topic, stacks[0], resolved.declarations, warning), brokers)
         if form == "json":
@@ -44,7 +43,7 @@ def show(topic: str | None, stack: str | None, form: str = "text") -> int:
         terminal_output.write(list_json(resolved.declarations, stacks[0], brokers))
     else:
         terminal_output.write_text(list_text(resolved.declarations, brokers))
-    terminal_output.note(f"{plural(len(resolved.declarations), 'topic')} on stack {stacks[0]}{warning}")
+    terminal_output.note(f"{counted(len(resolved.declarations), 'topic')} on stack {stacks[0]}{warning}")
     return 0
 
 

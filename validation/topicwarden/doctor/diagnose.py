@@ -26,6 +26,7 @@ from topicwarden.model.diagnosis import (
     Possession,
     RightState,
 )
+from topicwarden.model.message_text import counted
 from topicwarden.model.topic import Allowance, Topic
 from topicwarden.specs.stack_scope import StackScope
 
@@ -118,7 +119,7 @@ def _command(
 ) -> CommandState:
     lacking = [f"{part.name} is missing" for part in parts if name in part.commands and part.version is None]
     if errors:
-        lacking.append(f"`topicwarden check` reports {errors:,} error{'' if errors == 1 else 's'}")
+        lacking.append(f"`topicwarden check` reports {counted(errors, 'error')}")
     limits = [f"the brokers lack {api.name}, version {api.version}: {api.lost}" for api in apis if name in api.commands]
     limits += [
         f"{right.right} is missing{right.extent}; {right.lost[name]}"

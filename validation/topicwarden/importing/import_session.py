@@ -11,7 +11,7 @@ from difflib import unified_diff
 from types import MappingProxyType
 
 from topicwarden.importing.write_files import write_files
-from topicwarden.model.message_text import did_you_mean
+from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Level, Problem, Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.topic import Topic
@@ -19,7 +19,7 @@ from topicwarden.model.topic_selection import EXCLUDED, selected
 from topicwarden.policies.check_specs import check
 from topicwarden.report import terminal_output
 from topicwarden.report.problems import text
-from topicwarden.report.problems.digest import ProblemDigest, plural
+from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.specs.convert import ConvertedTopic
 from topicwarden.specs.load import LoadedSpecs, load
 from topicwarden.specs.resolve import Declaration, resolve
@@ -62,7 +62,7 @@ class ImportSession:
             suggestion = did_you_mean(included[0].strip("*"), known) if included else ""
             in_scope = f" in the scope of the stack, {self.scope}," if self.scope.patterns else ""
             raise Refusal(
-                f"none of {plural(len(known), 'topic')}{in_scope} matches {' '.join(self.patterns)}{suggestion}"
+                f"none of {counted(len(known), 'topic')}{in_scope} matches {' '.join(self.patterns)}{suggestion}"
             )
         return found
 
@@ -110,8 +110,8 @@ class ImportSession:
         elif files:
             write_files(self.project.topics, files)
             terminal_output.write(_file_list(files))
-        topics = plural(sum(file.topic is not None for file in files), "new topic")
-        summary = f" in {plural(len(files), 'file')}{', not written' if dry_run else ''}" if files else " to declare"
+        topics = counted(sum(file.topic is not None for file in files), "new topic")
+        summary = f" in {counted(len(files), 'file')}{', not written' if dry_run else ''}" if files else " to declare"
         echo(f"{topics}{summary}")
 
     def differences(self, topics: Mapping[str, Topic], where: str) -> list[Problem]:
@@ -156,7 +156,7 @@ class ImportSession:
         errors = sum(problem.level is Level.ERROR for problem in problems)
         if problems:
             warnings = len(problems) - errors
-            echo(f"`topicwarden check`: {plural(errors, 'error')}, {plural(warnings, 'warning')} in the new files")
+            echo(f"`topicwarden check`: {counted(errors, 'error')}, {counted(warnings, 'warning')} in the new files")
         return errors > 0
 
     def show(self, problems: Sequence[Problem]) -> None:
@@ -208,8 +208,8 @@ def _file_list(files: Sequence[NewFile]) -> str:
     for folder, new_files in sorted(by_folder.items()):
         topics, schemas = (sum(map(kind, new_files)) for kind in (_is_topic, _is_schema))
         parts = [
-            *([plural(topics, "topic")] if topics else []),
-            *([plural(schemas, "schema")] if schemas else []),
+            *([counted(topics, "topic")] if topics else []),
+            *([counted(schemas, "schema")] if schemas else []),
             *(["_defaults.yaml"] if topics + schemas < len(new_files) else []),
         ]
         lines.append(f"topics/{folder}{'/' if folder else ''}: {' and '.join(parts)}\n")

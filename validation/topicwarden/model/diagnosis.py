@@ -9,6 +9,8 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from topicwarden.model.message_text import counted
+
 
 class Ability(StrEnum):
     """The ability of a command. A limited command runs, and names what it misses."""
@@ -78,7 +80,7 @@ class RightState(_Model):
         if not self.of or not self.topics:
             return ""
         noun = "group" if self.right.endswith("Group") else "topic"
-        return f" on {len(self.topics):,} of {self.of:,} {noun}{'' if self.of == 1 else 's'}"
+        return f" on {len(self.topics):,} of {counted(self.of, noun)}"
 
 
 class CommandState(_Model):

@@ -12,6 +12,11 @@ _LOOKALIKE = re.compile("[‘’“”–—−]")
 _BOOLEANS = dict.fromkeys(("yes", "on", "y", "true"), "true") | dict.fromkeys(("no", "off", "n", "false"), "false")
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as ``1 record`` or ``2,000 records``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the word of ``known`` that is most similar to ``word``; None if no word is similar enough."""
     by_lower = {name.lower(): name for name in known}

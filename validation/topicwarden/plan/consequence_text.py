@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from topicwarden.kafka.consumer_groups import ConsumerGroup
 from topicwarden.kafka.snapshot import LiveTopic
+from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import GroupEffect
 from topicwarden.model.timestamps import utc
 from topicwarden.model.topic import Topic
@@ -21,20 +22,15 @@ _UNLIMITED = 2**63 - 1
 """Kafka's default for some times: the largest number of 64 bits."""
 
 
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, such as ``1 record`` or ``2,000 records``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def durability_text(when: str, durability: Durability) -> str:
     """Return text such as ``now reading survives 2 lost brokers, writing 1 lost broker, on 3 racks``."""
-    racks = "" if durability.racks is None else f", on {count(durability.racks, 'rack')}"
+    racks = "" if durability.racks is None else f", on {counted(durability.racks, 'rack')}"
     writing = (
-        count(durability.losses_writing, "lost broker")
+        counted(durability.losses_writing, "lost broker")
         if durability.losses_writing >= 0
         else f"none: {-durability.losses_writing} in-sync short of min.insync.replicas"
     )
-    return f"{when} reading survives {count(durability.losses_reading, 'lost broker')}, writing {writing}{racks}"
+    return f"{when} reading survives {counted(durability.losses_reading, 'lost broker')}, writing {writing}{racks}"
 
 
 def duration(milliseconds: int | None) -> str:
@@ -106,12 +102,12 @@ def reader_reasons(evidence: PlanEvidence, topic: str, unread: Sequence[GroupEff
             unread_records[effect.group] = unread_records.get(effect.group, 0) + effect.records
         share = {group.name for group in groups if group.share}
         shown = [
-            f"{name} ({f'share group, at most {records:,} of them' if name in share else count(records, 'record')})"
+            f"{name} ({f'share group, at most {records:,} of them' if name in share else counted(records, 'record')})"
             for name, records in sorted(unread_records.items())
         ]
         yield f"not read yet by {shorten(shown)}"
     elif committed:
-        groups_text = f"{count(len(committed), 'visible consumer group')} ({shorten(committed)})"
+        groups_text = f"{counted(len(committed), 'visible consumer group')} ({shorten(committed)})"
         yield f"no committed offset of {groups_text} is before the end of these records"
     if uncommitted := [group.name for group in groups if group.name not in committed]:
         yield f"reading the topic without committed offsets: {shorten(uncommitted)}"
@@ -119,7 +115,7 @@ def reader_reasons(evidence: PlanEvidence, topic: str, unread: Sequence[GroupEff
 
 def at_most(number: int, noun: str) -> str:
     """Return an upper bound, such as ``at most 2,000 records``; ``no record`` for 0."""
-    return f"at most {count(number, noun)}" if number else f"no {noun}"
+    return f"at most {counted(number, noun)}" if number else f"no {noun}"
 
 
 def contents_text(live: LiveTopic) -> str:
@@ -130,8 +126,10 @@ def contents_text(live: LiveTopic) -> str:
     extents = live.extents.values()
     hidden = len(live.replicas) - len(extents)
     if hidden:
-        seen_records = f"{at_most(records_of(live), 'record')} in {count(len(extents), 'partition')}"
-        return f"{seen_records}, and what {count(hidden, 'partition')} without a leader hold, which could not be seen,"
+        seen_records = f"{at_most(records_of(live), 'record')} in {counted(len(extents), 'partition')}"
+        return (
+            f"{seen_records}, and what {counted(hidden, 'partition')} without a leader hold, which could not be seen,"
+        )
     if not records_of(live):
         return "nothing, as the topic is empty,"
     sizes = [extent.log_bytes for extent in extents if extent.log_bytes is not None]

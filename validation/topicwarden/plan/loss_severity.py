@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from topicwarden.kafka.snapshot import LiveTopic
+from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.topic import Allowance
-from topicwarden.plan.consequence_text import count, shorten
+from topicwarden.plan.consequence_text import shorten
 from topicwarden.plan.topic_change import TopicChange
 
 
@@ -35,7 +36,7 @@ def unseen_reasons(live: LiveTopic) -> Iterable[str]:
         return
     brokers = sorted({broker for state in live.replicas if state.partition in missing for broker in state.replicas})
     yield (
-        f"{count(len(missing), 'partition')} ({shorten([str(number) for number in missing])}) without a leader: the "
+        f"{counted(len(missing), 'partition')} ({shorten([str(number) for number in missing])}) without a leader: the "
         f"records there could not be seen, and may be lost as well; start broker {' or '.join(map(str, brokers))}, "
         "then plan again"
     )

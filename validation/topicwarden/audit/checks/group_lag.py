@@ -40,6 +40,7 @@ from topicwarden.audit.collect.cluster_context import SOON, GroupProgress
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.kafka.consumer_groups import ConsumerGroup
 from topicwarden.kafka.snapshot import PartitionExtent
+from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
 
 TRAITS = Traits()
@@ -234,7 +235,7 @@ def _result_for_groups(
     totals = sorted(((sum(counts.values()), name) for name, counts in found.items()), reverse=True)
     groups = [
         f"{f'share group {name}: at most' if name in shares else f'group {name}:'} {total:,} offsets "
-        f"in {len(found[name])} partition{'s' if len(found[name]) > 1 else ''}"
+        f"in {counted(len(found[name]), 'partition')}"
         for total, name in totals[:_MAX_GROUPS]
     ]
     if len(totals) > _MAX_GROUPS:

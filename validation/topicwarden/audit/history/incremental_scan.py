@@ -21,6 +21,7 @@ from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.partition_reads import DeletedKey
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.model.message_text import counted
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def scan_since(
 def _notes(steps: Iterable[ScanStep]) -> Iterable[str]:
     reasons = Counter(step.reason for step in steps if step.reason)
     for reason, number in sorted(reasons.items()):
-        yield f"{number:,} partition{'s' if number > 1 else ''} read in full: {reason}"
+        yield f"{counted(number, 'partition')} read in full: {reason}"
 
 
 def stored_part_names(store: HistoryStore) -> frozenset[str]:

@@ -35,7 +35,8 @@ from topicwarden.audit.history.topic_state import (
     RememberedRecord,
     TopicState,
 )
-from topicwarden.audit.scan.hadoop_files import files_of, path_of, read_text, root_cause, write_text
+from topicwarden.audit.scan.hadoop_files import files_of, path_of, read_text, write_text
+from topicwarden.audit.scan.java_errors import root_cause
 from topicwarden.audit.scan.literal_rows import literal
 
 VERSION = "v3"

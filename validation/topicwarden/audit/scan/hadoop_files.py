@@ -9,6 +9,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from topicwarden.audit.scan.java_errors import root_cause
 from topicwarden.model.problem import Refusal
 
 
@@ -76,12 +77,3 @@ def path_of(spark: SparkSession, url: str) -> Any:
 def files_of(spark: SparkSession, path: Any) -> Any:
     """Return Hadoop's ``FileSystem`` of ``path``."""
     return path.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
-
-
-def root_cause(error: Exception) -> str:
-    """Return the first line of the root cause's message."""
-    cause = error.java_exception if isinstance(error, Py4JJavaError) else None
-    while cause is not None and cause.getCause() is not None:
-        cause = cause.getCause()
-    message = str(error) if cause is None else str(cause.getMessage() or cause.getClass().getName())
-    return message.strip().partition("\n")[0]

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from topicwarden.audit.scan import reader_jars
-from topicwarden.audit.scan.hadoop_files import root_cause
+from topicwarden.audit.scan.java_errors import root_cause
 from topicwarden.audit.scan.spark_classes import SparkClasses, spark_classes
 from topicwarden.audit.scan.spark_platform import on_databricks, refuse_connect_session, refuse_unsupported, submitted
 from topicwarden.child_processes import defer_signals

@@ -9,9 +9,10 @@ predicted.
 
 from collections.abc import Iterable
 
+from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import Allowance
-from topicwarden.plan.consequence_text import at_most, changes_text, count, records_of
+from topicwarden.plan.consequence_text import at_most, changes_text, records_of
 from topicwarden.plan.consequences.earlier_roll import settings_that_roll_sooner
 from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
@@ -63,7 +64,7 @@ def _removal(change: TopicChange, evidence: PlanEvidence, earlier: list[str]) ->
     if newest and newest.keyless and _becomes_compacted(change):
         exact = "" if newest.complete else f" of the newest {newest.records:,}"
         because.append(
-            f"{count(newest.keyless, 'record')}{exact} without a key: the first cleaning drops them, and producers "
+            f"{counted(newest.keyless, 'record')}{exact} without a key: the first cleaning drops them, and producers "
             "that send records without a key are refused from now on"
         )
     elif _becomes_compacted(change):
@@ -110,5 +111,5 @@ def _change_text(change: TopicChange, names: list[str]) -> str:
 def _measured(read: int | None, whole: bool) -> str:
     if read is None:
         return "the records could not be read (Read on the topic), so all of them may be removed"
-    records = f"{'all' if whole else 'the newest'} {count(read, 'record')}"
+    records = f"{'all' if whole else 'the newest'} {counted(read, 'record')}"
     return f"{records} were read; at most, because further keys may be kept"

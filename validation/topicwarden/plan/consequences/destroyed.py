@@ -7,17 +7,10 @@ deployed YAML allowed.
 
 from collections.abc import Iterable
 
+from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Action, Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import Allowance
-from topicwarden.plan.consequence_text import (
-    UNSEEN_GROUPS,
-    bytes_of,
-    contents_text,
-    count,
-    group_effects,
-    records_of,
-    shorten,
-)
+from topicwarden.plan.consequence_text import UNSEEN_GROUPS, bytes_of, contents_text, group_effects, records_of, shorten
 from topicwarden.plan.loss_severity import remedy_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
 from topicwarden.plan.topic_change import TopicChange
@@ -97,7 +90,7 @@ def _reasons(change: TopicChange, evidence: PlanEvidence, active: list[str]) -> 
         yield UNSEEN_GROUPS
     if evidence.groups:
         names = [group.name for group in evidence.groups]
-        yield f"{count(len(names), 'consumer group')} read it: {shorten(names)}"
+        yield f"{counted(len(names), 'consumer group')} read it: {shorten(names)}"
     if active:
         yield f"consumer groups with active members: {shorten(active)}"
     if _unknown_to_pulumi(change):

@@ -7,9 +7,10 @@ Source: ``UnifiedLog.deleteOldSegments``, ``LogSegment.shouldRoll``.
 
 from collections.abc import Iterable
 
+from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import Allowance
-from topicwarden.plan.consequence_text import at_most, changes_text, count, group_effects, reader_reasons, records_of
+from topicwarden.plan.consequence_text import at_most, changes_text, group_effects, reader_reasons, records_of
 from topicwarden.plan.consequences.retention_cut import bytes_over, size_limit, unsized_partitions, unsized_reason
 from topicwarden.plan.loss_severity import remedy_of, severity_of, unseen_partitions, unseen_reasons
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence, non_empty
@@ -55,7 +56,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         because=[
             *unseen_reasons(live),
             *(
-                [f"{count(sum(excess_bytes.values()), 'byte')} above retention.bytes are in large segments"]
+                [f"{counted(sum(excess_bytes.values()), 'byte')} above retention.bytes are in large segments"]
                 * bool(excess_bytes)
             ),
             *([f"the sizes of the logs could not be seen ({unsized_reason(live)})"] * sizes_hidden),

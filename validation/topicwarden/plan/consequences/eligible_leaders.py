@@ -9,8 +9,8 @@ Source: KIP-966; ``ReplicationControlManager.getPartitionElrUpdatesForConfigChan
 
 from collections.abc import Iterable
 
+from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
-from topicwarden.plan.consequence_text import count
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
 
@@ -33,8 +33,8 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         kind="eligible-leaders",
         weight=Severity.DANGER,
         message=f"{_SETTING} goes from {before} to {after}: the controller clears the eligible leader replicas of "
-        f"{count(len(cleared), 'partition')}, which could lead without the loss of acknowledged records",
-        because=[f"{count(len(stopped), 'partition')} without a leader now can then not elect one of them"]
+        f"{counted(len(cleared), 'partition')}, which could lead without the loss of acknowledged records",
+        because=[f"{counted(len(stopped), 'partition')} without a leader now can then not elect one of them"]
         if stopped
         else [],
         measured="the eligible leader replicas of every partition when the cluster was read",

@@ -7,8 +7,9 @@ Producers that send larger batches get RECORD_TOO_LARGE.
 from collections.abc import Iterable
 
 from topicwarden.kafka.record_batches import NEWEST
+from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
-from topicwarden.plan.consequence_text import count, records_of, size
+from topicwarden.plan.consequence_text import records_of, size
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
 
@@ -38,7 +39,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         weight=Severity.DANGER if too_large or unread else Severity.NOTE,
         message=f"batches above {size(limit)} will be refused; "
         + (
-            f"{count(len(too_large), 'partition')} have larger batches, up to {size(largest)}"
+            f"{counted(len(too_large), 'partition')} have larger batches, up to {size(largest)}"
             if too_large
             else f"the largest of the newest batches has {size(largest)}"
             if largest

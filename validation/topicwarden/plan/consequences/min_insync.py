@@ -7,9 +7,9 @@ the number of replicas of the partition (``Partition.effectiveMinIsr``).
 
 from collections.abc import Iterable
 
+from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import Allowance
-from topicwarden.plan.consequence_text import count
 from topicwarden.plan.loss_severity import remedy_of, severity_of
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
@@ -25,13 +25,13 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     assert change.live and change.before and change.after
     before, after = change.before.number("min.insync.replicas") or 1, change.after.number("min.insync.replicas") or 1
     stopped = [state for state in change.live.replicas if len(state.in_sync) < min(after, len(state.replicas))]
-    total = change.live.topic.partitions
+    partitions = counted(change.live.topic.partitions, "partition")
     if after > before and stopped:
         fewest = min(len(state.in_sync) for state in stopped)
         yield Consequence(
             kind="min-insync",
             weight=Severity.DANGER,
-            message=f"min.insync.replicas goes from {before} to {after}: {len(stopped)} of {count(total, 'partition')} "
+            message=f"min.insync.replicas goes from {before} to {after}: {len(stopped)} of {partitions} "
             f"would refuse writes with acks=all now, with as few as {fewest} in sync",
             measured="the in-sync replicas of every partition when the cluster was read",
             remedy="bring the missing replicas back first",
@@ -47,7 +47,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             kind="min-insync",
             weight=Severity.NOTE,
             message=f"min.insync.replicas goes from {before} to {after}: writes with acks=all survive the loss of "
-            f"{count(max(0, fewest - after), 'broker')}, so far {max(0, fewest - before)}",
+            f"{counted(max(0, fewest - after), 'broker')}, so far {max(0, fewest - before)}",
             measured="the in-sync replicas of every partition when the cluster was read",
             evidence={"before": before, "after": after},
             place=change.at("config", "min.insync.replicas"),
@@ -60,7 +60,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             kind="min-insync",
             weight=severity_of(change, Allowance.LOWER_MIN_INSYNC) if weaker else Severity.NOTE,
             message=f"min.insync.replicas goes from {before} to {after}: a write that is acknowledged from now on "
-            f"survives the loss of {count(survives, 'broker')}, so far {survived}",
+            f"survives the loss of {counted(survives, 'broker')}, so far {survived}",
             because=["an acknowledged write is guaranteed to be on min.insync.replicas replicas"],
             measured="the replicas of every partition when the cluster was read",
             remedy=remedy_of(change, Allowance.LOWER_MIN_INSYNC, f"keep {before}") if weaker else "",

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from math import lcm
 
 from topicwarden.kafka.partition_functions import PARTITIONERS
+from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
-from topicwarden.plan.consequence_text import UNSEEN_GROUPS, count, shorten
+from topicwarden.plan.consequence_text import UNSEEN_GROUPS, shorten
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
 
@@ -41,7 +42,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
             + (
                 "the topic has no keys"
                 if newest.complete
-                else f"none of the newest {count(newest.records, 'record')} has one"
+                else f"none of the newest {counted(newest.records, 'record')} has one"
             ),
             measured=_measured(newest.records, newest.complete) if newest.records else "the topic is empty",
             evidence={"records_read": newest.records, "keys": 0},
@@ -63,7 +64,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         ),
         because=list(_broken_guarantees(change, evidence)),
         measured=(
-            f"{moved:,} of {count(len(keys), 'distinct key')}; {_measured(newest.records, newest.complete)}"
+            f"{moved:,} of {counted(len(keys), 'distinct key')}; {_measured(newest.records, newest.complete)}"
             if keys and newest and moved is not None
             else f"arithmetic for evenly spread hashes: {_estimated_because(evidence, bool(custom_partitioner))}"
         ),
@@ -120,4 +121,4 @@ def _broken_guarantees(change: TopicChange, evidence: PlanEvidence) -> Iterable[
 
 def _measured(records: int, whole: bool) -> str:
     read = "all" if whole else "the newest"
-    return f"{read} {count(records, 'record')} were read"
+    return f"{read} {counted(records, 'record')} were read"

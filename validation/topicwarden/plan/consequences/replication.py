@@ -6,9 +6,10 @@ without a throttle. `topicwarden rebalance` moves them.
 
 from collections.abc import Iterable
 
+from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import Allowance
-from topicwarden.plan.consequence_text import count, durability_text
+from topicwarden.plan.consequence_text import durability_text
 from topicwarden.plan.loss_severity import remedy_of, severity_of
 from topicwarden.plan.placement.durability import durability_after, durability_now, received, seconds
 from topicwarden.plan.placement.replica_placement import ReplicaMove
@@ -93,7 +94,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
 
 def _rebalance_text(moves: list[ReplicaMove], copied: int | None) -> str:
     """Return what `topicwarden rebalance` does; ``copied`` is None if the size of a log is unknown."""
-    partitions = count(len(moves), "partition")
+    partitions = counted(len(moves), "partition")
     if not any(move.added for move in moves):
         return f"drops replicas of {partitions}, and copies nothing"
     if copied is None:

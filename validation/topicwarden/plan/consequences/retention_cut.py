@@ -12,11 +12,11 @@ Every change that shortens the life of records is refused, even if no record exp
 from collections.abc import Collection, Iterable
 
 from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent
+from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import Allowance, Topic
 from topicwarden.plan.consequence_text import (
     at_most,
-    count,
     duration,
     group_effects,
     reader_reasons,
@@ -74,8 +74,9 @@ def _by_time(change: TopicChange, evidence: PlanEvidence) -> Consequence:
         + (
             "the topic is empty"
             if empty
-            else f"{at_most(records['at once'], 'record')} of {total:,} in {count(live.topic.partitions, 'partition')} "
-            f"expire at once, {records['within a day']:,} within a day, {records['within a week']:,} within a week"
+            else f"{at_most(records['at once'], 'record')} of {total:,} in "
+            f"{counted(live.topic.partitions, 'partition')} expire at once, "
+            f"{records['within a day']:,} within a day, {records['within a week']:,} within a week"
         ),
         because=[
             *unseen_reasons(live),
@@ -129,7 +130,7 @@ def _by_size(change: TopicChange, evidence: PlanEvidence, limit: int) -> Consequ
             *([f"the size of {_partition_count(unknown)} could not be seen ({unsized_reason(live)})"] * bool(unknown)),
             *(["every partition keeps less than before"] if not empty else []),
             *(
-                [f"about {_record_count(removed):,} of {count(total, 'record')}, estimated by bytes; at most all"]
+                [f"about {_record_count(removed):,} of {counted(total, 'record')}, estimated by bytes; at most all"]
                 * bool(excess_bytes)
             ),
             "at most: Kafka deletes the oldest segment only if the log is no smaller than retention.bytes without it",
@@ -247,7 +248,7 @@ def _estimated_bytes(extent: PartitionExtent, records: int) -> int | None:
 
 
 def _partition_count(numbers: Collection[int]) -> str:
-    return count(len(numbers), "partition")
+    return counted(len(numbers), "partition")
 
 
 def _before(before: int | None) -> str:

@@ -6,9 +6,10 @@ left. The other replicas then truncate their logs to the log of the new leader.
 
 from collections.abc import Iterable
 
+from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.model.topic import Allowance
-from topicwarden.plan.consequence_text import count, records_of
+from topicwarden.plan.consequence_text import records_of
 from topicwarden.plan.loss_severity import remedy_of, severity_of
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
@@ -33,7 +34,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         f"leader, and acknowledged records are lost, at most all {records_of(live):,}"
         if not single
         else f"{SETTING} becomes true; without a second replica it changes nothing",
-        because=[f"replicas are out of sync now in {count(len(behind), 'partition')}"] if behind else [],
+        because=[f"replicas are out of sync now in {counted(len(behind), 'partition')}"] if behind else [],
         remedy="" if single else remedy_of(change, Allowance.UNCLEAN_ELECTION, "leave it false"),
         evidence={"partitions out of sync": len(behind), "records": records_of(live)},
         place=change.at("config", SETTING),

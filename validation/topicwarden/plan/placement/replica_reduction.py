@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Problem
 from topicwarden.model.topic import Allowance
-from topicwarden.plan.consequence_text import count, durability_text
+from topicwarden.plan.consequence_text import durability_text
 from topicwarden.plan.placement.durability import durability_after, durability_now
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.specs.resolve import Declaration
@@ -47,7 +48,7 @@ def reductions(
         after_moves = durability_after(topic, live, all_moves, snapshot)
         message = (
             f"{topic.name}: replication factor {before} to {topic.replication_factor} drops replicas of "
-            f"{count(fewer, 'partition')}; {durability_text('now', before_moves)}; "
+            f"{counted(fewer, 'partition')}; {durability_text('now', before_moves)}; "
             f"{durability_text('then', after_moves)}"
         )
         allowed = Allowance.REDUCE_REPLICAS in topic.allowed(today)

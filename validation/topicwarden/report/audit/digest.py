@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from topicwarden.model.finding import AuditReport, Finding, SettledFinding, TopicFacts
+from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import BY_WEIGHT, ReadScope, Verdict
 from topicwarden.report import display
 
@@ -88,7 +89,7 @@ class AuditDigest:
         report = self.report
         verdicts = ", ".join(f"{self.counts[verdict]:,} {verdict.value}" for verdict in BY_WEIGHT)
         return (
-            f"{_plural(len(self.topics), 'topic')}, {_plural(report.scanned_records, 'record')}"
+            f"{counted(len(self.topics), 'topic')}, {counted(report.scanned_records, 'record')}"
             f" in {display.duration(report.scan_seconds * 1000)}: {verdicts}"
         )
 
@@ -125,7 +126,7 @@ class AuditDigest:
         if passed == total:
             return "The topic passed all checks." if total == 1 else f"All {total:,} topics passed all checks."
         attention, undecidable = verdicts[Verdict.FAIL] + verdicts[Verdict.SUSPECT], verdicts[Verdict.UNDECIDABLE]
-        parts = [f"{passed:,} of {_plural(total, 'topic')} passed all checks"]
+        parts = [f"{passed:,} of {counted(total, 'topic')} passed all checks"]
         if attention:
             parts.append(f"{attention:,} {'needs' if attention == 1 else 'need'} attention")
         if undecidable:
@@ -175,8 +176,8 @@ def _limits(report: AuditReport) -> Iterator[str]:
         yield f"Only topics in the scope of the stack were audited: {', '.join(report.scope)}."
     if report.read is ReadScope.LAST:
         yield (
-            f"Only records written since the last audit were read: {_plural(report.scanned_records, 'record')}. "
-            f"{_plural(report.remembered_records, 'older record')} were read by earlier audits."
+            f"Only records written since the last audit were read: {counted(report.scanned_records, 'record')}. "
+            f"{counted(report.remembered_records, 'older record')} were read by earlier audits."
         )
     if report.coverage < 1:
         share = f"{report.coverage:.2%} of the offsets were read"
@@ -184,7 +185,7 @@ def _limits(report: AuditReport) -> Iterator[str]:
     lost = [p.lost_to_retention for topic in report.topics for p in topic.partitions if p.lost_to_retention]
     if lost:
         yield (
-            f"Retention deleted {_plural(sum(lost), 'offset')} in {_plural(len(lost), 'partition')} "
+            f"Retention deleted {counted(sum(lost), 'offset')} in {counted(len(lost), 'partition')} "
             "during the audit, before they were read."
         )
     for note in report.notes:
@@ -209,7 +210,3 @@ def _topic(name: str, facts: TopicFacts | None, findings: list[Finding]) -> Topi
         notes=[finding for finding in ordered if finding.verdict is Verdict.PASS and finding.message],
         passed=sorted({f.check for f in ordered if f.verdict is Verdict.PASS and not f.message}),
     )
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

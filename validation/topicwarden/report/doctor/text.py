@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from topicwarden.model.diagnosis import Ability, Diagnosis, Possession, RightState
+from topicwarden.model.message_text import counted
 from topicwarden.report.display import one_line
 
 _MOST_NAMES: Final = 5
@@ -107,7 +108,7 @@ def _cluster(diagnosis: Diagnosis) -> Iterator[Line]:
     level = facts.features.get("metadata.version")
     shown = f"{line} (metadata.version {level})" if level is not None else line
     mode = facts.mode or "neither KRaft nor ZooKeeper"
-    brokers = f"{facts.brokers:,} broker{'' if facts.brokers == 1 else 's'}"
+    brokers = counted(facts.brokers, "broker")
     yield _row("cluster", f"{shown}, {mode}, {brokers}, cluster id {one_line(facts.cluster_id or 'unknown')}")
     yield _row("visible", f"{facts.topics:,} topics, {facts.groups:,} consumer groups")
     for state in _SHOWN_RIGHTS:

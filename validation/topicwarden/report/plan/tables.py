@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, GroupEffect, PartitionEffect, TopicPlan
 from topicwarden.report import display
 from topicwarden.report.plan.setting_display import live_value, ordered, value
@@ -90,7 +91,7 @@ def _table(effects: Sequence[_Effect], columns: dict[str, Callable[[_Effect], st
         headings=tuple(shown),
         rows=tuple(zip(*shown.values(), strict=True)),
         numbers=frozenset(number for number, name in enumerate(shown) if name in _NUMBERS),
-        omitted=f"and {omitted:,} more {noun}{'' if omitted == 1 else 's'}" if omitted > 0 else "",
+        omitted=f"and {counted(omitted, f'more {noun}')}" if omitted > 0 else "",
     )
 
 

@@ -78,8 +78,3 @@ class Sources:
         except OSError:
             return []
         return [] if len(data) > MAX_BYTES else LINE_BREAK.split(data.decode("utf-8-sig", "replace"))
-
-
-def plural(number: int, noun: str) -> str:
-    """Return ``1 topic``, ``2 topics``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -7,10 +7,11 @@ from pathlib import PurePosixPath
 
 from junitparser import Attr, Failure, JUnitXml, TestCase, TestSuite
 
+from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Level, Problem
 from topicwarden.report.display import printable
 from topicwarden.report.junit_xml import xml_text
-from topicwarden.report.problems.digest import ProblemDigest, plural
+from topicwarden.report.problems.digest import ProblemDigest
 
 
 class _FileCase(TestCase):
@@ -35,7 +36,7 @@ def _case(file: str, problems: list[Problem]) -> TestCase:
     warnings = [problem for problem in problems if problem.level is not Level.ERROR]
     if errors:
         # Only one failure per test case, because Jenkins and GitLab show only the first.
-        failure = Failure(plural(len(errors), "error"), errors[0].rule)
+        failure = Failure(counted(len(errors), "error"), errors[0].rule)
         failure.text = _lines(errors)
         case.result = [failure]
     if warnings:
