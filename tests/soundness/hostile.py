@@ -18,6 +18,7 @@ from kafka.admin import ACLOperation
 from tests.soundness.draw import Draw, history_of
 from tests.soundness.scenario import Deny, History, Record, Write
 from tests.soundness.scene import Scene
+from tests.support.varint import varint
 from topicwarden.model.contents import Contents, HeaderContents, KeyContents, ValueContents
 from topicwarden.model.project import Project
 from topicwarden.model.topic import Topic
@@ -94,16 +95,8 @@ def _nested(depth: int) -> bytes:
     """Return a protobuf message whose field 1 is a message, and so on."""
     value = b""
     for _ in range(depth):
-        value = b"\x0a" + _varint(len(value)) + value
+        value = b"\x0a" + varint(len(value)) + value
     return value
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
 
 
 _JSON: Final = Format(

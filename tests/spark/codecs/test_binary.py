@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.spark.codecs.judge import INVALID, UNDECIDABLE, VALID, Judge
+from tests.support.varint import varint
 from topicwarden.specs.record_schemas.protobuf import compile_proto
 
 NODE = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}
@@ -81,16 +82,8 @@ GROUP = 'syntax = "proto2"; message M { optional group G = 1 { optional int32 a 
 def nested(depth: int) -> bytes:
     value = b""
     for _ in range(depth):
-        value = b"\x12" + _varint(len(value)) + value
+        value = b"\x12" + varint(len(value)) + value
     return value
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
 
 
 @pytest.mark.parametrize(

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
 from topicwarden.deploy.provider.batches import Batches
 from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.properties import Properties
-from topicwarden.deploy.provider.resource_type import PropertyType, ResourceType
+from topicwarden.deploy.provider.resource_type import PropertyType, ResourceType, one_of
 from topicwarden.kafka.access_admin import AccessRule, create_rules, delete_rules, list_rules, wait_for_rules, words
 from topicwarden.kafka.admin_session import AdminSession
 
 _BATCH: Final = 1_000
-
-
-def _one_of(field: str) -> Callable[[str], str | None]:
-    def check(value: str) -> str | None:
-        known = words(field)
-        return None if value in known else f"expected one of {', '.join(known)}, seen {value}"
-
-    return check
 
 
 ACL: Final[ResourceType] = ResourceType(
@@ -29,12 +20,12 @@ ACL: Final[ResourceType] = ResourceType(
     properties={
         "aclPrincipal": PropertyType(required=True, replaces=True),
         "aclHost": PropertyType(required=True, replaces=True),
-        "aclOperation": PropertyType(required=True, replaces=True, check=_one_of("operation")),
-        "aclPermissionType": PropertyType(required=True, replaces=True, check=_one_of("permission")),
-        "aclResourceType": PropertyType(required=True, replaces=True, check=_one_of("resource_type")),
+        "aclOperation": PropertyType(required=True, replaces=True, check=one_of(words("operation"))),
+        "aclPermissionType": PropertyType(required=True, replaces=True, check=one_of(words("permission"))),
+        "aclResourceType": PropertyType(required=True, replaces=True, check=one_of(words("resource_type"))),
         "aclResourceName": PropertyType(required=True, replaces=True),
         "resourcePatternTypeFilter": PropertyType(
-            replaces=True, default="Literal", default_in_inputs=True, check=_one_of("pattern_type")
+            replaces=True, default="Literal", default_in_inputs=True, check=one_of(words("pattern_type"))
         ),
     },
     id_of=lambda properties: "|".join(properties[key] for key in ACL.properties),

@@ -8,16 +8,12 @@ from typing import Any, Final
 from topicwarden.deploy.provider.batches import Batches
 from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.properties import Properties
-from topicwarden.deploy.provider.resource_type import Kind, PropertyType, ResourceType, as_texts
+from topicwarden.deploy.provider.resource_type import Kind, PropertyType, ResourceType, as_texts, one_of
 from topicwarden.kafka.admin_session import AdminSession
 from topicwarden.kafka.quota_admin import ENTITY_TYPES, QuotaEntity, alter_quotas, read_quotas, wait_for_quotas
 
 _BATCH: Final = 1_000
 _DEFAULT: Final = "entity-default"
-
-
-def _entity_type(value: str) -> str | None:
-    return None if value in ENTITY_TYPES else f"expected one of {', '.join(ENTITY_TYPES)}, seen {value}"
 
 
 def _numbers(config: Properties) -> str | None:
@@ -38,7 +34,7 @@ QUOTA: Final = ResourceType(
     token="kafka:index/quota:Quota",
     properties={
         "entityName": PropertyType(replaces=True),
-        "entityType": PropertyType(required=True, replaces=True, check=_entity_type),
+        "entityType": PropertyType(required=True, replaces=True, check=one_of(ENTITY_TYPES)),
         "config": PropertyType(Kind.MAP, check=_numbers),
     },
     id_of=lambda properties: f"{properties.get('entityName') or _DEFAULT}|{properties['entityType']}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -19,6 +19,11 @@ class Kind(StrEnum):
     TEXT = "text"
     NUMBER = "a whole number"
     MAP = "a map"
+
+
+def one_of(known: Collection[str]) -> Callable[[str], str | None]:
+    """Return the ``check`` of a property that has one of the values in ``known``."""
+    return lambda value: None if value in known else f"expected one of {', '.join(known)}, seen {value}"
 
 
 @dataclass(frozen=True)

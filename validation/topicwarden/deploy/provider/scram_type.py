@@ -8,7 +8,7 @@ from typing import Final
 from topicwarden.deploy.provider.batches import Batches
 from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.properties import UNKNOWN, Properties
-from topicwarden.deploy.provider.resource_type import Failure, Kind, PropertyType, ResourceType
+from topicwarden.deploy.provider.resource_type import Failure, Kind, PropertyType, ResourceType, one_of
 from topicwarden.kafka.admin_session import AdminSession
 from topicwarden.kafka.credential_admin import (
     MECHANISMS,
@@ -21,10 +21,6 @@ from topicwarden.kafka.credential_admin import (
 
 _BATCH: Final = 1_000
 _FEWEST_ITERATIONS: Final = 4096
-
-
-def _mechanism(value: str) -> str | None:
-    return None if value in MECHANISMS else f"expected one of {', '.join(MECHANISMS)}, seen {value}"
 
 
 def _iterations(value: float) -> str | None:
@@ -46,7 +42,7 @@ SCRAM: Final = ResourceType(
     token="kafka:index/userScramCredential:UserScramCredential",
     properties={
         "username": PropertyType(required=True, replaces=True),
-        "scramMechanism": PropertyType(required=True, replaces=True, check=_mechanism),
+        "scramMechanism": PropertyType(required=True, replaces=True, check=one_of(MECHANISMS)),
         "scramIterations": PropertyType(Kind.NUMBER, default=float(_FEWEST_ITERATIONS), check=_iterations),
         "password": PropertyType(secret=True, check=_not_blank),
         "passwordWo": PropertyType(secret=True, write_only=True, check=_not_blank),
