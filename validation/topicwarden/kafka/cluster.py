@@ -104,19 +104,13 @@ class Cluster:
 
     def batch_starts(self, snapshot: Snapshot, offsets: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
         """Return, for each (topic, partition), the base offset of the batch with the offset; see ``record_batches``."""
-        leaders = snapshot.leaders
-        return batch_starts(
-            self._admin, {partition: offset for partition, offset in offsets.items() if partition in leaders}, leaders
-        )
+        return batch_starts(self._admin, offsets, snapshot.leaders)
 
     def batch_timestamps(
         self, snapshot: Snapshot, offsets: Mapping[tuple[str, int], int]
     ) -> dict[tuple[str, int], int]:
         """Return the largest timestamp (ms) in the batch that contains each offset; see ``record_batches``."""
-        leaders = snapshot.leaders
-        return batch_timestamps(
-            self._admin, {partition: offset for partition, offset in offsets.items() if partition in leaders}, leaders
-        )
+        return batch_timestamps(self._admin, offsets, snapshot.leaders)
 
     def unreadable(self, snapshot: Snapshot, topics: Collection[str]) -> frozenset[str]:
         """Return the ``topics`` that this user may not read (Read on the topic), with one small fetch per leader."""

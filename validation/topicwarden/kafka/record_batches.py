@@ -115,12 +115,12 @@ def _sizes(records: bytes) -> Iterator[int]:
 def _first_batches(
     admin: KafkaAdminClient, offsets: PartitionNumbers, leaders: PartitionNumbers, limits: Iterable[int] = _LIMITS
 ) -> dict[tuple[str, int], bytes]:
-    """Return the bytes from each offset on, with at least the header of one batch."""
+    """Return the bytes from each offset on, with at least the header of one batch; none without a leader."""
     records_by_partition: dict[tuple[str, int], bytes] = {}
     for limit in limits:
         waiting: dict[int, list[tuple[str, int]]] = {}
         for topic_partition in offsets:
-            if topic_partition not in records_by_partition:
+            if topic_partition in leaders and topic_partition not in records_by_partition:
                 waiting.setdefault(leaders[topic_partition], []).append(topic_partition)
         for leader, partitions in waiting.items():
             at_once = max(1, _MOST_BYTES // limit)
