@@ -23,7 +23,26 @@ from topicwarden.kafka.connection import Connection
 def still_present(
     spark: SparkSession, connection: Connection, remembered: Mapping[TopicPartition, Iterable[RememberedRecord]]
 ) -> dict[TopicPartition, frozenset[RememberedRecord]]:
-    """Return the records that are still in the log; of a pair, both records must be there."""
+    """Return the records that are still in the log; of a pair, both records must be there.
+
+    The cleaner may run during a lookup, and records are read one after another. So a record may be found just before
+    the cleaning that removes both it and another record, which is then missing. The records of a partition that misses
+    any are looked up again, until a lookup finds all records of the previous one. The cleaner replaces segments from
+    the oldest on (``Cleaner.doClean``): a record that is found after a later one was missing outlived that cleaning.
+    """
+    present = {partition: frozenset(records) for partition, records in remembered.items()}
+    unsettled = {partition: records for partition, records in present.items() if records}
+    while unsettled:
+        found = _lookup(spark, connection, unsettled)
+        present |= found
+        unsettled = {at: records for at, records in found.items() if records and records != unsettled[at]}
+    return present
+
+
+def _lookup(
+    spark: SparkSession, connection: Connection, remembered: Mapping[TopicPartition, frozenset[RememberedRecord]]
+) -> dict[TopicPartition, frozenset[RememberedRecord]]:
+    """Return the records that one lookup finds."""
     lookups = {
         partition: [(offset, record.key) for record in records for offset in _offsets(record)]
         for partition, records in remembered.items()

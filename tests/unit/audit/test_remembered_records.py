@@ -1,0 +1,59 @@
+"""Test the lookup of remembered records while the cleaner runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from topicwarden.audit.history import remembered_records
+from topicwarden.audit.history.topic_state import RememberedRecord
+
+AT = ("orders", 0)
+OTHER = ("orders", 1)
+PAIR = RememberedRecord(0, 2, 7, superseded_by=5)
+TOMBSTONE = RememberedRecord(0, 6, 8, superseded_by=None)
+LATER = RememberedRecord(0, 90, 9, superseded_by=None)
+
+Lookups = Mapping[tuple[str, int], list[tuple[int, int]]]
+
+
+class Log:
+    """A log of which each lookup sees one state; a stand-in for the reads with Spark."""
+
+    def __init__(self, *offsets: set[int]) -> None:
+        self.states = list(offsets)
+        self.lookups: list[set[tuple[str, int]]] = []
+
+    def find(self, _spark: Any, _connection: Any, lookups: Lookups) -> set[tuple[tuple[str, int], int, int]]:
+        self.lookups.append(set(lookups))
+        present = self.states.pop(0) if len(self.states) > 1 else self.states[0]
+        return {(at, offset, key) for at, records in lookups.items() for offset, key in records if offset in present}
+
+
+def found(monkeypatch: pytest.MonkeyPatch, log: Log, *records: RememberedRecord) -> frozenset[RememberedRecord]:
+    monkeypatch.setattr(remembered_records, "_find", log.find)
+    session: Any = None
+    return remembered_records.still_present(session, session, {AT: records, OTHER: ()})[AT]
+
+
+def test_a_pair_that_was_read_just_before_the_cleaning_does_not_outlive_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lookup reads the pair, the cleaner removes the pair and a later record, and the lookup misses the latter."""
+    log = Log({2, 5, 6}, {5, 6}, {5, 6})
+    assert found(monkeypatch, log, PAIR, TOMBSTONE, LATER) == {TOMBSTONE}
+    assert len(log.lookups) == 3
+
+
+def test_a_pair_that_is_read_again_after_the_later_record_is_gone_outlived_the_cleaning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    log = Log({2, 5, 6})
+    assert found(monkeypatch, log, PAIR, TOMBSTONE, LATER) == {PAIR, TOMBSTONE}
+    assert len(log.lookups) == 2
+
+
+def test_one_lookup_is_enough_if_no_record_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log({2, 5, 6, 90})
+    assert found(monkeypatch, log, PAIR, TOMBSTONE, LATER) == {PAIR, TOMBSTONE, LATER}
+    assert log.lookups == [{AT}]
