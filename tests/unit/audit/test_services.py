@@ -77,6 +77,16 @@ def test_a_brokers_default_is_only_assumed_of_apache_kafka() -> None:
     assert reported.broker_number("transaction.max.timeout.ms", 900_000) == 5
 
 
+def test_a_bound_holds_for_every_broker_while_a_setting_is_rolled_out() -> None:
+    """Any broker may lead the partition or coordinate the transaction, also one with the old value or the default."""
+    setting, known = "transaction.max.timeout.ms", subject().snapshot
+    mixed = replace(known, broker_configs={1: {setting: "5"}, 2: {setting: "3600000"}, 3: {}})
+    assert mixed.broker_number(setting, 900_000) == 3_600_000
+    assert mixed.broker_number(setting, 900_000, min) == 5
+    partly = replace(mixed, broker_configs={1: {setting: "5"}, 2: {}})
+    assert partly.broker_number(setting, 900_000) == 900_000
+
+
 def test_a_report_shows_no_segments_of_another_log() -> None:
     of = overdue(replace(OVERDUE, rolled=7))
     assert topic_facts("t", of).partitions[0].rolled == 7

@@ -92,5 +92,23 @@ CASES = (
         (PASS,),
         says="out of sync",
     ),
+    Case(
+        "hung-transaction",
+        "two-phase commit, which has no time-out (KIP-939)",
+        seen_again(with_broker(open_transaction(), transaction_two_phase_commit_enable="true"), ENDED_MS + 1),
+        (PASS,),
+        says="transaction.two.phase.commit.enable is true",
+    ),
+    Case(
+        "hung-transaction",
+        "coordinators that seldom look for expired transactions",
+        seen_again(
+            with_broker(
+                open_transaction(), transaction_abort_timed_out_transaction_cleanup_interval_ms=str(10 * ENDED_MS)
+            ),
+            ENDED_MS + 1,
+        ),
+        (SUSPECT,),
+    ),
     Case("hung-transaction", "not on the cluster", absent(subject()), None),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 
@@ -179,18 +179,20 @@ class Snapshot:
         sizes = [extent.log_bytes for live in self.topics.values() for extent in live.extents.values()]
         return not sizes or any(size is not None for size in sizes)
 
-    def broker_number(self, setting: str, default: int) -> int | None:
-        """Return a broker's setting as a whole number; ``default`` (Kafka's own) if the broker does not have it.
+    def broker_number(self, setting: str, default: int, bound: Callable[[Iterable[int]], int] = max) -> int | None:
+        """Return the largest value of a setting on any broker, or with ``bound=min`` the smallest.
 
+        Brokers differ while a setting is rolled out, and a proof must hold for each broker that may have acted. For a
+        broker without the setting, ``default`` (Kafka's own) counts.
         None if access to the brokers' settings is denied, or if brokers that are not Apache Kafka's do not have it: the
         effective value is then unknown.
         """
         if not self.broker_configs:
             return None
-        value = self.broker_config.get(setting)
-        if value is None:
-            return default if self.service.log.apache else None
-        return int(value)
+        values = [settings.get(setting) for settings in self.broker_configs.values()]
+        if None in values and not self.service.log.apache:
+            return None
+        return bound(default if value is None else int(value) for value in values)
 
 
 def cordoned_brokers(broker_configs: Mapping[int, Mapping[str, str]]) -> frozenset[int]:

@@ -6,10 +6,11 @@ open transaction. If the coordinator has lost a transaction, or cannot end it, t
 **fail**: the last stable offset is below the high watermark, and every audit has seen it at the same offset for longer
 than two times together: ``transaction.max.timeout.ms``, which no producer's own time-out may exceed, and the interval
 at which the coordinators look for expired transactions. Every replica is in sync, and the leader (epoch) is the same.
-**suspect**: for longer than ``transaction.max.timeout.ms`` alone. **pass**: a replica is out of sync, so the
-coordinator may be unable to end the transaction. If the open transaction is still within its time, the audit remembers
-it and reports nothing. **undecidable**: the previous audit saw the transaction, and the brokers' settings are not
-visible (DescribeConfigs on the Cluster resource).
+**suspect**: for longer than ``transaction.max.timeout.ms`` alone. **pass**, with the reason: a replica is out of sync,
+so the coordinator may be unable to end the transaction; or ``transaction.two.phase.commit.enable`` is true on a broker,
+because a two-phase commit transaction has no time-out. If the open transaction is still within its time, the audit
+remembers it and reports nothing. **undecidable**: the previous audit saw the transaction, and the brokers' settings are
+not visible (DescribeConfigs on the Cluster resource).
 
 Example: a producer died while its coordinator moved; a Streams application no longer reads from one partition.
 
@@ -19,7 +20,9 @@ Remedy: run ``kafka-transactions.sh find-hanging``, then ``abort`` with its outp
 
 Prevent: run brokers from 4.0 on with ``transaction.version`` 2 (KIP-890).
 
-Source: KIP-664, ``ProducerStateManager.firstUnstableOffset``.
+Source: KIP-664, ``ProducerStateManager.firstUnstableOffset``; KIP-939,
+``TransactionMetadata.isDistributedTwoPhaseCommitTxn``:
+https://cwiki.apache.org/confluence/display/KAFKA/KIP-939%3A+Support+Participation+in+2PC
 """
 
 from collections.abc import Iterable
@@ -34,10 +37,12 @@ TRAITS = Traits()
 CHECK = "hung-transaction"
 SETTING = "transaction.max.timeout.ms"
 _DEFAULT_MS = 900_000
-_COORDINATOR_MS = 10_000
-"""Kafka's default of ``transaction.abort.timed.out.transaction.cleanup.interval.ms``."""
+_INTERVAL = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+_DEFAULT_INTERVAL_MS = 10_000
+_TWO_PHASE_COMMIT = "transaction.two.phase.commit.enable"
 
 _OUT_OF_SYNC = "a replica is out of sync: if too few replicas are in sync, the coordinator cannot end the transaction"
+_NO_TIMEOUT = f"{_TWO_PHASE_COMMIT} is true: the coordinator never ends a two-phase commit transaction by itself"
 _REMEDIES = {
     Verdict.FAIL: "run kafka-transactions.sh find-hanging, then abort with its output",
     Verdict.SUSPECT: "audit again: the coordinator ends a transaction within seconds of its time-out",
@@ -53,6 +58,7 @@ def applies(subject: AuditedTopic) -> bool:
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     max_timeout = subject.snapshot.broker_number(SETTING, _DEFAULT_MS)
+    interval = subject.snapshot.broker_number(_INTERVAL, _DEFAULT_INTERVAL_MS)
     for partition, log in sorted(subject.live.extents.items()):
         if log.last_stable >= log.end:
             continue
@@ -61,10 +67,11 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         if persisted_ms is None or (max_timeout is not None and persisted_ms <= max_timeout):
             yield CheckResult(Verdict.PASS, "", tracked_facts={partition: facts}, relevant_settings=(SETTING,))
             continue
-        explanation = None if all_in_sync(subject, partition) else _OUT_OF_SYNC
+        explanation = _explanation(subject, partition)
+        other = "other " if explanation is _NO_TIMEOUT else ""
         verdict = Verdict.UNDECIDABLE
-        if max_timeout is not None:
-            verdict = repeated_verdict(persisted_ms, max_timeout + _COORDINATOR_MS + CLOCK_MS, explanation)
+        if max_timeout is not None and interval is not None:
+            verdict = repeated_verdict(persisted_ms, max_timeout + interval + CLOCK_MS, explanation)
         yield CheckResult(
             verdict,
             f"a transaction that starts at offset {log.last_stable:,} has been open for at least {persisted_ms:,} ms; "
@@ -73,7 +80,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
             because=(
                 f"{SETTING} is not known, because the brokers' settings are not visible"
                 if max_timeout is None
-                else f"{SETTING} is {max_timeout:,}: no transaction may take longer",
+                else f"{SETTING} is {max_timeout:,}: no {other}transaction may take longer",
                 "consumers that read committed stop at the last stable offset, and so does the cleaner",
                 *([] if explanation is None else [explanation]),
             ),
@@ -87,3 +94,10 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
             tracked_facts={partition: facts},
             relevant_settings=(SETTING,),
         )
+
+
+def _explanation(subject: AuditedTopic, partition: int) -> str | None:
+    """Return why a transaction may legitimately stay open; None if there is no reason."""
+    if any(settings.get(_TWO_PHASE_COMMIT) == "true" for settings in subject.snapshot.broker_configs.values()):
+        return _NO_TIMEOUT
+    return None if all_in_sync(subject, partition) else _OUT_OF_SYNC

@@ -39,7 +39,7 @@ def applies(subject: AuditedTopic) -> bool:
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.internal and subject.live
     brokers, setting = len(subject.snapshot.racks), subject.internal.policy.replication_factor_setting
-    broker_value = subject.snapshot.broker_number(setting, 1)
+    broker_value = subject.snapshot.broker_number(setting, 1, min)
     if broker_value is None:
         yield CheckResult(
             Verdict.UNDECIDABLE,
@@ -75,7 +75,7 @@ def _in_sync(subject: AuditedTopic) -> Iterable[CheckResult]:
     copies = subject.live.topic.replication_factor
     if least is None:
         return
-    expected = min((subject.snapshot.broker_number(setting, 1) if setting else None) or 1, copies)
+    expected = min((subject.snapshot.broker_number(setting, 1, min) if setting else None) or 1, copies)
     if least >= copies > 1:
         message = f"min.insync.replicas is {least} of {copies} replicas: one lost broker stops every write"
     elif least < expected:
