@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
 from tests.support.subjects import NOW, subject
 from topicwarden.audit.checks import CHECKS
-from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit, _change
+from topicwarden.audit.checks.common.persistence import same_leader
+from topicwarden.audit.collect import changes_during_audit as module
+from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit, _change, changes_during_audit
 from topicwarden.audit.compare_audits import settled_findings
-from topicwarden.audit.history.topic_state import OpenFinding, PreviousAudit, TopicState
+from topicwarden.audit.history.topic_state import OpenFinding, PartitionState, PreviousAudit, TopicState
 from topicwarden.audit.judge import judge
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.merge import merge
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.kafka.snapshot import PartitionReplicas
+from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.snapshot import PartitionReplicas, TopicIdentity
 from topicwarden.model.contents import Contents, KeyContents, PartitionContents
 from topicwarden.model.verdict import Verdict
 
@@ -71,14 +76,37 @@ def test_partitions_are_not_compared_with_partitions_that_could_not_be_read(chec
     ("now", "message"),
     [
         ({}, "was deleted, or hidden from this user, during the audit"),
-        ({"t": ("other", 1)}, "was deleted and created again during the audit"),
-        ({"t": ("id", 4)}, "got 3 more partitions during the audit"),
-        ({"t": ("id", 1)}, None),
+        ({"t": TopicIdentity("other", {0: 0})}, "was deleted and created again during the audit"),
+        ({"t": TopicIdentity("id", dict.fromkeys(range(4), 0))}, "got 3 more partitions during the audit"),
+        ({"t": TopicIdentity("id", {0: 0})}, None),
     ],
 )
-def test_a_topic_is_the_same_as_long_as_its_id_is(now: dict[str, tuple[str, int]], message: str | None) -> None:
+def test_a_topic_is_the_same_as_long_as_its_id_is(now: dict[str, TopicIdentity], message: str | None) -> None:
     change = _change(subject().snapshot, "t", now)
     assert (change and change.message) == message
+
+
+@pytest.mark.parametrize(("after", "same"), [(3, True), (4, False), (None, False)])
+def test_a_leader_that_changes_while_records_are_read_is_not_the_leader_of_the_previous_audit(
+    after: int | None, same: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records before the change are of one log, and records after it of another, which may be cleaned less far."""
+    of = subject(replicas=PartitionReplicas(0, 1, (1, 2, 3), (1, 2, 3), 3))
+    known = PartitionState(0, 0, 100, 100, None, 1, 3, 0)
+    state = TopicState("c", "t", "id", NOW - 1, {}, {}, (known,), ())
+
+    class Later:
+        """A cluster that reports the topic with another leader epoch; a stand-in for an election."""
+
+        def identities(self, topics: Collection[str]) -> dict[str, TopicIdentity]:
+            return {name: TopicIdentity("id", {0: after}) for name in topics}
+
+    monkeypatch.setattr(module, "open_cluster", lambda _: nullcontext(Later()))
+    changes = changes_during_audit(Connection(("127.0.0.1:1",), tls=False), of.snapshot, {"t"})
+    assert changes.topics == {}
+    settled = of.snapshot.without_leader_epochs(changes.leaders)
+    again = replace(of, snapshot=settled, live=settled.topics["t"], past=PreviousAudit(state))
+    assert same_leader(again, 0) is same
 
 
 def test_a_range_that_was_given_up_marks_its_partition() -> None:

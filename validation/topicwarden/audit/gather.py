@@ -75,7 +75,8 @@ def gather(
 ) -> AuditEvidence:
     """Return the evidence of one audit. A history that cannot be read or written is only noted in the report.
 
-    Partitions that cannot be read, and topics that change while they are read, are left out.
+    Partitions that cannot be read, and topics that change while they are read, are left out. A partition whose leader
+    changes has no leader epoch in the snapshot: the records are then of several leaders, whose logs may differ.
 
     Raises:
         Refusal: the cluster is unreachable, or the scan failed.
@@ -93,8 +94,9 @@ def gather(
                 raise
             changes |= found
         else:
-            changes |= changes_during_audit(connection, snapshot, audited - left_out)
-            return replace(evidence, changes=changes)
+            since = changes_during_audit(connection, snapshot, audited - left_out)
+            settled = evidence.snapshot.without_leader_epochs(since.leaders)
+            return replace(evidence, changes={**changes, **since.topics}, snapshot=settled)
 
 
 def _gather(

@@ -18,7 +18,7 @@ from topicwarden.kafka.newest_records import NewestRecords, read_newest_records
 from topicwarden.kafka.partition_extents import read_extents, read_offsets
 from topicwarden.kafka.record_batches import batch_starts, batch_timestamps, denied_partitions, largest_batches
 from topicwarden.kafka.retry import retry_transient
-from topicwarden.kafka.snapshot import LiveTopic, Snapshot
+from topicwarden.kafka.snapshot import LiveTopic, Snapshot, TopicIdentity
 from topicwarden.kafka.snapshot_reads import take_snapshot
 from topicwarden.specs.services.profile import ServiceProfile
 
@@ -58,12 +58,15 @@ class Cluster:
         read = {name: replace(live, extents=extents.get(name, {})) for name, live in topics.items()}
         return replace(snapshot, topics={**snapshot.topics, **read})
 
-    def identities(self, topics: Collection[str] | None = None) -> dict[str, tuple[str, int]]:
-        """Return the id and the number of partitions of each of ``topics`` (default: all) that is visible."""
+    def identities(self, topics: Collection[str] | None = None) -> dict[str, TopicIdentity]:
+        """Return the id and the leader epochs of each of ``topics`` (default: all) that is visible."""
         names = None if topics is None else sorted(topics)
         described = [] if names == [] else retry_transient(lambda: self._admin.describe_topics(names))
         return {
-            topic["name"]: (str(topic.get("topic_id")), len(topic["partitions"]))
+            topic["name"]: TopicIdentity(
+                str(topic.get("topic_id")),
+                {state["partition_index"]: state.get("leader_epoch") for state in topic["partitions"]},
+            )
             for topic in described
             if topic["error_code"] == 0
         }

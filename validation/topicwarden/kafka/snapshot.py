@@ -43,6 +43,14 @@ class PartitionReplicas:
 
 
 @dataclass(frozen=True)
+class TopicIdentity:
+    """The id of a topic, and the leader epoch of each partition: they tell whether it is still the same."""
+
+    id: str
+    leader_epochs: Mapping[int, int | None]
+
+
+@dataclass(frozen=True)
 class PartitionExtent:
     """One partition's log: offsets, timestamps in milliseconds, and size in bytes.
 
@@ -121,6 +129,17 @@ class Snapshot:
         for name in {name for name, _ in partitions}:
             extents = {number: log for number, log in topics[name].extents.items() if (name, number) not in partitions}
             topics[name] = replace(topics[name], extents=extents)
+        return replace(self, topics=topics)
+
+    def without_leader_epochs(self, partitions: Collection[tuple[str, int]]) -> Snapshot:
+        """Return this snapshot without the leader epochs of some (topic, partition), whose leader is not settled."""
+        topics = dict(self.topics)
+        for name in {name for name, _ in partitions}:
+            replicas = tuple(
+                replace(state, leader_epoch=None) if (name, state.partition) in partitions else state
+                for state in topics[name].replicas
+            )
+            topics[name] = replace(topics[name], replicas=replicas)
         return replace(self, topics=topics)
 
     @property
