@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit
@@ -11,6 +12,8 @@ from topicwarden.audit.compare_audits import ResultsByCheck
 from topicwarden.audit.subject import AuditedTopic, Check, CheckResult
 from topicwarden.model.finding import Finding, FindingLocation
 from topicwarden.model.verdict import Verdict
+from topicwarden.plan.consequence_text import by_broker
+from topicwarden.plan.effective_defaults import differing_defaults
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.services.profile import Fact, ServiceProfile
 
@@ -45,7 +48,8 @@ def _results(check_id: str, check: Check, subject: AuditedTopic) -> tuple[CheckR
         return (_other_log(subject.snapshot.service, subject.other_log.fact),)
     unread = list(_unread(check_id, subject))
     judged = () if unread and check.TRAITS.compares_partitions else check.judge(subject)
-    return tuple(_limit_by_coverage(check_id, subject, [*judged, *unread]))
+    results = _limit_by_coverage(check_id, subject, [*judged, *unread])
+    return tuple(_limit_by_defaults(subject, result) for result in results)
 
 
 def _other_log(service: ServiceProfile, fact: Fact) -> CheckResult:
@@ -141,6 +145,22 @@ def _limit_by_coverage(check_id: str, subject: AuditedTopic, results: list[Check
         return results
     message = f"no fault in the records that were read: the newest {share} of the offsets"
     return [*results, CheckResult(Verdict.PASS, message)]
+
+
+def _limit_by_defaults(subject: AuditedTopic, result: CheckResult) -> CheckResult:
+    """Return ``result``; undecidable if it fails by a setting that the topic inherits, and in which brokers differ.
+
+    The value in the snapshot is of the broker that answered. The leader deletes and cleans by its own.
+    """
+    if result.verdict is not Verdict.FAIL or subject.live is None:
+        return result
+    for name in result.relevant_settings:
+        brokers = {} if name in subject.live.own_config else differing_defaults(subject.snapshot, name)
+        if brokers:
+            reason = f"{name} is not set on the topic, and differs by broker: {by_broker(name, brokers)}"
+            remedy = f"give all brokers the same value, or declare {name}"
+            return replace(result, verdict=Verdict.UNDECIDABLE, because=(*result.because, reason), remedy=remedy)
+    return result
 
 
 def _finding(check_id: str, topic: str, result: CheckResult, declaration: Declaration | None) -> Finding:

@@ -47,6 +47,11 @@ def spelled(setting: str, value: str | None) -> str:
     return duration(int(value)) if setting.endswith(".ms") else value
 
 
+def by_broker(setting: str, brokers: Mapping[str, Sequence[int]]) -> str:
+    """Return text such as ``60d on 1, 2; 1h on 3`` for the ``brokers`` with each value of a setting."""
+    return "; ".join(f"{spelled(setting, value)} on {', '.join(map(str, ids))}" for value, ids in brokers.items())
+
+
 def changes_text(names: Iterable[str], before: Topic, after: Topic) -> str:
     """Return text such as ``segment.ms goes from 7d to 1h``, for each of ``names``."""
     return ", ".join(

@@ -22,7 +22,7 @@ from collections.abc import Iterable
 
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
-from topicwarden.plan.consequence_text import spelled
+from topicwarden.plan.consequence_text import by_broker
 from topicwarden.plan.effective_defaults import differing_defaults
 from topicwarden.plan.setting_effects import HARMFUL
 
@@ -45,10 +45,9 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     for name in HARMFUL:
         brokers = {} if name in subject.declared.config else differing_defaults(subject.snapshot, name)
         if brokers:
-            shown = "; ".join(f"{spelled(name, value)} on {', '.join(map(str, ids))}" for value, ids in brokers.items())
             yield CheckResult(
                 Verdict.FAIL,
-                f"{name} is not declared, and differs by broker: {shown}",
+                f"{name} is not declared, and differs by broker: {by_broker(name, brokers)}",
                 path=("config",),
                 because=("each broker applies its own value to its replicas",),
                 remedy=f"declare {name}, or give all brokers the same value",
