@@ -44,7 +44,6 @@ STUCK = CLEANER_OFF | {
     # One thread runs all background tasks, so the tests only need to block this thread; see ``Room.holding``.
     "background.threads": "1",
     "log.initial.task.delay.ms": "100",
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "3600000",
 }
 
 

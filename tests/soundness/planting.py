@@ -133,11 +133,16 @@ def _named(history: History, prefix: str) -> History:
 
 
 def _hang(workload: Workload, topics: Sequence[str]) -> dict[str, float]:
-    """Begin transactions that never end; return the start time of each."""
+    """Begin transactions that never end; return the start time of each.
+
+    The coordinator loses the topic in which it remembers transactions, and creates it again for the next producer.
+    """
     begun = {}
     for topic in topics:
         begun[topic] = time.time()
         workload.hang(topic, [Record(0, b"key", b"{}")])
+    if begun:
+        workload.lose_transactions()
     return begun
 
 

@@ -170,6 +170,10 @@ class Workload:
         self.write(topic, records, producer)
         self._gone.append(producer)
 
+    def lose_transactions(self) -> None:
+        """Delete the topic in which the coordinator remembers transactions, so that it ends none of them."""
+        self._admin.delete_topics(["__transaction_state"])
+
     def abort(self, records: Mapping[str, Iterable[Record]]) -> None:
         """Write one aborted transaction to several topics."""
         producer = self._transactional()

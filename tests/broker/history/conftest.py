@@ -20,9 +20,9 @@ BROKEN = {
     "log.cleaner.backoff.ms": "300",
     "log.retention.check.interval.ms": "1000",
     "transaction.max.timeout.ms": "1000",
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "3600000",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000",
 }
-"""A broker without a running cleaner. Its transaction coordinator does not abort expired transactions."""
+"""A broker without a running cleaner."""
 
 REPAIRED = BROKEN | {"log.cleaner.enable": "true"}
 

@@ -75,7 +75,7 @@ def repeat(servers: list[str], topic: str, times: int) -> None:
 
 @contextmanager
 def transaction(servers: list[str], topic: str) -> Iterator[None]:
-    """Keep a transaction open while the block runs."""
+    """Keep a transaction open: its coordinator loses the topic in which it remembers transactions."""
     producer = Producer(
         {
             "bootstrap.servers": ",".join(servers),
@@ -88,6 +88,8 @@ def transaction(servers: list[str], topic: str) -> Iterator[None]:
     producer.begin_transaction()
     producer.produce(topic, b"value", b"key")
     producer.flush(10)
+    with connected(servers) as admin:
+        admin.delete_topics(["__transaction_state"])
     yield
 
 
