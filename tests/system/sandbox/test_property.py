@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.projects import Shell, borrowing_cache, project_of
+from tests.support.projects import BIN, Shell, borrowing_cache, project_of
 from topicwarden.toolchain import Toolchain
 
 SANDBOX = "config: {'topicwarden:cluster': sandbox}\n"
@@ -24,7 +24,7 @@ def installed(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> dic
     cache = borrowing_cache(folder / "cache")
     (cache / "pulumi" / "bin").unlink()
     (cache / "pulumi" / "chosen.json").unlink()
-    path = f"{tools.pulumi.parent}{os.pathsep}{os.environ['PATH']}"
+    path = os.pathsep.join((str(tools.pulumi.parent), str(BIN), os.environ["PATH"]))
     variables = {"TOPICWARDEN_CACHE": str(cache), "PATH": path}
     _ended_well(shell(folder / "first", variables).topicwarden("sandbox", "install"))
     return variables
@@ -85,7 +85,9 @@ def test_a_passphrase_that_is_set_stays(tmp_path: Path, variables: dict[str, str
 
 def _shell_value(shell: Shell) -> str:
     script = 'eval "$(topicwarden sandbox env)"; printf %s "$PULUMI_CONFIG_PASSPHRASE"'
-    return shell.run("bash", "-c", script).stdout
+    done = shell.run("bash", "-c", script)
+    _ended_well(done)
+    return done.stdout
 
 
 def test_installing_makes_stacks_only_of_the_sandbox_and_only_in_the_projects_own_backend(
