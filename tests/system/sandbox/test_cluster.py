@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient, NewTopic
 
+from topicwarden.kafka.stack_connection import sandbox_servers
 from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
 from topicwarden.sandbox.broker import BrokerCondition, failure_line
 from topicwarden.sandbox.broker_process import BrokerProcess, _from_proc, _from_ps, start_time
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.log_files import cleaner_checkpoint, segments
 from topicwarden.sandbox.sandbox_state import lock
+from topicwarden.sandbox.server_properties import HEADER
 
 
 @pytest.fixture
@@ -89,6 +94,62 @@ def test_one_broker_lives_through_down_and_up(sandbox: Sandbox, tmp_path: Path) 
         sandbox.up(brokers=1, overrides={"num.io.threads": "0"})
 
 
+def test_a_copied_sandbox_stops_and_deletes_only_itself(
+    sandbox: Sandbox, tmp_path: Path, java: Path, jars: Path
+) -> None:
+    (pid,) = (broker.pid for broker in sandbox.up(brokers=1).brokers)
+    copied = tmp_path / "copy" / ".cache" / "sandbox"
+    shutil.copytree(tmp_path / "sandbox", copied)
+    copy = Sandbox(copied, java, jars)
+    project = Project(tmp_path / "copy")
+    commands: list[Callable[[], object]] = [copy.status, copy.up, lambda: sandbox_servers(project)]
+    commands += [partial(change, 1) for change in (copy.stop, copy.kill, copy.start)]
+    for command in commands:
+        with pytest.raises(Refusal, match=r"is a copy of the sandbox in .*down --remove"):
+            command()
+    copy.down()
+    copy.down(remove=True)
+    assert list(copied.iterdir()) == []
+    assert [broker.pid for broker in sandbox.status().brokers] == [pid]
+    assert sandbox.status().ready
+
+
+def test_a_moved_sandbox_waits_for_the_end_of_the_brokers_that_run_from_its_old_folder(
+    tmp_path: Path, java: Path, jars: Path
+) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    pid = Sandbox(before, java, jars).up(brokers=1).brokers[0].pid
+    assert pid
+    before.rename(after)
+    moved = Sandbox(after, java, jars)
+    try:
+        with pytest.raises(Refusal, match=f"process {pid} still runs broker-1 .*`kill {pid}`"):
+            moved.up(brokers=1)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        assert moved.up(brokers=1).ready
+    finally:
+        moved.down(remove=True)
+
+
+def test_a_link_to_another_folder_is_neither_started_nor_deleted(tmp_path: Path, java: Path, jars: Path) -> None:
+    others = tmp_path / "others" / "broker-1"
+    others.mkdir(parents=True)
+    (others / "server.properties").write_text("broker.id=1\n")
+    linked = tmp_path / "sandbox"
+    linked.symlink_to(others.parent)
+    for command in (Sandbox(linked, java, jars).up, lambda: Sandbox(linked, java, jars).down(remove=True)):
+        with pytest.raises(Refusal, match=r"is a link to .*remove the link"):
+            command()
+    linked.unlink()
+    linked.mkdir()
+    (linked / "broker-1").symlink_to(others)
+    with pytest.raises(Refusal, match="broker-1 is not a folder of this sandbox"):
+        Sandbox(linked, java, jars).up(brokers=1)
+    Sandbox(linked, java, jars).down(remove=True)
+    assert (others / "server.properties").is_file()
+
+
 def test_a_killed_broker_is_seen_and_starts_again(sandbox: Sandbox, tmp_path: Path) -> None:
     said: list[str] = []
     status = sandbox.up(brokers=3, say=said.append)
@@ -129,12 +190,13 @@ def test_a_pid_that_is_another_programs_is_left_alone(sandbox: Sandbox, tmp_path
     assert start
     folder = tmp_path / "sandbox" / "broker-1"
     folder.mkdir(parents=True)
+    (folder / "server.properties").write_text(f"{HEADER}\n")
     noted = BrokerProcess(pid=other.pid, started=start if true_start else "1")
     (folder / "pid").write_text(noted.model_dump_json())
     sandbox.down()
-    assert noted.alive is False
-    assert (start_time(other.pid) is None) is true_start
+    assert start_time(other.pid) == start
     other.kill()
+    other.wait()
 
 
 def test_a_state_that_cannot_be_read_names_the_way_out(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -153,6 +215,7 @@ def test_data_without_a_state_are_not_touched(sandbox: Sandbox, tmp_path: Path) 
     data = tmp_path / "sandbox" / "broker-1" / "data"
     data.mkdir(parents=True)
     (data / "meta.properties").write_text("node.id=1\ncluster.id=another\n")
+    (data.parent / "server.properties").write_text(f"{HEADER}\n")
     with pytest.raises(Refusal, match=r"no state\.json.*down --remove"):
         sandbox.up(brokers=1)
 

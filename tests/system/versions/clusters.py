@@ -81,7 +81,9 @@ def _zookeeper_cluster(jvm: Jvm, folder: Path) -> Iterator[list[str]]:
     fleet = BrokerFleet(folder, jvm)
     console, pid_file = folder / "zookeeper.log", folder / "zookeeper.pid"
     with port_lock(print):
-        state = SandboxState(cluster_id="", brokers=assign(BROKERS, None), heap=_HEAP, overrides={})
+        state = SandboxState(
+            directory=str(folder), cluster_id="", brokers=assign(BROKERS, None), heap=_HEAP, overrides={}
+        )
         port = free_port(max(ports.controller_port or 0 for ports in state.brokers) + 1)
         settings = {"dataDir": folder / "zookeeper", "clientPort": port, "clientPortAddress": HOST}
         _write(folder / "zookeeper.properties", {**settings, "admin.enableServer": "false"})
@@ -95,13 +97,13 @@ def _zookeeper_cluster(jvm: Jvm, folder: Path) -> Iterator[list[str]]:
             fleet.start(state, state.brokers, print)
             fleet.join(state, [ports.id for ports in state.brokers], print)
         except BaseException:
-            fleet.end(fleet.brokers(), 0, signal.SIGKILL)
+            fleet.end([fleet.broker(ports) for ports in state.brokers], 0, signal.SIGKILL)
             zookeeper.send(signal.SIGKILL)
             raise
     try:
         yield state.addresses
     finally:
-        fleet.end(fleet.brokers(), 20, signal.SIGKILL)
+        fleet.end([fleet.broker(ports) for ports in state.brokers], 20, signal.SIGKILL)
         zookeeper.send(signal.SIGKILL)
 
 

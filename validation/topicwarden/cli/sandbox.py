@@ -16,6 +16,7 @@ from topicwarden.cli.pulumi_stacks import is_local, provide_stack
 from topicwarden.deploy.linked_environment import link_environment
 from topicwarden.kafka.stack_connection import on_sandbox
 from topicwarden.model.project import Project, find_project
+from topicwarden.model.sandbox_folder import refuse_link
 from topicwarden.report.terminal_output import note
 from topicwarden.sandbox import class_archive
 from topicwarden.sandbox.broker import BrokerCondition
@@ -120,6 +121,7 @@ def _sandbox_stacks(project: Project) -> list[str]:
 
 def _delete_state(state: Path, stacks: Sequence[str]) -> None:
     """Delete Pulumi's local state of ``stacks``. The state of other stacks in the same folder remains."""
+    refuse_link(state)
     for path in state.glob(".pulumi/*/**/*"):
         if path.name in stacks or any(path.name.startswith(f"{stack}.json") for stack in stacks):
             if path.is_dir():

@@ -18,14 +18,12 @@ from topicwarden import child_processes
 from topicwarden.kafka.connection import Connection
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+from topicwarden.model.sandbox_folder import ADDRESS_FILE, refuse_copy, refuse_link
 from topicwarden.specs.connection_settings import NAMES, SERVERS, read_connection_settings
 from topicwarden.specs.services import by_hosts
 from topicwarden.specs.services.profile import ServiceProfile
 from topicwarden.specs.stack_selection import selected_stacks
 from topicwarden.specs.stack_settings import CLUSTER, MOVED_TO, PROFILE, SANDBOX, TWO_CLUSTERS, named_profile
-
-ADDRESS_FILE = "bootstrap-servers"
-"""File in the sandbox's folder with the addresses of its brokers."""
 
 SETTINGS = (CLUSTER, MOVED_TO, PROFILE, *NAMES)
 """Settings that are read from ``Pulumi.<stack>.yaml``."""
@@ -113,10 +111,13 @@ def refuse_sandbox_passphrase(project: Project, stack: str) -> None:
 
 
 def sandbox_servers(project: Project) -> tuple[str, ...]:
-    """Return the addresses of the sandbox of ``project``; refuse if the sandbox does not run."""
-    address = project.cache / "sandbox" / ADDRESS_FILE
+    """Return the addresses of the sandbox of ``project``; refuse if it does not run, or is another project's."""
+    folder = project.cache / "sandbox"
+    address = folder / ADDRESS_FILE
     if not address.is_file():
         raise Refusal("the sandbox is not running: start it with `topicwarden sandbox up`")
+    refuse_link(folder)
+    refuse_copy(folder)
     return tuple(address.read_text().split())
 
 

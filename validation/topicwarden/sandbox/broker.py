@@ -12,6 +12,7 @@ from pathlib import Path
 from topicwarden.model.problem import Refusal
 from topicwarden.sandbox.broker_process import BrokerProcess, read_pid_file, spawn
 from topicwarden.sandbox.jvm import Jvm
+from topicwarden.sandbox.server_properties import HEADER
 
 _EXCEPTION = re.compile(r"^(Caused by: )?[\w.$]+(Exception|Error)\b")
 _ERROR = re.compile(r"\] (ERROR|FATAL) ")
@@ -54,8 +55,20 @@ class Broker:
 
     @property
     def process(self) -> BrokerProcess | None:
-        """The process that was started last, running or not; None if the sandbox stopped it."""
-        return read_pid_file(self._pid_file)
+        """The process that was started last, running or not; None if the sandbox stopped it, or if it is another's."""
+        process = read_pid_file(self._pid_file)
+        return None if self.process_elsewhere else process
+
+    @property
+    def process_elsewhere(self) -> BrokerProcess | None:
+        """The running process in the pid file if another folder started it: this one was copied or moved. Else None."""
+        process = read_pid_file(self._pid_file)
+        return process if process and process.runs_another(self.properties) else None
+
+    @property
+    def of_a_sandbox(self) -> bool:
+        """True if a sandbox wrote the folder, and it is not a link."""
+        return not self.directory.is_symlink() and _text(self.properties).startswith(HEADER)
 
     @property
     def condition(self) -> BrokerCondition:

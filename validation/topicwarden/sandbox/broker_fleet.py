@@ -32,7 +32,7 @@ class BrokerFleet:
 
     def brokers(self) -> list[Broker]:
         """Return every broker that has a folder, even if the state file is lost."""
-        return [Broker(folder) for folder in sorted(self.directory.glob("broker-*"))]
+        return [broker for folder in sorted(self.directory.glob("broker-*")) if (broker := Broker(folder)).of_a_sandbox]
 
     def runs(self, ports: BrokerPorts) -> bool:
         return self.broker(ports).condition is BrokerCondition.RUNNING
@@ -52,6 +52,7 @@ class BrokerFleet:
         unformatted = []
         for ports in broker_ports:
             broker = self.broker(ports)
+            _refuse_folder(broker)
             cluster_id = broker.cluster_id()
             if cluster_id is None:
                 unformatted.append((ports, broker))
@@ -110,6 +111,17 @@ class BrokerFleet:
                 broker.signal(signal.SIGKILL)
                 broker.wait(seconds)
             broker.mark_stopped()
+
+
+def _refuse_folder(broker: Broker) -> None:
+    """Refuse a folder that no sandbox wrote, or whose broker runs from the folder in which it was before."""
+    if broker.directory.exists() and not broker.of_a_sandbox:
+        raise Refusal(f"{broker.directory} is not a folder of this sandbox: move it away, then start the sandbox again")
+    if process := broker.process_elsewhere:
+        raise Refusal(
+            f"process {process.pid} still runs {broker.directory.name} from the folder in which the sandbox was "
+            f"before: `kill {process.pid}`, then start the sandbox again"
+        )
 
 
 def broker_count(brokers: int) -> str:

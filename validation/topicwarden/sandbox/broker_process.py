@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from topicwarden.model.problem import Refusal
 
 _PROC = Path("/proc")
+_PAUSE_S = 0.05
 
 
 class BrokerProcess(BaseModel):
@@ -27,6 +28,13 @@ class BrokerProcess(BaseModel):
     @property
     def alive(self) -> bool:
         return start_time(self.pid) == self.started
+
+    def runs_another(self, file: Path) -> bool:
+        """Return whether the process is alive and was started with another last argument than ``file``."""
+        arguments = ""
+        while self.alive and not (arguments := command_line(self.pid)):
+            time.sleep(_PAUSE_S)  # a process that starts or ends has no arguments for a moment
+        return bool(arguments) and not arguments.endswith(f" {file}")
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the process if it is still running."""
@@ -44,7 +52,7 @@ class BrokerProcess(BaseModel):
         while self.alive:
             if time.monotonic() > deadline:
                 return False
-            time.sleep(0.05)
+            time.sleep(_PAUSE_S)
         return True
 
 
@@ -81,6 +89,15 @@ def start_time(pid: int) -> str | None:
     return _from_proc(pid) if (_PROC / "self" / "stat").exists() else _from_ps(pid)
 
 
+def command_line(pid: int) -> str:
+    """Return the arguments of process ``pid``, separated by spaces; empty if it has ended."""
+    if not (_PROC / "self" / "cmdline").exists():
+        return _ps(pid, "args=")
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return (_PROC / str(pid) / "cmdline").read_text(errors="surrogateescape").rstrip("\0").replace("\0", " ")
+    return ""
+
+
 def _from_proc(pid: int) -> str | None:
     try:
         text = (_PROC / str(pid) / "stat").read_text()
@@ -92,8 +109,12 @@ def _from_proc(pid: int) -> str | None:
 
 
 def _from_ps(pid: int) -> str | None:
-    environment = os.environ | {"LC_ALL": "C", "TZ": "UTC"}
-    command = ["ps", "-o", "stat=", "-o", "lstart=", "-p", str(pid)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout
-    state, _, start = answer.strip().partition(" ")
+    state, _, start = _ps(pid, "stat=", "lstart=").partition(" ")
     return None if not state or state.startswith("Z") else " ".join(start.split())
+
+
+def _ps(pid: int, *columns: str) -> str:
+    environment = os.environ | {"LC_ALL": "C", "TZ": "UTC"}
+    options = [option for column in columns for option in ("-o", column)]
+    command = ["ps", "-ww", *options, "-p", str(pid)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment).stdout.strip()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import rmtree
 
-from topicwarden.kafka.stack_connection import ADDRESS_FILE
 from topicwarden.model.problem import Refusal
+from topicwarden.model.sandbox_folder import ADDRESS_FILE, STATE_FILE, refuse_copy, refuse_link
 from topicwarden.sandbox import sandbox_state as states
 from topicwarden.sandbox.broker import BrokerCondition
 from topicwarden.sandbox.broker_fleet import BrokerFleet, broker_count
@@ -33,6 +34,7 @@ class Sandbox:
     """
 
     def __init__(self, directory: Path, java: Path, jars: Path, recording: Path | None = None) -> None:
+        self._folder = directory
         self._directory = directory.resolve()
         self._jvm = Jvm(java, jars.resolve(), recording)
         self._fleet = BrokerFleet(self._directory, self._jvm)
@@ -59,7 +61,7 @@ class Sandbox:
         if brokers < 1:
             raise Refusal("a cluster needs at least one broker: use --brokers 1 or more")
         self._jvm.require()
-        with states.lock(self._directory, say), states.port_lock(say):
+        with self._own(say), states.port_lock(say):
             state = self._new_state(brokers, port, overrides, heap)
             missing = [ports for ports in state.brokers if not self._fleet.runs(ports)]
             if missing:
@@ -73,7 +75,11 @@ class Sandbox:
         return self.status()
 
     def down(self, remove: bool = False, say: Say = _silent) -> None:
-        """Stop every broker; with ``remove``, also delete state, data and logs. Works without a valid state file."""
+        """Stop every broker; with ``remove``, also delete state, data and logs.
+
+        Works without a valid state file. In a copied folder, the brokers of the original continue to run.
+        """
+        refuse_link(self._folder)
         with states.lock(self._directory, say):
             brokers = self._fleet.brokers()
             running = [broker for broker in brokers if broker.condition is BrokerCondition.RUNNING]
@@ -86,11 +92,12 @@ class Sandbox:
             if remove:
                 for broker in brokers:
                     rmtree(broker.directory)
-                (self._directory / states.FILE).unlink(missing_ok=True)
+                (self._directory / STATE_FILE).unlink(missing_ok=True)
                 say(f"deleted state, data and logs in {self._directory}")
 
     def status(self) -> SandboxStatus:
         """Return the state of every broker. Takes some seconds if a running broker does not answer."""
+        self._refuse_other()
         state = states.load(self._directory)
         if state is None:
             return SandboxStatus()
@@ -102,13 +109,13 @@ class Sandbox:
 
         Does nothing if the broker is not running.
         """
-        with states.lock(self._directory, say):
+        with self._own(say):
             broker = self._fleet.broker(self._ports(self._state(), broker_id))
             self._fleet.end([broker], _STOP_S, signal.SIGTERM)
 
     def kill(self, broker_id: int, say: Say = _silent) -> None:
         """Kill one broker, like a crash. The cluster notices when the broker's session times out."""
-        with states.lock(self._directory, say):
+        with self._own(say):
             broker = self._fleet.broker(self._ports(self._state(), broker_id))
             broker.signal(signal.SIGKILL)
             broker.wait(_STOP_S)
@@ -120,7 +127,7 @@ class Sandbox:
         once.
         """
         self._jvm.require()
-        with states.lock(self._directory, say):
+        with self._own(say):
             state = self._state()
             ports = self._ports(state, broker_id)
             if not self._fleet.runs(ports):
@@ -144,6 +151,17 @@ class Sandbox:
         """Return Kafka's ``log.dirs`` of a broker."""
         return self._fleet.broker(self._ports(self._state(), broker_id)).data
 
+    @contextmanager
+    def _own(self, say: Say) -> Iterator[None]:
+        """Lock the sandbox for one command; refuse a folder that is a copy or a link."""
+        self._refuse_other()
+        with states.lock(self._directory, say):
+            yield
+
+    def _refuse_other(self) -> None:
+        refuse_link(self._folder)
+        refuse_copy(self._folder)
+
     def _new_state(
         self, brokers: int, port: int | None, overrides: Mapping[str, str] | None, heap: str | None
     ) -> SandboxState:
@@ -152,10 +170,11 @@ class Sandbox:
         if state is None:
             if self._fleet.brokers():
                 raise Refusal(
-                    f"{self._directory} contains brokers but no {states.FILE}: delete the sandbox with "
+                    f"{self._directory} contains brokers but no {STATE_FILE}: delete the sandbox with "
                     "`topicwarden sandbox down --remove`, then start it again"
                 )
             return SandboxState(
+                directory=str(self._directory),
                 cluster_id=states.new_cluster_id(),
                 brokers=assign(brokers, port),
                 heap=heap or HEAP,
@@ -168,6 +187,7 @@ class Sandbox:
             )
         running = {ports.id for ports in state.brokers if self._fleet.runs(ports)}
         return SandboxState(
+            directory=str(self._directory),
             cluster_id=state.cluster_id,
             brokers=assign(brokers, port, state.brokers, running),
             heap=heap or state.heap,

@@ -16,10 +16,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from topicwarden.model.problem import Refusal
 from topicwarden.model.replace_file import replace_file
+from topicwarden.model.sandbox_folder import STATE_FILE
 
 Say = Callable[[str], None]
 
-FILE = "state.json"
 HOST = "127.0.0.1"
 _LOCK_WAIT_S = 180.0
 
@@ -41,9 +41,10 @@ class BrokerPorts(_Model):
 
 
 class SandboxState(_Model):
-    """One cluster: its id, its brokers, and the settings that the brokers start with."""
+    """One cluster: the folder in which it was started, its id, its brokers, and the settings that they start with."""
 
     version: Literal[1] = 1
+    directory: str
     cluster_id: str
     brokers: tuple[BrokerPorts, ...]
     heap: str
@@ -57,7 +58,7 @@ class SandboxState(_Model):
     def save(self, directory: Path) -> None:
         """Replace the state file in ``directory``."""
         directory.mkdir(parents=True, exist_ok=True)
-        replace_file(directory / FILE, self.model_dump_json(indent=2))
+        replace_file(directory / STATE_FILE, self.model_dump_json(indent=2))
 
 
 def load(directory: Path) -> SandboxState | None:
@@ -65,7 +66,7 @@ def load(directory: Path) -> SandboxState | None:
 
     Raises Refusal if the state file is invalid.
     """
-    path = directory / FILE
+    path = directory / STATE_FILE
     try:
         return SandboxState.model_validate_json(path.read_bytes())
     except FileNotFoundError:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from topicwarden.sandbox.ports import QUORUM
 from topicwarden.sandbox.sandbox_state import HOST, BrokerPorts, SandboxState
+
+HEADER: Final = "# Written by `topicwarden sandbox up`. Every start overwrites this file."
 
 
 def rack(broker_id: int) -> str:
@@ -44,7 +47,7 @@ def server_properties(state: SandboxState, ports: BrokerPorts, data: Path) -> st
         "log.retention.check.interval.ms": "15000",
     }
     overrides = dict(state.overrides)
-    lines = ["# Written by `topicwarden sandbox up`. Every start overwrites this file."]
+    lines = [HEADER]
     lines += _lines({name: value for name, value in settings.items() if name not in overrides})
     lines += [
         "# Kafka's defaults are for large clusters. Fewer partitions of internal topics and no wait for further group",

@@ -1,0 +1,48 @@
+"""The folder of a sandbox, and the proof that it is not a copy of another sandbox, or a link to it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+from topicwarden.model.problem import Refusal
+
+STATE_FILE: Final = "state.json"
+"""The saved state of the sandbox; its ``directory`` is the folder in which the brokers were started."""
+
+ADDRESS_FILE: Final = "bootstrap-servers"
+"""The addresses of the running brokers."""
+
+
+def refuse_link(folder: Path) -> None:
+    """Refuse a folder that is a symbolic link: what is there may belong to another project."""
+    if folder.is_symlink():
+        raise Refusal(
+            f"{folder} is a link to {folder.resolve()}, which may belong to another project: remove the link; "
+            "to keep the cache in another folder, set TOPICWARDEN_CACHE"
+        )
+
+
+def refuse_copy(folder: Path) -> None:
+    """Refuse a folder that was copied together with its project: its state and addresses are the original's.
+
+    A folder that was moved is accepted: the original has no sandbox any more.
+    """
+    original = _directory(folder / STATE_FILE)
+    if original is None or original == folder.resolve() or not (original / STATE_FILE).is_file():
+        return
+    raise Refusal(
+        f"{folder} is a copy of the sandbox in {original}, which keeps its brokers: `topicwarden sandbox down "
+        "--remove` deletes the copy only, and `topicwarden sandbox up` then starts a new cluster"
+    )
+
+
+def _directory(state_file: Path) -> Path | None:
+    """Return the folder in which the brokers were started; None if the state file does not say."""
+    try:
+        state = json.loads(state_file.read_bytes())
+    except (OSError, ValueError):
+        return None
+    directory = state.get("directory") if isinstance(state, dict) else None
+    return Path(directory) if isinstance(directory, str) else None
