@@ -26,26 +26,33 @@ def days(number: float) -> dict[str, str]:
     return {"retention.ms": str(int(number * DAY))}
 
 
-def test_shorter_retention_expires_the_records_that_only_the_old_one_protects() -> None:
-    """The log has one record per hour, 1 to 240 hours old. After a week, all of them have expired in any case."""
+def test_shorter_retention_deletes_all_records_that_it_does_not_protect() -> None:
+    """The log has one record per hour, 1 to 240 hours old.
+
+    Of these, 72 are older than the old retention, too: a younger record of their segment has protected them.
+    """
     cut = only("retention-cut", Scenario(days(1), days(7), (hourly(240),)))
     assert cut.message == (
-        "retention.ms is 7d and will be 1d: at most 144 records of 240 in 1 partition expire at once, "
-        "144 within a day, 0 within a week"
+        "retention.ms is 7d and will be 1d: at most 216 records of 240 in 1 partition expire at once, "
+        "240 within a day, 240 within a week"
     )
     assert cut.weight is Severity.REFUSED
     assert cut.remedy.startswith("keep the retention; if the loss is intended, write `allow: [shrink-retention]`")
     assert cut.evidence == {
-        "records": 144,
-        "records within a day": 144,
-        "records within a week": 0,
+        "records": 216,
+        "records within a day": 240,
+        "records within a week": 240,
         "records in all": 240,
         "partitions not seen": 0,
-        "bytes": 600,
+        "bytes": 900,
         "retention.ms before": 7 * DAY,
         "retention.ms after": DAY,
     }
-    assert cut.partitions == [PartitionEffect(partition=0, records=144, bytes=600, first_offset=72, last_offset=215)]
+    assert cut.partitions == [
+        PartitionEffect(
+            partition=0, records=216, bytes=900, first_offset=0, last_offset=215, first_timestamp=NOW - 240 * HOUR
+        )
+    ]
     assert "every existing record expires earlier than before" in cut.because
     assert cut.measured
 

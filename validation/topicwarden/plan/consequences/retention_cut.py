@@ -1,7 +1,9 @@
 """Fewer records are kept: shorter retention by time or by size, or a compacted topic that also deletes.
 
 Counts are upper bounds. By time, all records before the first record that the new ``retention.ms`` protects
-(ListOffsets by time) have expired. Kafka deletes a segment when its newest record has expired. By size, Kafka deletes
+(ListOffsets by time) may be deleted. Kafka deletes a segment when its newest record has expired. So records that have
+expired by the old retention, too, may still be there: a younger record of their segment protects them, and no longer
+does so after the change. Records without a timestamp expire with their segment, and count as expired. By size, Kafka deletes
 the oldest segment as long as the log without that segment is not smaller than ``retention.bytes``. So Kafka never
 deletes more bytes than are above the limit. Source: ``UnifiedLog.deleteRetentionMsBreachedSegments`` and
 ``deleteRetentionSizeBreachedSegments``.
@@ -43,7 +45,9 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
     if not by_time and by_size is None:
         return None
     cutoffs = (
-        [cutoff for horizon in _HORIZONS.values() for cutoff in _cutoffs(change, now + horizon)] if by_time else []
+        [now + horizon - retention for horizon in _HORIZONS.values()]
+        if by_time and (retention := change.after.retention_time) is not None
+        else []
     )
     return RequiredEvidence(times=frozenset({FIRST, *cutoffs}), groups=True)
 
@@ -198,23 +202,11 @@ def _is_shorter(before: Topic, after: Topic) -> bool:
     return time_after is not None and (time_before is None or time_after < time_before)
 
 
-def _cutoffs(change: TopicChange, now: int) -> list[int]:
-    """Return the times before which records have expired at ``now``: by the new retention, then by the old one."""
-    assert change.before and change.after
-    retention_times = [change.after.retention_time, change.before.retention_time]
-    return [now - time for time in retention_times if time is not None]
-
-
 def _expiring(change: TopicChange, evidence: PlanEvidence, horizon: int) -> Bounds:
-    """Return the offsets that expire within ``horizon`` milliseconds under the new retention, but not under the old."""
-    assert change.live
-    new, *old = _cutoffs(change, evidence.now + horizon)
-    expired = evidence.offsets_before(change.live, new)
-    anyway = evidence.offsets_before(change.live, old[0]) if old else {}
-    bounds = {
-        number: (max(extent.start, anyway.get(number, 0)), expired[number])
-        for number, extent in non_empty(change.live).items()
-    }
+    """Return the offsets that the new retention may delete within ``horizon`` milliseconds."""
+    assert change.live and change.after and change.after.retention_time is not None
+    expired = evidence.offsets_before(change.live, evidence.now + horizon - change.after.retention_time)
+    bounds = {number: (extent.start, expired[number]) for number, extent in non_empty(change.live).items()}
     return {number: (start, end) for number, (start, end) in bounds.items() if start < end}
 
 
