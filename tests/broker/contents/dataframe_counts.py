@@ -55,9 +55,10 @@ def dataframe_counts(
             "size": F.coalesce(F.length("key"), F.lit(0)) + F.coalesce(F.length("value"), F.lit(0)),
             "is_rolled": F.col("offset") < F.col("rolled_before"),
             "is_cleanable": F.col("offset") < F.col("cleanable_before"),
-            "is_expired": F.coalesce(F.col("time") < F.col("expired_before"), F.lit(False)),
+            "time": F.when(F.col("time") >= 0, F.col("time")),
         }
     )
+    records = records.withColumn("is_expired", F.coalesce(F.col("time") < F.col("expired_before"), F.lit(False)))
     records = records.cache()
     of_records = {row["part"]: row for row in _by_record(records, now).collect()}
     of_keys: dict[int, list[Row]] = {}
@@ -101,7 +102,11 @@ def _by_record(records: DataFrame, now: int) -> DataFrame:
         _number(behind_future).alias("expired_behind_future"),
         F.min("time").alias("first_timestamp"),
         F.max("time").alias("last_timestamp"),
-        *(_number(band == number).alias(f"age_{number}") for number in range(len(BANDS) + 1)),
+        _number(F.col("time").isNull()).alias("undated"),
+        *(
+            _number((band == number) & F.col("time").isNotNull()).alias(f"age_{number}")
+            for number in range(len(BANDS) + 1)
+        ),
     )
 
 
@@ -126,6 +131,7 @@ def _by_key(records: DataFrame) -> DataFrame:
         _number(F.col("is_cleanable")).alias("cleanable"),
         F.max("size").alias("largest"),
         F.min("offset").alias("first"),
+        F.get(F.sort_array(F.collect_list("offset")), F.lit(1)).alias("second"),
         F.max("offset").alias("last"),
         F.max_by(F.col("value").isNull(), F.col("offset")).alias("deleted"),
         *(F.first(name).alias(name) for name in hashed),
@@ -158,10 +164,13 @@ def _counts(
 
 def _of_keys(part: PartitionRead, keys: list[Row], tombstones: dict[tuple[str, int, int], int]) -> dict[str, Any]:
     several = [key for key in keys if key["records"] > 1]
-    pair = min(several, key=lambda key: key["last"], default=None)
+    pair = min(several, key=lambda key: key["second"], default=None)
     hottest = max(keys, key=lambda key: (key["records"], -key["first"]), default=None)
     samples = ([key for key in keys if key["deleted"] and key["hash"] % _DELETED_SAMPLES == n] for n in range(4))
-    deleted = (min(((key["hash"], key["last"]) for key in sample), default=None) for sample in samples)
+    deleted = [min(((key["hash"], key["last"]) for key in sample), default=None) for sample in samples]
+    first_deleted = min((key for key in keys if key["deleted"]), key=lambda key: key["last"], default=None)
+    if first_deleted:
+        deleted.insert(0, (first_deleted["hash"], first_deleted["last"]))
     resurrected = min(
         (
             (key["hash"], key["last"])
@@ -178,8 +187,8 @@ def _of_keys(part: PartitionRead, keys: list[Row], tombstones: dict[tuple[str, i
         "clean_bytes_at_most": sum(key["largest"] for key in keys),
         "keys_rolled": sum(key["first"] < part.horizon.rolled for key in keys),
         "keys_cleanable": sum(key["first"] < part.horizon.cleanable for key in keys),
-        "earliest_pair": pair and SupersededPair(pair["first"], pair["last"], pair["hash"]),
-        "deleted": tuple(one for one in deleted if one),
+        "earliest_pair": pair and SupersededPair(pair["first"], pair["second"], pair["hash"]),
+        "deleted": tuple(dict.fromkeys(one for one in deleted if one)),
         "resurrected": (resurrected,) if resurrected else (),
         "first_superseded": min((key["first"] for key in several), default=None),
         "fits": tuple(sum(key[algorithm.name] for key in keys) for algorithm in ALGORITHMS),

@@ -48,6 +48,11 @@ def latest(age: int, live: dict[str, str] | None = None, log_bytes: int | None =
     return with_logs(overdue(HORIZON, live=live), extent(latest=NOW - age, log_bytes=log_bytes))
 
 
+def undated(latest: int | None) -> AuditedTopic:
+    """Return a log with a record without a timestamp; the timestamp of its youngest record is ``latest``."""
+    return with_logs(overdue(counts=replace(EXPIRED, undated=1)), extent(latest=latest))
+
+
 def two_partitions(*counts: PartitionCounts) -> AuditedTopic:
     of = with_counts(overdue(), *counts)
     return replace(with_logs(of, extent(), extent()), horizons={0: OVERDUE, 1: OVERDUE})
@@ -127,6 +132,8 @@ CASES = (
     Case("retention-time", "no rolled segment behind the log start", overdue(replace(HORIZON, start=1, overdue=1)), ()),
     Case("retention-time", "the youngest record has expired", latest(EXPIRY_MS + 1), (SUSPECT,)),
     Case("retention-time", "the youngest record expires now", latest(EXPIRY_MS), ()),
+    Case("retention-time", "a record has no timestamp, and all others have expired", undated(NOW - EXPIRY_MS - 1), ()),
+    Case("retention-time", "no record has a timestamp", undated(None), ()),
     Case("retention-time", "the youngest is not told", with_logs(overdue(HORIZON), extent(latest=None)), ()),
     Case("retention-time", "the youngest has expired, and a replica is behind", out_of_sync(latest(EXPIRY_MS + 1)), ()),
     Case("retention-time", "no records", overdue(counts=PartitionCounts(keys=1)), ()),

@@ -193,7 +193,7 @@ def _remembered_records(subject: AuditedTopic) -> Iterator[RememberedRecord]:
             if record.superseded_by is not None
         ]
         pairs = sorted(
-            {*remembered_pairs, *(subject.pairs.get(partition) or _earliest_pair(subject, partition))},
+            {*remembered_pairs, *subject.pairs.get(partition, ()), *_earliest_pair(subject, partition)},
             key=lambda pair: (pair.superseded_by, pair.offset),
         )
         first = min(remembered_pairs or pairs, key=lambda pair: (pair.superseded_by, pair.offset), default=None)

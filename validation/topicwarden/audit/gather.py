@@ -31,7 +31,7 @@ from topicwarden.audit.scan.java_errors import root_cause
 from topicwarden.audit.scan.partition_reads import DeletedKey, partition_reads
 from topicwarden.audit.scan.progress import Progress, report_progress
 from topicwarden.audit.scan.superseded_pairs import MOST_PARTITIONS, superseded_pairs
-from topicwarden.audit.scan.timestamp_borders import resolve_timestamp_borders
+from topicwarden.audit.scan.timestamp_borders import resolve_timestamp_borders, without_proofs_by_time
 from topicwarden.audit.subject import ReadRecords
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
@@ -157,6 +157,9 @@ def _gather(
         )
         partition_horizons |= settled_horizons
         counts = {**outcome.counts, **settled_counts}
+        unproven_horizons, unproven_counts = without_proofs_by_time(partition_horizons, counts)
+        partition_horizons |= unproven_horizons
+        counts |= unproven_counts
         scan_result = ScanResult(snapshot, tuple(readable), tuple(reads), counts)
         committed, placements = count_committed(
             spark, request.connection, scan_result, contracts, declared, rate=request.bounds.rate

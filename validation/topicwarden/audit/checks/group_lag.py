@@ -165,10 +165,13 @@ def _count_by_group(
 
 
 def _expiring(subject: AuditedTopic, groups: GroupProgress, partition: int, committed: int) -> int:
-    """Return how many offsets from ``committed`` on retention deletes soon; 0 if the group has lost some already."""
+    """Return how many offsets from ``committed`` on retention deletes soon.
+
+    0 if the group has lost some already, or if records without a timestamp may protect the others.
+    """
     assert subject.live
-    log = subject.live.extents[partition]
-    if committed < log.start or committed >= log.end:
+    log, counts = subject.live.extents[partition], subject.counts.get(partition)
+    if (counts and counts.undated) or committed < log.start or committed >= log.end:
         return 0
     border = groups.expiring_before.get(partition, committed)
     retention_bytes = subject.number("retention.bytes")

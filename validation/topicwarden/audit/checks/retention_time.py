@@ -15,9 +15,10 @@ more than ``S`` younger was appended, and ``now > M(o) + S + retention.ms`` plus
 **pass**, with the reason: in a second audit, the oldest segment may still be as long as an older ``segment.ms`` made
 it, or a replica is out of sync. **undecidable**: the brokers' check interval is not visible (DescribeConfigs on the
 Cluster resource), or the cleaner deletes and the brokers do not report the sizes of their logs. ``retention-blocked``
-reports records that a future timestamp blocks. If a log does not start at offset 0, its first segment may contain
-younger records that DeleteRecords hid. The proof then waits until these have certainly expired too
-(``message.timestamp.after.max.ms``).
+reports records that a future timestamp blocks. A partition with a record without a timestamp (-1) is not judged: Kafka
+then takes the time of the last write to the segment, which it does not report. If a log does not start at offset 0, its
+first segment may contain younger records that DeleteRecords hid. The proof then waits until these have certainly
+expired too (``message.timestamp.after.max.ms``).
 
 Example: a log directory went offline and came back; the topic has records of a month under a policy of a week.
 
@@ -28,7 +29,7 @@ Remedy: check the leader's log for ``LogManager``; a dead cleaner deletes nothin
 
 Prevent: raise an alarm for ``OfflineLogDirectoryCount`` above 0, and for disks that fill.
 
-Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``.
+Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTimestamp``.
 """
 
 from collections.abc import Iterable
@@ -152,6 +153,8 @@ def _overdue(subject: AuditedTopic, partition: int, retention: int) -> bool:
     If the whole log has expired, Kafka deletes the active segment too.
     """
     assert subject.live
+    if subject.counts[partition].undated:
+        return False
     horizon = subject.horizons[partition]
     if not subject.compacted and horizon.overdue > horizon.start:
         return True

@@ -91,7 +91,9 @@ def _consumer_groups(
 
     def first_offsets(times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         found = cluster.first_offsets_at(times)
-        return {partition: found[partition][0] if partition in found else logs[partition].end for partition in times}
+        # Without any timestamp, the age of records is not known.
+        older = {partition: logs[partition].end for partition in times if logs[partition].latest_timestamp is not None}
+        return older | {partition: offset for partition, (offset, _) in found.items()}
 
     expiring, removable = first_offsets(expiry_times), first_offsets(tombstone_times)
     ends = cluster.log_ends(beyond_end)

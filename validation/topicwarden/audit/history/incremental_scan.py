@@ -13,7 +13,15 @@ from pyspark.sql import SparkSession
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.history.key_store import FOLDER, KeyStore
-from topicwarden.audit.history.scan_plan import ScanStep, WrittenPart, complete_counts, known_partition
+from topicwarden.audit.history.remembered_records import still_present
+from topicwarden.audit.history.scan_plan import (
+    CLEANED,
+    ScanStep,
+    WrittenPart,
+    complete_counts,
+    known_partition,
+    renewed_records,
+)
 from topicwarden.audit.history.store import HistoryStore, HistoryUnavailable, part_name
 from topicwarden.audit.history.topic_state import KnownPartition
 from topicwarden.audit.scan.counts import PartitionCounts
@@ -52,26 +60,57 @@ def scan_since(
 ) -> IncrementalScan | None:
     """Return the result of the incremental scan; None if the history cannot be used.
 
+    If the new records show that the cleaner has removed known ones, the scan reads those partitions again, in full.
     ``rate`` (bytes a second) and ``deleted_keys`` as in ``full_scan.scan``.
     """
+    tombstones = list(deleted_keys)
+
+    def scan_steps(steps: list[ScanStep]) -> IncrementalScan:
+        return _scan_steps(spark, connection, steps, snapshot, rules, deleted_keys=tombstones, store=store, rate=rate)
+
+    try:
+        first = scan_steps(steps)
+        renewed = renewed_records(steps, first.counts)
+        present = still_present(spark, connection, renewed)
+        cleaned = {at for at, records in renewed.items() if not present[at].issuperset(records)}
+        in_full = {at: step.in_full(CLEANED) for step in steps if (at := step.read.topic_partition) in cleaned}
+        again = scan_steps(list(in_full.values())) if in_full else IncrementalScan({})
+    except (PySparkException, Py4JJavaError, HistoryUnavailable):
+        return None
+    return IncrementalScan(
+        {**first.counts, **again.counts},
+        {**{at: known for at, known in first.known.items() if at not in cleaned}, **again.known},
+        first.read + again.read,
+        {**first.horizons, **again.horizons},
+        tuple(_notes(in_full.get(step.read.topic_partition, step) for step in steps)),
+    )
+
+
+def _scan_steps(
+    spark: SparkSession,
+    connection: Connection,
+    steps: list[ScanStep],
+    snapshot: Snapshot,
+    rules: Contracts,
+    *,
+    deleted_keys: Iterable[DeletedKey],
+    store: HistoryStore,
+    rate: int | None,
+) -> IncrementalScan:
     name = part_name(snapshot.taken_at)
     new_offsets = sum(step.read.range.size for step in steps if step.known)
     keys = KeyStore(spark, store, {step.read.range.part: step.stored for step in steps}, name, new_offsets)
-    reads = [step.read for step in steps]
-    try:
-        found = scan(
-            spark,
-            connection,
-            reads,
-            snapshot.taken_at,
-            rules,
-            deleted_keys=deleted_keys,
-            earlier_reads=keys,
-            rate=rate,
-        )
-        keys.merge_parts()
-    except (PySparkException, Py4JJavaError, HistoryUnavailable):
-        return None
+    found = scan(
+        spark,
+        connection,
+        [step.read for step in steps],
+        snapshot.taken_at,
+        rules,
+        deleted_keys=deleted_keys,
+        earlier_reads=keys,
+        rate=rate,
+    )
+    keys.merge_parts()
     counts = {
         step.read.topic_partition: complete_counts(step, found[step.read.topic_partition])
         for step in steps
@@ -90,7 +129,7 @@ def scan_since(
         if step.read.topic_partition in complete
     }
     horizons = {step.read.topic_partition: step.read.horizon for step in steps}
-    return IncrementalScan(counts, known, sum(keys.read.values()), horizons, tuple(_notes(steps)))
+    return IncrementalScan(counts, known, sum(keys.read.values()), horizons)
 
 
 def _notes(steps: Iterable[ScanStep]) -> Iterable[str]:

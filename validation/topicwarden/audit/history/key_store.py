@@ -36,13 +36,15 @@ _KNOWN_COUNTS = ("records", "largest_record", "first_offset")
 """The counts that are needed of a known key; merged parts only keep these."""
 
 _KNOWN_KEY = "topic_id string, partition int, bucket long, records long, largest_record int, first_offset long"
-_READ_KEY = f"{_KNOWN_KEY}, rolled long, cleanable long, last_offset long, last_tombstone long, fits int"
+_READ_KEY = (
+    f"{_KNOWN_KEY}, rolled long, cleanable long, last_offset long, last_tombstone long, fits int, second_offset long"
+)
 """The columns of known keys and of keys that were read, in the order of ``KeyBatch.java``."""
 
 _COLUMNS = ", ".join(
     (
         "topic_id string, partition int, note string, bucket long",
-        "first_offset long, last_offset long, last_tombstone long, fits int",
+        "first_offset long, second_offset long, last_offset long, last_tombstone long, fits int",
         *(f"{name} {metric.column}" for name, metric in METRICS.items() if metric.column),
     )
 )

@@ -14,7 +14,7 @@ from topicwarden.audit.scan.merge import hottest_rank
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
 
 _ADDED = ("keys", "superseded", "clean_bytes_at_most", *(algorithm.name for algorithm in ALGORITHMS))
-_PAIR = ("pair_last", "pair_first", "pair_key")
+_PAIR = ("pair_second", "pair_first", "pair_key")
 _HOTTEST = ("hottest", "hottest_offset", "hottest_key")
 
 
@@ -59,7 +59,7 @@ class KeyTotals:
             if any(name in counted for counted in both)
         }
         superseded = [counted["first_superseded"] for counted in both if "first_superseded" in counted]
-        earlier = min(both, key=lambda counted: counted.get("pair_last", float("inf")))
+        earlier = min(both, key=lambda counted: counted.get("pair_second", float("inf")))
         hotter = max(both, key=hottest_rank)
         pair = {name: earlier[name] for name in _PAIR if name in earlier}
         hottest = {name: hotter[name] for name in _HOTTEST if name in hotter}

@@ -22,6 +22,8 @@ from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.partition_reads import BLOCK, PartitionRead, counted_by_key
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
 
+CLEANED = "the cleaner removed records"
+
 _CHECKPOINTS = 16
 """The most checkpoints of one partition."""
 
@@ -30,13 +32,22 @@ _CHECKPOINTS = 16
 class ScanStep:
     """The step for one partition: the offsets to read, and what earlier audits counted.
 
-    ``reason``: why the partition is read in full; empty if it is not.
+    ``reason``: why the partition is read in full; empty if it is not. ``whole``: the read of all its records.
     """
 
     read: PartitionRead
     stored: StoredPartition
     known: KnownPartition | None
-    reason: str = ""
+    reason: str
+    whole: PartitionRead
+
+    def in_full(self, reason: str) -> ScanStep:
+        """Return the step that reads all records of the partition."""
+        return _full_step(self.whole, self.stored.topic_id, reason)
+
+
+def _full_step(whole: PartitionRead, topic_id: str, reason: str) -> ScanStep:
+    return ScanStep(whole, StoredPartition(topic_id, whole.range.partition), None, reason, whole)
 
 
 @dataclass(frozen=True)
@@ -69,26 +80,24 @@ def plan_scan(
 
 
 def _step(read: PartitionRead, live: LiveTopic, rules: Contracts, history: HistoryState) -> ScanStep:
-    whole = StoredPartition(live.id, read.range.partition)
     state = history.states.get(read.range.topic)
     before = state.partition(read.range.partition) if state else None
     if before is None or before.known is None or state is None:
-        return ScanStep(read, whole, None, "no earlier audit with --since last has read it")
+        return _full_step(read, live.id, "no earlier audit with --since last has read it")
     reason = _reason_for_full_read(read, live, before.known, rules, history.parts) or _cleaned(
         read, state, before, live, history.still_present.get(read.topic_partition, frozenset())
     )
     if reason:
-        return ScanStep(read, whole, None, reason)
+        return _full_step(read, live.id, reason)
     known, by_key = before.known, counted_by_key(read, rules)
     log_start, block_end = read.range.start, min(_first_block_end(read), known.end)
     reread = replace(read.range, start=log_start, end=block_end) if not by_key and log_start < block_end else None
     horizon = _lowered_horizon(read, known)
     new = replace(read, range=replace(read.range, start=known.end), horizon=horizon, reread=reread)
-    return ScanStep(
-        new,
-        replace(whole, parts=known.parts, read=known.read, start=0 if by_key else log_start, totals=known.totals),
-        known,
+    stored = StoredPartition(
+        live.id, read.range.partition, known.parts, known.read, 0 if by_key else log_start, known.totals
     )
+    return ScanStep(new, stored, known, "", read)
 
 
 def _first_block_end(read: PartitionRead) -> int:
@@ -127,7 +136,9 @@ def _cleaned(
 ) -> str:
     """Return why cleaning may have changed the known records; empty if it has not.
 
-    A compacted partition is unchanged if it has the same leader and every remembered record is still present.
+    A cleaning removes records of a key before its last one, and expired tombstones (``Cleaner.doClean``). So the known
+    records are unchanged if the same replica leads, and the first pair of records with the same key and the first
+    tombstone are still present. ``renewed_records`` are those that new records supersede.
     """
     if not read.compacted:
         return ""
@@ -135,7 +146,30 @@ def _cleaned(
     if replicas.leader_epoch is None or replicas.leader_epoch != before.leader_epoch:
         return "the leader changed, and each replica cleans on its own"
     remembered = [record for record in state.remembered_records if record.partition == read.range.partition]
-    return "" if all(record in still_present for record in remembered) else "the cleaner removed records"
+    if any(record not in still_present for record in remembered):
+        return CLEANED
+    has_pair = any(record.superseded_by is not None for record in remembered)
+    return "" if has_pair or not superseded_records(before.known) else "the history lacks records that show a cleaning"
+
+
+def superseded_records(known: KnownPartition | None) -> int:
+    """Return how many of the known records are followed by a record of the same key."""
+    return known.checkpoints[-1].records - known.null_keys - known.checkpoints[-1].keys if known else 0
+
+
+def renewed_records(
+    steps: Iterable[ScanStep], counts: Mapping[TopicPartition, PartitionCounts]
+) -> dict[TopicPartition, list[RememberedRecord]]:
+    """Return for each compacted partition the known record that the first cleaning of new records removes.
+
+    ``counts`` are those of a scan of the new records. If the known record is gone, such a cleaning has taken place.
+    """
+    pairs = {
+        step.read.topic_partition: counts[step.read.topic_partition].renewed
+        for step in steps
+        if step.known is not None and step.read.compacted and step.read.topic_partition in counts
+    }
+    return {at: [RememberedRecord(at[1], pair.offset, pair.key, None)] for at, pair in pairs.items() if pair}
 
 
 def _lowered_horizon(read: PartitionRead, known: KnownPartition) -> Horizon:
@@ -210,6 +244,7 @@ def terms_digest(live: LiveTopic, rules: Contracts) -> str:
     records = rules.topics.get(live.topic.name, {}).get("records") or {}
     decisive = {
         "topicwarden": __version__,  # versions may count differently
+        "pairs": "first and second record",
         "partitions": live.topic.partitions,
         "by_key": live.topic.compacted or live.topic.name in rules.by_key,
         "compacted": live.topic.compacted,

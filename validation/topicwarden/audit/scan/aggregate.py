@@ -22,6 +22,7 @@ _MERGES: dict[str, Merge] = {
     **{name: metric.merge for name, metric in METRICS.items() if metric.column},
     # Columns of keys: the partitioners that fit, and offsets of the key's records.
     **{"fits": Merge.MIN, "first_offset": Merge.MIN, "last_offset": Merge.MAX, "last_tombstone": Merge.MAX},
+    "second_offset": Merge.MIN,
 }
 
 Counted = dict[str, int]
@@ -53,9 +54,12 @@ class RangeTotals:
 
 def merge_groups(counted: DataFrame) -> DataFrame:
     """Return one row for each key, one for each age band of a block of offsets, and one for each note."""
-    merged = counted.groupBy(*GROUP).agg(
-        *(getattr(F, _MERGES[name].value)(name).alias(name) for name in counted.columns if name not in GROUP)
-    )
+    merges = {name: getattr(F, _MERGES[name].value)(name) for name in counted.columns if name not in GROUP}
+    if "second_offset" in merges:  # the second record of a key may be the first one that another task read
+        merges["second_offset"] = F.least(
+            merges["second_offset"], F.get(F.sort_array(F.collect_list("first_offset")), F.lit(1))
+        )
+    merged = counted.groupBy(*GROUP).agg(*(column.alias(name) for name, column in merges.items()))
     return merged.select(counted.columns)
 
 

@@ -119,13 +119,20 @@ class PartitionCounts:
     first_timestamp: int | None = _metric(None, merge=Merge.MIN)
     last_timestamp: int | None = _metric(None, merge=Merge.MAX)
     earliest_pair: SupersededPair | None = None
-    """The first and the last record of the key whose last record has the lowest offset, among keys with several."""
+    """The first and the second record of the key whose second record has the lowest offset.
+
+    A cleaning that covers any record with an earlier record of the same key removes the first record of this pair.
+    """
+    renewed: SupersededPair | None = None
+    """The same among the keys that earlier audits counted: the first known record, and the first new record."""
     deleted: tuple[tuple[int, int], ...] = ()
-    """Some keys whose last record is a tombstone: the key's hash and the offset of the tombstone."""
+    """Keys whose last record is a tombstone, by hash, with its offset: the first such tombstone and some others."""
     resurrected: tuple[tuple[int, int], ...] = ()
     """Keys known as deleted whose last record is before the tombstone: the key's hash and that record's offset."""
     ages: tuple[int, ...] = (0,) * (len(BANDS) + 1)
     """Records by age band, from the future to the oldest."""
+    undated: int = 0
+    """Records without a timestamp (-1). The broker takes the time at which it last wrote to their segment instead."""
     fits: tuple[int, ...] = ()
     """How many of ``keys`` each of ``partitioner_bits.ALGORITHMS`` assigns to this partition; empty if not counted."""
     hottest: int = 0

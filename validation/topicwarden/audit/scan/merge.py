@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from topicwarden.audit.scan.aggregate import Counted
@@ -29,10 +30,12 @@ def merge(totals: list[Counted], notes: list[str], max_late: int | None) -> Part
     deleted_names = ((f"deleted_key_{number}", f"deleted_offset_{number}") for number in range(_DELETED_KEYS))
     return PartitionCounts(
         **merged,
-        earliest_pair=_earliest_pair(totals),
-        deleted=_keys(totals, *deleted_names),
+        earliest_pair=_earliest_pair(totals, "pair"),
+        renewed=_earliest_pair(totals, "renewed"),
+        deleted=tuple(dict.fromkeys((*_first_deleted(totals), *_keys(totals, *deleted_names)))),
         resurrected=_keys(totals, ("risen_key", "risen_offset")),
         ages=tuple(ages.get(number, 0) for number in range(len(BANDS) + 1)),
+        undated=ages.get(len(BANDS) + 1, 0),
         fits=tuple(_merged(totals, algorithm.name) or 0 for algorithm in ALGORITHMS) if by_key else (),
         hottest=hottest.get("hottest", 0),
         hottest_offset=hottest.get("hottest_offset"),
@@ -53,13 +56,23 @@ def hottest_rank(keys: Counted) -> tuple[int, int]:
     return keys.get("hottest", 0), -keys.get("hottest_offset", 0)
 
 
-def _earliest_pair(totals: list[Counted]) -> SupersededPair | None:
+def _earliest_pair(totals: list[Counted], name: str) -> SupersededPair | None:
     pairs = [
-        SupersededPair(counted["pair_first"], counted["pair_last"], counted["pair_key"])
+        SupersededPair(counted[f"{name}_first"], counted[f"{name}_second"], counted[f"{name}_key"])
         for counted in totals
-        if "pair_last" in counted
+        if f"{name}_second" in counted
     ]
     return min(pairs, key=lambda pair: pair.superseded_by, default=None)
+
+
+def _first_deleted(totals: list[Counted]) -> Iterable[tuple[int, int]]:
+    """Yield the hash of the key whose last record is the first such tombstone, and the tombstone's offset."""
+    found = [
+        (counted["first_deleted_offset"], counted["first_deleted_key"])
+        for counted in totals
+        if "first_deleted_key" in counted
+    ]
+    yield from ((key, offset) for offset, key in sorted(found)[:1])
 
 
 def _keys(totals: list[Counted], *names: tuple[str, str]) -> tuple[tuple[int, int], ...]:

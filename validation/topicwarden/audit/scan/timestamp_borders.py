@@ -3,6 +3,10 @@
 ``ListOffsets`` by time searches only one segment: the first whose largest timestamp is late enough. A batch that the
 cleaner has emptied keeps its largest timestamp, and so does its segment. If that segment has no such record left, the
 broker reports that there is none, even if later segments contain one.
+
+A record without a timestamp (-1) proves nothing. A segment that begins with such a record rolls by the time of its
+creation (``LogSegment.timeWaitedForRoll``), and one that has no other records expires by the time of its last write
+(``LogSegment.largestTimestamp``). Kafka reports neither.
 """
 
 from __future__ import annotations
@@ -69,6 +73,31 @@ def resolve_timestamp_borders(
     return horizons, corrected
 
 
+def without_proofs_by_time(
+    horizons: Mapping[TopicPartition, Horizon], counts: Mapping[TopicPartition, PartitionCounts]
+) -> tuple[dict[TopicPartition, Horizon], dict[TopicPartition, PartitionCounts]]:
+    """Return the horizons and counts of partitions with records that have no timestamp, without what ages proved."""
+    undated = {partition: each for partition, each in counts.items() if each.undated}
+    proved_nothing = {
+        partition: replace(horizon, rolled=start, cleanable=start, overdue=start, lagging=start, blocked_by=None)
+        for partition, horizon in horizons.items()
+        if partition in undated and (start := horizon.start) is not None
+    }
+    return proved_nothing, {
+        partition: replace(
+            each,
+            rolled=0,
+            cleanable=0,
+            cleanable_bytes=0,
+            superseded_rolled=0,
+            superseded_cleanable=0,
+            keys_rolled=0,
+            keys_cleanable=0,
+        )
+        for partition, each in undated.items()
+    }
+
+
 def _has_unreported_border(horizon: Horizon, counts: PartitionCounts, now: int) -> bool:
     latest = counts.last_timestamp
     if latest is None:
@@ -117,7 +146,9 @@ def _count_expired(
     expiry = F.broadcast(literal(spark, rows, "part int, expired_time long"))
     records = read_ranges(spark, connection, pack_tasks(spark, selected), rate=rate)
     timed = records.select("part", "time").join(expiry, "part")
-    counted = timed.where(F.col("time") < F.col("expired_time")).groupBy("part").count().collect()
+    counted = (
+        timed.where((F.col("time") >= 0) & (F.col("time") < F.col("expired_time"))).groupBy("part").count().collect()
+    )
     return {row["part"]: row["count"] for row in counted}
 
 

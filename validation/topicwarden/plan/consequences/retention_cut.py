@@ -3,9 +3,9 @@
 Counts are upper bounds. By time, all records before the first record that the new ``retention.ms`` protects
 (ListOffsets by time) may be deleted. Kafka deletes a segment when its newest record has expired. So records that have
 expired by the old retention, too, may still be there: a younger record of their segment protects them, and no longer
-does so after the change. Records without a timestamp expire with their segment, and count as expired. By size, Kafka deletes
-the oldest segment as long as the log without that segment is not smaller than ``retention.bytes``. So Kafka never
-deletes more bytes than are above the limit. Source: ``UnifiedLog.deleteRetentionMsBreachedSegments`` and
+does so after the change. Records without a timestamp expire with their segment, and count as expired. By size, Kafka
+deletes the oldest segment as long as the log without that segment is not smaller than ``retention.bytes``. So Kafka
+never deletes more bytes than are above the limit. Source: ``UnifiedLog.deleteRetentionMsBreachedSegments`` and
 ``deleteRetentionSizeBreachedSegments``.
 
 Every change that shortens the life of records is refused, even if no record expires today.

@@ -47,8 +47,8 @@ public final class BlockCounts {
     CLEANABLE_BYTES("cleanable_bytes", Merge.SUM),
     EXPIRED("expired", Merge.SUM),
     EXPIRED_BEHIND_FUTURE("expired_behind_future", Merge.SUM),
-    FIRST_TIMESTAMP("first_timestamp", Merge.MIN),
-    LAST_TIMESTAMP("last_timestamp", Merge.MAX);
+    FIRST_TIMESTAMP("first_timestamp", "BIGINT", Merge.MIN, true),
+    LAST_TIMESTAMP("last_timestamp", "BIGINT", Merge.MAX, true);
 
     static final List<Metric> ALL = List.of(values());
 
@@ -116,6 +116,9 @@ public final class BlockCounts {
       sum(Metric.CLEANABLE, 1);
       sum(Metric.CLEANABLE_BYTES, bytes);
     }
+    if (timestamp < 0) { // the broker takes the time at which it wrote the segment
+      return;
+    }
     if (timestamp < rules.expiredBefore()) {
       sum(Metric.EXPIRED, 1);
       if (offset > rules.futureOffset()) {
@@ -146,6 +149,7 @@ public final class BlockCounts {
     }
   }
 
+  /** Returns the largest timestamp, or a negative number if no record has one. */
   long lastTimestamp() {
     return values[Metric.LAST_TIMESTAMP.ordinal()];
   }

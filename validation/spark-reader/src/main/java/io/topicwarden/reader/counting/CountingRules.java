@@ -88,8 +88,14 @@ public final class CountingRules {
     return byPartitionId.get(partitionId);
   }
 
-  /** Returns the age band of a timestamp (ms): 0 is the future, higher bands are older. */
+  /**
+   * Returns the age band of a timestamp (ms): 0 is the future, higher bands are older, and the last
+   * band is for records without a timestamp.
+   */
   public int ageBand(long timestamp) {
+    if (timestamp < 0) {
+      return ageBandBounds.length + 1;
+    }
     int band = 0;
     while (band < ageBandBounds.length && now - timestamp >= ageBandBounds[band]) {
       band++;

@@ -27,6 +27,7 @@ public final class GroupRow {
           "cleanable BIGINT",
           "largest_record INT",
           "first_offset BIGINT",
+          "second_offset BIGINT",
           "last_offset BIGINT",
           "last_tombstone BIGINT",
           "fits INT");
@@ -48,6 +49,7 @@ public final class GroupRow {
   static final int CLEANABLE = SCHEMA.fieldIndex("cleanable");
   static final int LARGEST_RECORD = SCHEMA.fieldIndex("largest_record");
   static final int FIRST_OFFSET = SCHEMA.fieldIndex("first_offset");
+  static final int SECOND_OFFSET = SCHEMA.fieldIndex("second_offset");
   static final int LAST_OFFSET = SCHEMA.fieldIndex("last_offset");
   static final int LAST_TOMBSTONE = SCHEMA.fieldIndex("last_tombstone");
   static final int FITS = SCHEMA.fieldIndex("fits");
@@ -86,6 +88,9 @@ public final class GroupRow {
     put(CLEANABLE, key.cleanable());
     put(LARGEST_RECORD, key.largestRecord());
     put(FIRST_OFFSET, key.firstOffset());
+    if (key.secondOffset() != KeyCounts.NO_OFFSET) {
+      put(SECOND_OFFSET, key.secondOffset());
+    }
     put(LAST_OFFSET, key.lastOffset());
     if (key.isDeleted()) {
       put(LAST_TOMBSTONE, key.lastOffset());
@@ -174,6 +179,11 @@ public final class GroupRow {
       @Override
       public long firstOffset() {
         return row.getLong(FIRST_OFFSET);
+      }
+
+      @Override
+      public long secondOffset() {
+        return row.isNullAt(SECOND_OFFSET) ? NO_OFFSET : row.getLong(SECOND_OFFSET);
       }
 
       @Override

@@ -25,6 +25,7 @@ final class KeyBatch implements KeyCounts {
   private static final int LAST_OFFSET = 8;
   private static final int LAST_TOMBSTONE = 9;
   private static final int FITS = 10;
+  private static final int SECOND_OFFSET = 11;
 
   private final ColumnVector[] columns;
   private final PartitionIds partitionIds;
@@ -71,6 +72,11 @@ final class KeyBatch implements KeyCounts {
   @Override
   public long firstOffset() {
     return columns[FIRST_OFFSET].getLong(row);
+  }
+
+  @Override
+  public long secondOffset() {
+    return columns[SECOND_OFFSET].isNullAt(row) ? NO_OFFSET : columns[SECOND_OFFSET].getLong(row);
   }
 
   @Override

@@ -2,6 +2,9 @@ package io.topicwarden.reader.counting;
 
 /** What is counted of one key of one partition. The key is known by its hash. */
 public interface KeyCounts {
+  /** The offset of a record that does not exist, or that is not known. */
+  long NO_OFFSET = Long.MAX_VALUE;
+
   int partitionId();
 
   long hash();
@@ -20,6 +23,13 @@ public interface KeyCounts {
   int largestRecord();
 
   long firstOffset();
+
+  /**
+   * Returns the offset of the second record, or {@link #NO_OFFSET} if there is none. After a merge
+   * of the counts of several tasks, it is that of the first record that repeats the key within the
+   * range of one task.
+   */
+  long secondOffset();
 
   long lastOffset();
 

@@ -29,7 +29,9 @@ public final class KeyLookup {
   private static final int FITS = 8;
   private static final int EARLIER_RECORDS = 9; // 0 if there is no earlier key
   private static final int EARLIER_LARGEST = 10;
-  private static final int ENTRY_LENGTH = 11;
+  private static final int EARLIER_FIRST = 11;
+  private static final int SECOND = 12;
+  private static final int ENTRY_LENGTH = 13;
 
   // A match: the number of the entry, and what is known of the earlier key.
   private static final int MATCH_LENGTH = 4;
@@ -128,7 +130,9 @@ public final class KeyLookup {
                   (key.lastOffset() << 1) | (key.isDeleted() ? 1 : 0),
                   key.fits(),
                   0,
-                  0);
+                  0,
+                  KeyCounts.NO_OFFSET,
+                  key.secondOffset());
             }
           }
         });
@@ -146,6 +150,9 @@ public final class KeyLookup {
         entries[at + ROLLED] += part[from + ROLLED];
         entries[at + CLEANABLE] += part[from + CLEANABLE];
         entries[at + LARGEST] = Math.max(entries[at + LARGEST], part[from + LARGEST]);
+        long laterFirst = Math.max(entries[at + FIRST], part[from + FIRST]);
+        long second = Math.min(entries[at + SECOND], part[from + SECOND]);
+        entries[at + SECOND] = Math.min(second, laterFirst);
         entries[at + FIRST] = Math.min(entries[at + FIRST], part[from + FIRST]);
         entries[at + LAST] = Math.max(entries[at + LAST], part[from + LAST]);
         return;
@@ -174,7 +181,7 @@ public final class KeyLookup {
         int at = (int) part[from] * ENTRY_LENGTH;
         entries[at + EARLIER_RECORDS] += part[from + 1];
         entries[at + EARLIER_LARGEST] = Math.max(entries[at + EARLIER_LARGEST], part[from + 2]);
-        entries[at + FIRST] = Math.min(entries[at + FIRST], part[from + 3]);
+        entries[at + EARLIER_FIRST] = Math.min(entries[at + EARLIER_FIRST], part[from + 3]);
       }
     }
   }
@@ -206,18 +213,27 @@ public final class KeyLookup {
       KeyTotals keys = totals.keys((int) entries[at + PARTITION_ID]);
       int fits = (int) entries[at + FITS];
       long earlierRecords = entries[at + EARLIER_RECORDS];
+      long firstOffset = Math.min(entries[at + FIRST], entries[at + EARLIER_FIRST]);
+      long secondOffset = entries[at + (earlierRecords > 0 ? FIRST : SECOND)];
       keys.add(
           entries[at + HASH],
           entries[at + RECORDS] + earlierRecords,
           entries[at + ROLLED],
           entries[at + CLEANABLE],
           (int) Math.max(entries[at + LARGEST], entries[at + EARLIER_LARGEST]),
-          entries[at + FIRST],
+          firstOffset,
+          secondOffset,
           entries[at + LAST] >>> 1,
           (entries[at + LAST] & 1) != 0,
           fits);
       if (earlierRecords > 0) {
-        keys.addEarlier(earlierRecords, (int) entries[at + EARLIER_LARGEST], fits);
+        keys.addEarlier(
+            entries[at + HASH],
+            earlierRecords,
+            (int) entries[at + EARLIER_LARGEST],
+            fits,
+            firstOffset,
+            secondOffset);
       }
     }
     return totals.toJsonLines();

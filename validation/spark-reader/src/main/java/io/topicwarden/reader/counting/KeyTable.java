@@ -29,7 +29,8 @@ public final class KeyTable implements KeyCounts, Closeable {
   private static final int ROLLED = 4; // this and the following are set with the second record
   private static final int CLEANABLE = 5;
   private static final int FIRST = 6;
-  private static final int ENTRY_LENGTH = 7;
+  private static final int SECOND = 7;
+  private static final int ENTRY_LENGTH = 8;
   private static final int SLOT_LENGTH = 8; // a power of two, and one cache line
 
   private static final int FLAG_BITS = 3;
@@ -113,7 +114,10 @@ public final class KeyTable implements KeyCounts, Closeable {
     if (table[slot + RECORDS] > 0
         && table[slot + HASH] == hash
         && table[slot + PACKED] >>> PARTITION_ID_SHIFT == partitionId) {
-      completeFirstRecord(table, slot);
+      if (table[slot + RECORDS] == 1) {
+        completeFirstRecord(table, slot);
+        table[slot + SECOND] = offset;
+      }
       table[slot + RECORDS]++;
       table[slot + ROLLED] += isRolled(last);
       table[slot + CLEANABLE] += isCleanable(last);
@@ -149,12 +153,11 @@ public final class KeyTable implements KeyCounts, Closeable {
 
   /** Sets what an entry of one record leaves out. */
   private static void completeFirstRecord(long[] entries, int at) {
-    if (entries[at + RECORDS] == 1) {
-      long last = entries[at + LAST];
-      entries[at + ROLLED] = isRolled(last);
-      entries[at + CLEANABLE] = isCleanable(last);
-      entries[at + FIRST] = last >>> FLAG_BITS;
-    }
+    long last = entries[at + LAST];
+    entries[at + ROLLED] = isRolled(last);
+    entries[at + CLEANABLE] = isCleanable(last);
+    entries[at + FIRST] = last >>> FLAG_BITS;
+    entries[at + SECOND] = NO_OFFSET;
   }
 
   /** Appends the entry of a slot to its hash partition. */
@@ -170,6 +173,7 @@ public final class KeyTable implements KeyCounts, Closeable {
       append(target, table[slot + ROLLED]);
       append(target, table[slot + CLEANABLE]);
       append(target, table[slot + FIRST]);
+      append(target, table[slot + SECOND]);
     }
   }
 
@@ -303,6 +307,9 @@ public final class KeyTable implements KeyCounts, Closeable {
   /** Adds an entry to an earlier one: hash partitions keep the order of offsets. */
   private void addToMerged(int target, int entry, boolean isLong) {
     long last = loaded[entry + LAST];
+    if (merged[target + SECOND] == NO_OFFSET) {
+      merged[target + SECOND] = isLong ? loaded[entry + FIRST] : last >>> FLAG_BITS;
+    }
     merged[target + RECORDS] += isLong ? loaded[entry + RECORDS] : 1;
     merged[target + ROLLED] += isLong ? loaded[entry + ROLLED] : isRolled(last);
     merged[target + CLEANABLE] += isLong ? loaded[entry + CLEANABLE] : isCleanable(last);
@@ -344,6 +351,11 @@ public final class KeyTable implements KeyCounts, Closeable {
   @Override
   public long firstOffset() {
     return merged[current + FIRST];
+  }
+
+  @Override
+  public long secondOffset() {
+    return merged[current + SECOND];
   }
 
   @Override

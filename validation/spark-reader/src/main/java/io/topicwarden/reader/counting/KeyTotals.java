@@ -11,6 +11,33 @@ final class KeyTotals {
   private static final int DELETED_SAMPLES = 4; // deleted keys that are reported, by hash remainder
   private static final long NO_OFFSET = -1;
 
+  /** The earliest pair of a record and a later record with the same key. */
+  private static final class EarliestPair {
+    private final String name;
+    private long laterOffset = Long.MAX_VALUE;
+    private long offset;
+    private long key;
+
+    EarliestPair(String name) {
+      this.name = name;
+    }
+
+    void add(long hash, long offset, long laterOffset) {
+      if (laterOffset < this.laterOffset) {
+        this.laterOffset = laterOffset;
+        this.offset = offset;
+        this.key = hash;
+      }
+    }
+
+    void writeTo(ObjectNode json) {
+      if (laterOffset != Long.MAX_VALUE) {
+        json.put(name + "_key", key);
+        json.put(name + "_first", offset).put(name + "_second", laterOffset);
+      }
+    }
+  }
+
   /** Sums that are kept for the current counts and for those of an earlier audit. */
   private static final class Sums {
     long keys;
@@ -44,15 +71,17 @@ final class KeyTotals {
   private long keysRolled;
   private long keysCleanable;
   private long firstSuperseded = Long.MAX_VALUE;
-  // Of the keys with several records, the one whose last record comes first.
-  private long pairLastOffset = Long.MAX_VALUE;
-  private long pairFirstOffset;
-  private long pairKey;
+  // Of the keys with several records, the one whose second record comes first.
+  private final EarliestPair pair = new EarliestPair("pair");
+  // Of the keys with earlier records, the one whose first new record comes first.
+  private final EarliestPair renewed = new EarliestPair("renewed");
   private long hottestRecords;
   private long hottestFirstOffset;
   private long hottestKey;
   private final long[] deletedKeys = new long[DELETED_SAMPLES];
   private final long[] deletedOffsets = {NO_OFFSET, NO_OFFSET, NO_OFFSET, NO_OFFSET};
+  private long firstDeletedKey;
+  private long firstDeletedOffset = NO_OFFSET;
   private long resurrectedKey;
   private long resurrectedOffset = NO_OFFSET;
 
@@ -68,6 +97,7 @@ final class KeyTotals {
         key.cleanable(),
         key.largestRecord(),
         key.firstOffset(),
+        key.secondOffset(),
         key.lastOffset(),
         key.isDeleted(),
         key.fits());
@@ -80,6 +110,7 @@ final class KeyTotals {
       long cleanable,
       int largestRecord,
       long firstOffset,
+      long secondOffset,
       long lastOffset,
       boolean isDeleted,
       int fits) {
@@ -90,11 +121,7 @@ final class KeyTotals {
     keysCleanable += firstOffset < rules.cleanableBefore() ? 1 : 0;
     if (records > 1) {
       firstSuperseded = Math.min(firstSuperseded, firstOffset);
-      if (lastOffset < pairLastOffset) {
-        pairLastOffset = lastOffset;
-        pairFirstOffset = firstOffset;
-        pairKey = hash;
-      }
+      pair.add(hash, firstOffset, Math.min(secondOffset, lastOffset));
     }
     if (records > hottestRecords
         || (records == hottestRecords && firstOffset < hottestFirstOffset)) {
@@ -108,6 +135,10 @@ final class KeyTotals {
         deletedKeys[sample] = hash;
         deletedOffsets[sample] = lastOffset;
       }
+      if (firstDeletedOffset == NO_OFFSET || lastOffset < firstDeletedOffset) {
+        firstDeletedKey = hash;
+        firstDeletedOffset = lastOffset;
+      }
     }
     if (!rules.knownTombstones().isEmpty()) {
       Long tombstone = rules.knownTombstones().get(hash);
@@ -120,9 +151,16 @@ final class KeyTotals {
     }
   }
 
-  /** Adds what an earlier audit counted of a key. */
-  void addEarlier(long records, int largestRecord, int fits) {
+  /**
+   * Adds what an earlier audit counted of a key.
+   *
+   * @param firstOffset the offset of the first record of the key
+   * @param newOffset the offset of the first record that this audit read
+   */
+  void addEarlier(
+      long hash, long records, int largestRecord, int fits, long firstOffset, long newOffset) {
     earlierSums.add(records, largestRecord, fits);
+    renewed.add(hash, firstOffset, newOffset);
   }
 
   ObjectNode toJson() {
@@ -133,9 +171,9 @@ final class KeyTotals {
     json.put("keys_rolled", keysRolled).put("keys_cleanable", keysCleanable);
     if (firstSuperseded != Long.MAX_VALUE) {
       json.put("first_superseded", firstSuperseded);
-      json.put("pair_key", pairKey);
-      json.put("pair_first", pairFirstOffset).put("pair_last", pairLastOffset);
     }
+    pair.writeTo(json);
+    renewed.writeTo(json);
     json.put("hottest", hottestRecords);
     if (hottestRecords > 0) {
       json.put("hottest_offset", hottestFirstOffset).put("hottest_key", hottestKey);
@@ -145,6 +183,10 @@ final class KeyTotals {
         json.put("deleted_key_" + sample, deletedKeys[sample]);
         json.put("deleted_offset_" + sample, deletedOffsets[sample]);
       }
+    }
+    if (firstDeletedOffset != NO_OFFSET) {
+      json.put("first_deleted_key", firstDeletedKey);
+      json.put("first_deleted_offset", firstDeletedOffset);
     }
     if (resurrectedOffset != NO_OFFSET) {
       json.put("risen_key", resurrectedKey).put("risen_offset", resurrectedOffset);

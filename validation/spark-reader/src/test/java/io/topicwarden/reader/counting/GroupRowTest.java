@@ -52,7 +52,7 @@ class GroupRowTest {
   private static KeyCounts key(int partitionId, long hash, long records, boolean deleted) {
     return GroupRow.keyOf(
         RowFactory.create(
-            partitionId, null, true, hash, records, 1L, 1L, 9, 4L, 7L, deleted ? 7L : null, null));
+            partitionId, null, true, hash, records, 1L, 1L, 9, 4L, 5L, 7L, deleted ? 7L : null, null));
   }
 
   @Test
@@ -60,7 +60,7 @@ class GroupRowTest {
     assertEquals(
         List.of(
             ("part note keyed bucket records rolled cleanable largest_record first_offset "
-                    + "last_offset last_tombstone fits payload_bytes null_keys first_null_key "
+                    + "second_offset last_offset last_tombstone fits payload_bytes null_keys first_null_key "
                     + "tombstones empty_values first_empty_value cleanable_bytes expired "
                     + "expired_behind_future first_timestamp last_timestamp")
                 .split(" ", -1)),

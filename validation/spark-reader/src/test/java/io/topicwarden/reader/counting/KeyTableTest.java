@@ -46,6 +46,7 @@ class KeyTableTest {
       long cleanable,
       int largest,
       long first,
+      long second,
       long last,
       boolean deleted,
       int fits) {
@@ -56,19 +57,24 @@ class KeyTableTest {
           key.cleanable(),
           key.largestRecord(),
           key.firstOffset(),
+          key.secondOffset(),
           key.lastOffset(),
           key.isDeleted(),
           key.fits());
     }
 
     static Counts add(Counts before, ConsumerRecord<byte[], byte[]> record, PartitionRules rules) {
-      Counts old = before == null ? new Counts(0, 0, 0, 0, record.offset(), 0, false, -1) : before;
+      Counts old =
+          before == null
+              ? new Counts(0, 0, 0, 0, record.offset(), KeyCounts.NO_OFFSET, 0, false, -1)
+              : before;
       return new Counts(
           old.records + 1,
           old.rolled + (record.offset() < rules.rolledBefore() ? 1 : 0),
           old.cleanable + (record.offset() < rules.cleanableBefore() ? 1 : 0),
           Math.max(old.largest, Records.size(record)),
           old.first,
+          old.records == 1 ? record.offset() : old.second,
           record.offset(),
           record.value() == null,
           old.fits);
@@ -182,6 +188,7 @@ class KeyTableTest {
       assertTrue(table.next());
       assertEquals(partitionId, table.partitionId());
       assertEquals(offset, table.firstOffset());
+      assertEquals(KeyCounts.NO_OFFSET, table.secondOffset());
       assertEquals(offset, table.lastOffset());
       assertEquals(1 << 30, table.largestRecord());
       assertTrue(table.isDeleted());

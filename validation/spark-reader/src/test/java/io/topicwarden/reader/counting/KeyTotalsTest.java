@@ -17,7 +17,12 @@ class KeyTotalsTest {
   private final KeyTotals totals = new KeyTotals(RULES);
 
   private void add(long hash, long records, long first, long last, boolean deleted, int fits) {
-    totals.add(hash, records, Math.min(records, 3), 1, 10, first, last, deleted, fits);
+    addWithSecond(hash, records, first, last, last, deleted, fits);
+  }
+
+  private void addWithSecond(
+      long hash, long records, long first, long second, long last, boolean deleted, int fits) {
+    totals.add(hash, records, Math.min(records, 3), 1, 10, first, second, last, deleted, fits);
   }
 
   private long number(String field) {
@@ -41,14 +46,37 @@ class KeyTotalsTest {
   }
 
   @Test
-  void theEarliestPairEndsFirst() {
-    add(1, 2, 1, 40, false, 0);
-    add(2, 5, 8, 30, false, 0);
-    add(3, 1, 0, 0, false, 0);
+  void theEarliestPairIsRepeatedFirst() {
+    addWithSecond(1, 2, 1, 40, 40, false, 0);
+    addWithSecond(2, 5, 8, 30, 90, false, 0);
+    addWithSecond(3, 1, 0, KeyCounts.NO_OFFSET, 0, false, 0);
     assertEquals(1, number("first_superseded"));
     assertEquals(2, number("pair_key"));
     assertEquals(8, number("pair_first"));
-    assertEquals(30, number("pair_last"));
+    assertEquals(30, number("pair_second"));
+  }
+
+  @Test
+  void withoutASecondOffsetTheLastOneIsInThePair() {
+    addWithSecond(1, 2, 1, KeyCounts.NO_OFFSET, 40, false, 0);
+    assertEquals(40, number("pair_second"));
+  }
+
+  @Test
+  void theFirstDeletedKeyIsReportedWhateverItsHash() {
+    add(9, 1, 0, 50, true, 0);
+    add(5, 1, 1, 60, true, 0);
+    assertEquals(9, number("first_deleted_key"));
+    assertEquals(50, number("first_deleted_offset"));
+  }
+
+  @Test
+  void theKnownKeyWhoseNewRecordComesFirstIsReported() {
+    totals.addEarlier(4, 1, 7, 0, 3, 90);
+    totals.addEarlier(5, 1, 7, 0, 8, 70);
+    assertEquals(5, number("renewed_key"));
+    assertEquals(8, number("renewed_first"));
+    assertEquals(70, number("renewed_second"));
   }
 
   @Test
@@ -96,7 +124,7 @@ class KeyTotalsTest {
   @Test
   void earlierCountsAreReportedApart() {
     add(1, 4, 0, 9, false, 0b1);
-    totals.addEarlier(3, 7, 0b1);
+    totals.addEarlier(1, 3, 7, 0b1, 0, 9);
     ObjectNode before = (ObjectNode) totals.toJson().path("before");
     assertEquals(1, before.path("keys").asInt());
     assertEquals(2, before.path("superseded").asInt());
