@@ -120,7 +120,6 @@ def _by_key(records: DataFrame) -> DataFrame:
         "fnv1a-unsigned": F.col("fnv1a").cast("long").bitwiseAND(F.lit(0xFFFFFFFF)),
     }
     fits = {name: value % F.col("partitions") == F.col("partition") for name, value in hashed.items()}
-    fits["crc32"] = fits["crc32"] | ((F.length("key") == 0) & (F.col("partitions") > 0))
     keyed = records.where(F.col("key").isNotNull() & (F.col("partitions") > 0)).withColumns(fits)
     unchecked = records.where(F.col("key").isNotNull() & (F.col("partitions") == 0))
     keyed = keyed.unionByName(unchecked.withColumns(dict.fromkeys(hashed, F.lit(False))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
+from itertools import cycle
 from pathlib import Path
 
 from confluent_kafka import Producer
@@ -16,7 +17,10 @@ from topicwarden.toolchain import Toolchain
 
 KEYS = 1_500
 LIBRDKAFKA = ("consistent", "consistent_random", "murmur2", "murmur2_random", "fnv1a", "fnv1a_random")
-OTHERS = ("java", "kafka-python", "mixed", "scattered", "undeclared-own", "wrong", "right", "by-letter", "by-function")
+OTHERS = (
+    *("java", "kafka-python", "mixed", "scattered", "undeclared-own", "wrong", "right", "by-letter", "by-function"),
+    *("empty", "first"),
+)
 PARTITIONS = 6
 
 _HERE = Path(__file__).parent
@@ -40,6 +44,10 @@ def fill(servers: Sequence[str], tools: Toolchain) -> None:
     librdkafka(servers, "placed.wrong", "consistent_random")
     librdkafka(servers, "placed.right", "consistent_random")
     librdkafka(servers, "placed.right", "consistent_random", [7] * 500)
+    librdkafka(servers, "placed.empty", "consistent_random")
+    numbers = cycle(range(PARTITIONS))
+    own(servers, "placed.empty", [""] * 600, lambda _: next(numbers))
+    first(servers, range(200))
     for name in ("grown", "grown-declared"):
         librdkafka(servers, f"placed.{name}", "murmur2_random", range(KEYS))
     with connected(servers) as admin:
@@ -76,6 +84,11 @@ def librdkafka(servers: Sequence[str], topic: str, partitioner: str, numbers: It
     for number in numbers:
         producer.produce(topic, b"x", f"key-{number}")
     assert producer.flush(30) == 0
+
+
+def first(servers: Sequence[str], numbers: Iterable[int]) -> None:
+    """Write keys with a producer that always selects partition 0."""
+    own(servers, "placed.first", (f"key-{number}" for number in numbers), lambda _: 0)
 
 
 def own(servers: Sequence[str], topic: str, keys: Iterable[str], partition: Callable[[str], int]) -> None:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.broker.contents import placed
 from tests.support.findings import finding
+from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.model.finding import AuditReport, Finding
+from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 
 
@@ -53,7 +58,7 @@ def test_partitions_that_were_added_are_told_from_producers_that_disagree(report
 def test_a_partitioner_of_ones_own_is_known_by_its_consistency(report: AuditReport) -> None:
     found = several(report, "undeclared-own")
     assert found.verdict is Verdict.PASS
-    assert "the partitioner is custom" in found.message
+    assert "it is a custom one" in found.message
 
 
 def test_keys_without_a_partitioner_are_counted(report: AuditReport) -> None:
@@ -73,6 +78,31 @@ def test_a_declared_partitioner_that_is_not_followed_fails(report: AuditReport) 
     assert found.because[1] == "every key is where crc32 puts it"
     assert found.place is not None
     assert found.place.line == 1
+
+
+def test_an_empty_key_in_several_partitions_is_a_key(report: AuditReport) -> None:
+    found = several(report, "empty")
+    assert (found.verdict, found.evidence["keys_in_several"]) == (Verdict.FAIL, 1)
+    assert found.because[0].startswith("every key is where crc32 puts it, except for the empty key")
+    assert finding(report, "placed.empty", "key-partition").verdict is Verdict.PASS
+    hot = finding(report, "placed.empty", "hot-key")
+    assert (hot.verdict, hot.evidence["records"]) == (Verdict.FAIL, 600)
+
+
+def test_keys_in_the_first_partition_alone_are_a_fault_as_soon_as_an_earlier_audit_saw_the_others(
+    report: AuditReport, project: Project, servers: list[str], tmp_path: Path
+) -> None:
+    found = finding(report, "placed.first", "key-partition")
+    assert found.verdict is Verdict.UNDECIDABLE
+    assert found.because[1].startswith("all keys are in one partition")
+    with auditing(project, "dev", options=AuditOptions(str(tmp_path / "history"))) as look:
+        assert finding(look(("placed.first",)), "placed.first", "key-partition").verdict is Verdict.UNDECIDABLE
+        placed.first(servers, range(150, 250))
+        found = finding(look(("placed.first",)), "placed.first", "key-partition")
+    assert found.verdict is Verdict.FAIL
+    never = found.evidence["never"]
+    assert isinstance(never, int)
+    assert 60 < never < 100  # about five sixths of the new records' keys
 
 
 def test_a_key_with_more_than_its_share_is_found(report: AuditReport) -> None:

@@ -274,7 +274,7 @@ def test_a_topic_that_may_be_hidden_is_not_missing() -> None:
 @pytest.mark.parametrize(
     ("kind", "several", "expected"),
     [
-        (PlacementKind.SCATTERED, 1, [Verdict.UNDECIDABLE]),
+        (PlacementKind.SCATTERED, 1, []),
         (PlacementKind.OWN, 0, []),
         (PlacementKind.ONE, None, []),
         (PlacementKind.GROWN, None, [Verdict.UNDECIDABLE]),

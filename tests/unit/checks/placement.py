@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.support.subjects import subject
 from tests.unit.checks.cases import COMPACT, FAIL, PASS, UNDECIDABLE, Case, absent, with_counts
 from topicwarden.audit.checks.common.content_faults import AT_MOST
-from topicwarden.audit.keys.key_placement import KeyPlacement, MisplacedKey, PlacementKind, PlacementStudy
+from topicwarden.audit.keys.key_placement import KeyPlacement, MisplacedKey, PlacementKind, PlacementStudy, ScatteredKey
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.model.contents import (
@@ -53,6 +53,13 @@ def in_two_partitions(wrong: int = 2, never: int = 3) -> KeyPlacement:
     assert placement.study
     misplaced = {wrong: MisplacedKey(5, 0, 7), never: MisplacedKey(1, 1, 8)}
     return replace(placement, study=replace(placement.study, misplaced=misplaced))
+
+
+def scattered(records: int) -> KeyPlacement:
+    """Return keys in several partitions; the hottest one has ``records``, the first at offset 5 of partition 2."""
+    placement = placed(PlacementKind.ONE, "crc32", several=1)
+    assert placement.study
+    return replace(placement, study=replace(placement.study, hottest_scattered=ScatteredKey(records, 2, 5)))
 
 
 def keys(
@@ -159,7 +166,7 @@ CASES = (
         (FAIL,),
         evidence={"misplaced": 6, "never": 1},
         partitions=(2, 3),
-        says="one at offset 8 of partition 3 1 of them do not fit murmur2 for any number of partitions up to 6 two",
+        says="one at offset 8 of partition 3 1 of them do not fit murmur2 for any number of partitions up to 6 that",
     ),
     Case(
         "key-partition",
@@ -299,22 +306,37 @@ CASES = (
     Case(
         "hot-key",
         "above the share in all partitions together",
-        shares(5, 1, placement=placed(PlacementKind.SCATTERED, several=1)),
+        shares(5, 1, placement=unstudied(PlacementKind.SCATTERED)),
         (UNDECIDABLE,),
         evidence={"share": 0.25, "share at most": 0.3},
     ),
     Case(
         "hot-key",
         "above the share in all of three partitions together",
-        shares(4, 4, 3, placement=placed(PlacementKind.SCATTERED, several=1)),
+        shares(4, 4, 3, placement=unstudied(PlacementKind.SCATTERED)),
         (UNDECIDABLE,),
         evidence={"share": 0.1333, "share at most": 0.3667},
     ),
     Case(
         "hot-key",
         "at the share in all partitions together",
-        shares(4, 1, placement=placed(PlacementKind.SCATTERED, several=1)),
+        shares(4, 1, placement=unstudied(PlacementKind.SCATTERED)),
         (),
+    ),
+    Case(
+        "hot-key",
+        "the hottest key in several partitions is below the share",
+        shares(5, 1, placement=scattered(5)),
+        (),
+    ),
+    Case(
+        "hot-key",
+        "above the share in several partitions, in none of them the hottest",
+        shares(4, 4, 3, placement=scattered(8)),
+        (FAIL,),
+        partitions=(2,),
+        evidence={"share": 0.2667, "records": 8, "offset": 5},
+        says="one key has 26.7% of the records, declared at most 25.0%: 8 in several partitions, first at offset 5",
     ),
     Case(
         "hot-key",

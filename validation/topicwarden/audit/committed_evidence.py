@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.contents.contracts import Contracts, build_contracts
+from topicwarden.audit.history.topic_state import TopicState
 from topicwarden.audit.keys.key_placement import KeyPlacement
 from topicwarden.audit.keys.key_scan import TopicKeys, key_placements
 from topicwarden.audit.scan.committed_scan import committed_counts, may_hold_uncommitted
@@ -56,6 +57,8 @@ class ScanResult:
     topics: tuple[LiveTopic, ...]
     reads: tuple[PartitionRead, ...]
     counts: Mapping[TopicPartition, PartitionCounts]
+    earlier: Mapping[str, TopicState] = field(default_factory=dict)
+    """The states of the previous audit, by topic."""
 
     def last_stable(self, partition: TopicPartition) -> int:
         """Return the last stable offset of a partition."""
@@ -98,6 +101,7 @@ def count_committed(
                 for read in stable
                 if read.range.topic == live.topic.name and read.range.start < read.range.end
             ),
+            scan_result.earlier.get(live.topic.name),
         )
         for live in scan_result.topics
         if live.topic.name in contracts.by_key

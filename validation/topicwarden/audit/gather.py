@@ -160,7 +160,7 @@ def _gather(
         unproven_horizons, unproven_counts = without_proofs_by_time(partition_horizons, counts)
         partition_horizons |= unproven_horizons
         counts |= unproven_counts
-        scan_result = ScanResult(snapshot, tuple(readable), tuple(reads), counts)
+        scan_result = ScanResult(snapshot, tuple(readable), tuple(reads), counts, comparable)
         committed, placements = count_committed(
             spark, request.connection, scan_result, contracts, declared, rate=request.bounds.rate
         )

@@ -2,12 +2,14 @@
 
 **fail**: one key has more of the topic's records than ``contents: {key: {max_share: …}}``. Its records are counted in
 the partitions in which it is the key with the most records; it may have more in others. Keys are counted by their
-64-bit hash, over committed records. **undecidable**: keys are spread over several partitions
-(``key-in-several-partitions``), and the keys with the most records in each partition would exceed the share together,
-if they were one key. A share that exceeds the bound only with records of aborted and open transactions is not a
-``fail``. A share that is below the bound only because of these records is not detected.
+64-bit hash, over committed records. A key in several partitions (``key-in-several-partitions``) counts with all its
+records. **undecidable**: it is not known whether keys are in several partitions, and the keys with the most records in
+each partition would exceed the share together, if they were one key. A share that exceeds the bound only with records
+of aborted and open transactions is not a ``fail``. A share that is below the bound only because of these records is not
+detected.
 
-Example: ``one key has 31.0% of the records, declared at most 10.0%: 3,100 in partition 2, first at offset 12``.
+Example: ``one key has 31.0% of the records, declared at most 10.0%: 3,100 in partition 2, first at offset 12 of
+partition 2``.
 
 Confirm: ``kafka-console-consumer --topic T --partition P --offset O --max-messages 1 --property print.key=true`` at a
 few offsets of the partition prints this key.
@@ -40,31 +42,31 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     if not total:
         return
     hottest = _partitions_of_hottest_key(subject)
-    share = sum(counts.hottest for counts in hottest.values()) / total
+    records, first = sum(counts.hottest for counts in hottest.values()), next(iter(hottest.values()))
+    places = ", ".join(f"{counts.hottest:,} in partition {number}" for number, counts in hottest.items())
+    scattered = subject.placement.study.hottest_scattered if subject.placement and subject.placement.study else None
+    partitions, offset = tuple(hottest), first.hottest_offset
+    if scattered and scattered.records > records:
+        records, places = scattered.records, f"{scattered.records:,} in several partitions"
+        partitions, offset = (scattered.partition,), scattered.offset
+    share = records / total
     share_at_most = sum(counts.hottest for counts in subject.committed.values()) / total
     if share > bound:
-        first = next(iter(hottest.values()))
-        shares = ", ".join(f"{counts.hottest:,} in partition {number}" for number, counts in hottest.items())
         result = CheckResult(
             Verdict.FAIL,
-            f"one key has {'at least ' if _spread(subject) else ''}{share:.1%} of the records, declared at most "
-            f"{bound:.1%}: {shares}, "
-            f"first at offset {first.hottest_offset}",
+            f"one key has {'at least ' if _may_be_elsewhere(subject) else ''}{share:.1%} of the records, declared at "
+            f"most {bound:.1%}: {places}, first at offset {offset} of partition {partitions[0]}",
             path=("contents", "key", "max_share"),
-            partitions=tuple(hottest),
+            partitions=partitions,
             remedy="use a finer key, or add a salt to the key and merge downstream",
-            evidence={
-                "share": round(share, 4),
-                "records": sum(counts.hottest for counts in hottest.values()),
-                "offset": first.hottest_offset,
-            },
+            evidence={"share": round(share, 4), "records": records, "offset": offset},
         )
         yield undecidable_if_upper_bound(subject.committed.values(), result)
-    elif share_at_most > bound and _spread(subject):
+    elif share_at_most > bound and _may_be_elsewhere(subject):
         yield CheckResult(
             Verdict.UNDECIDABLE,
-            f"one key may have up to {share_at_most:.1%} of the records, declared at most {bound:.1%}: keys are spread "
-            "over several partitions, and only the key with the most records in each partition is known",
+            f"one key may have up to {share_at_most:.1%} of the records, declared at most {bound:.1%}: keys may be in "
+            "several partitions, and only the key with the most records in each partition is known",
             path=("contents", "key", "max_share"),
             remedy="use the same partitioner in all producers, so that each key is in one partition",
             evidence={"share": round(share, 4), "share at most": round(share_at_most, 4)},
@@ -80,9 +82,9 @@ def _partitions_of_hottest_key(subject: AuditedTopic) -> dict[int, PartitionCoun
     return max(by_key.values(), key=lambda partitions: sum(counts.hottest for counts in partitions.values()))
 
 
-def _spread(subject: AuditedTopic) -> bool:
-    """Return whether a key may be in several partitions, according to the key placement."""
+def _may_be_elsewhere(subject: AuditedTopic) -> bool:
+    """Return whether a key may have records in partitions where other keys have more, which nobody has counted."""
     placement = subject.placement
     if placement is None or placement.partitions == 1 or placement.kind is PlacementKind.ONE:
         return False
-    return placement.study is None or placement.study.scattered_keys > 0
+    return placement.study is None

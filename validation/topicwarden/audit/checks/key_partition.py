@@ -2,10 +2,11 @@
 
 **fail**: the YAML declares a partitioner (``contents: {key: {partitioner: …}}``, or a custom one as
 ``partition_expression`` or ``partition_function``), and a key is in a partition that the partitioner does not select,
-neither for the current number of partitions nor for any smaller number. Kafka only ever adds partitions, so the key was
-never in the right place. Keys that fit a smaller number pass if all keys show, in order of their offsets, that
-partitions were added. Otherwise they are ``undecidable``, because the earlier numbers are not known. Only keys count
-that a consumer reading committed sees.
+neither for the current number of partitions nor for any smaller number that the topic can have had. Kafka only ever
+adds partitions, so the key was never in the right place; a record after the previous audit was written when the topic
+had at least as many partitions as then. Keys that fit a smaller number pass if all keys show, in order of their
+offsets, that partitions were added; this needs twenty keys for each number. Otherwise they are ``undecidable``, because
+the earlier numbers are not known. Only keys count that a consumer reading committed sees.
 
 | declared | rule | producers |
 |---|---|---|
@@ -70,7 +71,8 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         partitions=tuple(sorted(study.misplaced)),
         because=(
             (
-                f"{never:,} of them do not fit {name} for any number of partitions up to {placement.partitions}"
+                f"{never:,} of them do not fit {name} for any number of partitions up to {placement.partitions} "
+                "that the topic can have had at the time"
                 if never
                 else f"each fits {name} for a smaller number of partitions than {placement.partitions}"
             ),

@@ -2,16 +2,19 @@
 
 The right algorithm explains every key. A wrong one explains about one key in n, with n partitions. If two algorithms
 together explain all keys, there are two kinds of producer. If old keys fit a smaller number of partitions, partitions
-were added later. If no algorithm explains the keys, and each key is in only one partition, the partitioner is a custom
-one.
+were added later. This needs enough keys for each number, and hardly any key of the later number among the older ones:
+a producer that always selects partition 0 looks like an earlier time with one partition. If no algorithm explains the
+keys, and each key is in only one partition, the partitioner is a custom one.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import combinations
+from math import exp, gcd, log
 
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, Algorithm
@@ -22,7 +25,9 @@ ALMOST_ALL = 0.99
 _SECTIONS = 8
 """The keys of a partition are examined in this many sections, in the order of their first record."""
 _FEWEST_KEYS = 20
-"""A section with fewer keys proves nothing."""
+"""Fewer keys prove nothing: in a section, or that fit one number of partitions only."""
+_CHANCE = 1e-6
+"""A cause is rejected if it explains the keys with a lower probability."""
 
 
 class PlacementKind(StrEnum):
@@ -33,6 +38,7 @@ class PlacementKind(StrEnum):
     GROWN = "one partitioner, and partitions were added since"
     MIXED = "two kinds of producer"
     OWN = "a partitioner of its own"
+    SINGLE = "all keys are in one partition"
     SCATTERED = "no partitioner: keys lie in several partitions"
 
 
@@ -60,12 +66,22 @@ class MisplacedKey:
 
 
 @dataclass(frozen=True)
+class ScatteredKey:
+    """A key in several partitions: its records in all of them, and its first record in one of them."""
+
+    records: int
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True)
 class PlacementStudy:
     """The committed keys of one topic: the counts of all keys, and a random sample.
 
-    ``keys`` and ``fits`` are those of ``PartitionCounts``, over all partitions. ``scattered_keys``: the number of keys
-    in more than one partition; ``scattered_examples`` has some of them as ``(partition, offset)`` pairs. ``misplaced``:
-    by partition, if a partitioner is declared. ``failed``: why a custom partitioner returned no result.
+    ``keys`` and ``fits`` are those of ``PartitionCounts``, over all partitions; crc32 explains an empty key everywhere.
+    ``scattered_keys``: the number of keys in more than one partition; ``scattered_examples`` has some of them as
+    ``(partition, offset)`` pairs. ``misplaced``: by partition, if a partitioner is declared. ``failed``: why a custom
+    partitioner returned no result. ``hottest_scattered``: of the keys in several partitions, the one with most records.
     """
 
     keys: int
@@ -75,6 +91,7 @@ class PlacementStudy:
     sample: tuple[SampledKey, ...]
     misplaced: Mapping[int, MisplacedKey] = field(default_factory=dict)
     failed: str = ""
+    hottest_scattered: ScatteredKey | None = None
 
 
 @dataclass(frozen=True)
@@ -126,8 +143,14 @@ def conclude(partitions: int, counts: Iterable[PartitionCounts], study: Placemen
         return KeyPlacement(PlacementKind.GROWN, partitions, keys, score, (algorithm.name,), past_counts, study)
     if pair := _explain_by_two(study.sample, partitions):
         return KeyPlacement(PlacementKind.MIXED, partitions, keys, score, pair, (partitions,), study)
-    kind = PlacementKind.SCATTERED if study.scattered_keys else PlacementKind.OWN
-    return KeyPlacement(kind, partitions, keys, score, (), (partitions,), study)
+    return KeyPlacement(_unexplained(study), partitions, keys, score, (), (partitions,), study)
+
+
+def _unexplained(study: PlacementStudy) -> PlacementKind:
+    if study.scattered_keys:
+        return PlacementKind.SCATTERED
+    in_one = len(_by_partition(study.sample)) == 1 and len(study.sample) >= _FEWEST_KEYS
+    return PlacementKind.SINGLE if in_one else PlacementKind.OWN
 
 
 def _explain_by_growth(sample: tuple[SampledKey, ...], partitions: int) -> tuple[Algorithm, tuple[int, ...]] | None:
@@ -138,8 +161,39 @@ def _explain_by_growth(sample: tuple[SampledKey, ...], partitions: int) -> tuple
             for count in counts[:-1]:  # with one partition, every key in partition 0 fits, so some counts are needless
                 fewer = [each for each in counts if each != count]
                 counts = fewer if _in_order(sample, algorithm, fewer) else counts
-            return algorithm, tuple(counts)
+            if len(counts) > 1 and counts[-1] == partitions and _is_shown(sample, algorithm, counts):
+                return algorithm, tuple(counts)
     return None
+
+
+def _is_shown(sample: tuple[SampledKey, ...], algorithm: Algorithm, counts: list[int]) -> bool:
+    """Return whether enough keys fit each of ``counts`` only, and those of the last one come after the others."""
+    fitting_counts = [[count for count in counts if _fits(key, algorithm, count)] for key in sample]
+    only = Counter(fitting[0] for fitting in fitting_counts if len(fitting) == 1)
+    return all(only[count] >= _FEWEST_KEYS for count in counts) and all(
+        _are_older(keys, algorithm, counts) for keys in _by_partition(sample).values()
+    )
+
+
+def _are_older(keys: list[SampledKey], algorithm: Algorithm, counts: list[int]) -> bool:
+    """Return whether the keys of a partition that do not fit the last of ``counts`` are older than the others.
+
+    Until the last of them, no more keys may fit it than do so by chance. A few may be late, as in ``_in_order``.
+    """
+    last = counts[-1]
+    old = [number for number, key in enumerate(keys) if not _fits(key, algorithm, last)]
+    if not old:
+        return True
+    until = old[int(ALMOST_ALL * (len(old) - 1))] + 1
+    share = sum(_fits(key, algorithm, last) for key in keys[:until]) / until
+    by_chance = max(gcd(count, last) / last for count in counts[:-1])
+    return share <= by_chance or exp(-until * _divergence(share, by_chance)) > _CHANCE
+
+
+def _divergence(share: float, expected: float) -> float:
+    """Return the Kullback-Leibler divergence of two coins; ``exp(-n * d)`` bounds the probability (Chernoff)."""
+    terms = ((share, expected), (1 - share, 1 - expected))
+    return sum(part * log(part / whole) for part, whole in terms if part > 0)
 
 
 def _section_counts(sample: tuple[SampledKey, ...], algorithm: Algorithm, partitions: int) -> Iterator[int]:
@@ -187,12 +241,20 @@ def _explain_by_two(sample: tuple[SampledKey, ...], partitions: int) -> tuple[st
     pairs = [
         pair
         for pair in combinations(fits, 2)
-        if len(fits[pair[0]] | fits[pair[1]]) >= enough and all(len(fits[name]) < enough for name in pair)
+        if len(fits[pair[0]] | fits[pair[1]]) >= enough
+        and all(len(fits[name]) < enough for name in pair)
+        and all(_completes(fits[one], fits[other], len(sample)) for one, other in (pair, pair[::-1]))
     ]
-    if not pairs or len(sample) < _FEWEST_KEYS:
+    if not pairs:
         return None
     best = max(pairs, key=lambda pair: len(fits[pair[0]] | fits[pair[1]]))
     return tuple(sorted(best, key=lambda name: -len(fits[name])))
+
+
+def _completes(fitting: set[int], others: set[int], keys: int) -> bool:
+    """Return whether an algorithm explains enough keys that the other one does not, and most of those."""
+    added = len(fitting - others)
+    return added >= _FEWEST_KEYS and 2 * added > keys - len(others)
 
 
 def _fits(key: SampledKey, algorithm: Algorithm, count: int) -> bool:

@@ -21,11 +21,13 @@ from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
 from topicwarden.audit.contents.contracts import Contracts
+from topicwarden.audit.history.topic_state import TopicState
 from topicwarden.audit.keys.key_placement import (
     KeyPlacement,
     MisplacedKey,
     PlacementStudy,
     SampledKey,
+    ScatteredKey,
     conclude,
     scores,
 )
@@ -53,6 +55,8 @@ class TopicKeys:
     contents: Contents
     counts: Mapping[int, PartitionCounts]
     ranges: tuple[OffsetRange, ...]
+    earlier: TopicState | None = None
+    """The topic in the previous audit: later records were written when it had at least as many partitions."""
 
     @property
     def distinct(self) -> int:
@@ -92,10 +96,12 @@ def _studies(
         studies = {}
         for number, keys in enumerate(topics):
             wrong, failed = misplaced(placed.where(F.col("topic") == number), keys, root, functions)
-            scattered_keys, examples = scattered.get(number, (0, ()))
+            scattered_keys, examples, hottest = scattered.get(number, (0, (), None))
             distinct, fits = totals.get(number, (0, ()))
             sample = tuple(samples.get(number, ()))
-            studies[keys.topic] = PlacementStudy(distinct, fits, scattered_keys, examples, sample, wrong, failed)
+            studies[keys.topic] = PlacementStudy(
+                distinct, fits, scattered_keys, examples, sample, wrong, failed, hottest
+            )
         return studies
     finally:
         placed.unpersist()
@@ -123,6 +129,7 @@ def _placed_keys(spark: SparkSession, connection: Connection, topics: list[Topic
         .where(F.col("key").isNotNull())
         .groupBy("part", "key")
         .agg(
+            F.count("*").alias("records"),
             F.min("offset").alias("first"),
             F.max("offset").alias("last"),
             *(F.min(name).alias(name) for name in ("fits", *HASHES)),
@@ -136,17 +143,24 @@ def _totals(placed: DataFrame) -> dict[int, tuple[int, tuple[int, ...]]]:
 
     A key counts once for each partition that contains the key.
     """
-    bits = [F.sum(F.getbit("fits", F.lit(bit))).alias(algorithm.name) for bit, algorithm in enumerate(ALGORITHMS)]
+    fits = {algorithm.name: F.getbit("fits", F.lit(bit)) for bit, algorithm in enumerate(ALGORITHMS)}
+    # librdkafka's consistent_random puts an empty key into any partition, like no key.
+    fits["crc32"] = F.when(F.length("key") == 0, 1).otherwise(fits["crc32"])
+    bits = [F.sum(fit).alias(name) for name, fit in fits.items()]
     rows = placed.groupBy("topic").agg(F.count("*").alias("keys"), *bits).collect()
     return {row["topic"]: (row["keys"], tuple(int(row[algorithm.name]) for algorithm in ALGORITHMS)) for row in rows}
 
 
-def _scattered(placed: DataFrame) -> dict[int, tuple[int, tuple[tuple[tuple[int, int], ...], ...]]]:
-    """Return how many keys of each topic are in more than one partition, and an example."""
+_Scattered = tuple[int, tuple[tuple[tuple[int, int], ...], ...], ScatteredKey | None]
+
+
+def _scattered(placed: DataFrame) -> dict[int, _Scattered]:
+    """Return how many keys of each topic are in more than one partition, an example, and the one with most records."""
     found = (
         placed.groupBy("topic", "key")
         .agg(
             F.count("*").alias("partitions"),
+            F.sum("records").alias("records"),
             F.min("partition").alias("lowest"),
             F.min_by("first", "partition").alias("lowest_offset"),
             F.max("partition").alias("highest"),
@@ -157,14 +171,15 @@ def _scattered(placed: DataFrame) -> dict[int, tuple[int, tuple[tuple[tuple[int,
         .agg(
             F.count("*").alias("keys"),
             F.min(F.struct("lowest", "lowest_offset", "highest", "highest_offset")).alias("example"),
+            F.max(F.struct("records", "lowest", "lowest_offset")).alias("hottest"),
         )
         .collect()
     )
-    scattered: dict[int, tuple[int, tuple[tuple[tuple[int, int], ...], ...]]] = {}
+    scattered: dict[int, _Scattered] = {}
     for row in found:
         key = row["example"]
         lowest, highest = (key["lowest"], key["lowest_offset"]), (key["highest"], key["highest_offset"])
-        scattered[row["topic"]] = row["keys"], ((lowest, highest),)
+        scattered[row["topic"]] = row["keys"], ((lowest, highest),), ScatteredKey(*row["hottest"])
     return scattered
 
 
@@ -193,10 +208,17 @@ def misplaced(
         if keys.contents.key.partition_expression:
             with_raw_key = with_raw_key.withColumn("key", F.col("key").cast("string"))
         wrong = with_raw_key.withColumn("partitions", F.lit(keys.partitions)).where(~_agrees(expected))
-        smaller = F.explode_outer(F.sequence(F.lit(1), F.lit(keys.partitions - 1))) if keys.partitions > 1 else F.lit(0)
+        smaller = F.explode_outer(
+            F.when(
+                _fewest_partitions(keys) < keys.partitions,
+                F.sequence(_fewest_partitions(keys), F.lit(keys.partitions - 1)),
+            )
+        )
+        is_possible = F.col("smaller").isNotNull() & (F.col("smaller") > F.col("partition"))
         wrong_keys = (
-            wrong.withColumn("partitions", smaller)
-            .withColumn("fits_smaller", (F.col("partitions") > F.col("partition")) & _agrees(expected))
+            wrong.withColumn("smaller", smaller)
+            .withColumn("partitions", F.coalesce("smaller", F.lit(1)))
+            .withColumn("fits_smaller", is_possible & _agrees(expected))
             .groupBy("partition", "raw")
             .agg(F.min("first").alias("first"), F.max("fits_smaller").alias("fits_smaller"))
         )
@@ -215,6 +237,17 @@ def misplaced(
     except (PySparkException, Py4JJavaError, AttributeError) as error:
         return {}, f"the declared partitioner returned no result: {type(error).__name__}"
     return {row["partition"]: MisplacedKey(row["keys"], row["fits_none"], row["offset"]) for row in rows}, ""
+
+
+def _fewest_partitions(keys: TopicKeys) -> Column:
+    """Return a column: the fewest partitions that the topic can have had at the last record of a key."""
+    if keys.earlier is None or not keys.earlier.partitions:
+        return F.lit(1)
+    ends = F.create_map(
+        *(F.lit(number) for state in keys.earlier.partitions for number in (state.partition, state.end))
+    )
+    seen = max(state.partition for state in keys.earlier.partitions) + 1
+    return F.when(F.col("last") >= F.try_element_at(ends, F.col("partition")), F.lit(seen)).otherwise(1)
 
 
 def _agrees(expected: Callable[[], Column]) -> Column:

@@ -57,10 +57,8 @@ public final class Partitioners {
    */
   public static int fits(byte[] key, int partition, int partitionCount) {
     int fnv1a = fnv1a(key);
-    // librdkafka's consistent_random puts an empty key into any partition, like no key.
-    boolean crc32 = key.length == 0 || crc32(key) % partitionCount == partition;
     return (murmur2(key) % partitionCount == partition ? 1 : 0)
-        | (crc32 ? 2 : 0)
+        | (crc32(key) % partitionCount == partition ? 2 : 0)
         | (Math.abs((long) fnv1a) % partitionCount == partition ? 4 : 0)
         | ((fnv1a & WITHOUT_SIGN) % partitionCount == partition ? 8 : 0)
         | (Integer.toUnsignedLong(fnv1a) % partitionCount == partition ? 16 : 0);
