@@ -74,7 +74,7 @@ def internal(
     of = subject(live={**compact, **(settings or {})}, replicas=PartitionReplicas(0, replicas[0], replicas, replicas))
     assert of.live
     topic = replace(of.live.topic, name=name, replication_factor=len(replicas))
-    role = recognise_internal_topics([name], groups, {}).get(name)
+    role = recognise_internal_topics([name], groups, {}, workers=False).get(name)
     return replace(of, declared=None, live=replace(of.live, topic=topic), internal=role)
 
 

@@ -27,7 +27,7 @@ def test_everything_is_in_order_as_connect_and_streams_make_it(looks: Looks) -> 
 @pytest.mark.parametrize(
     ("topic", "how"),
     [
-        *((topic, "the keys of its newest records") for topic in CONNECTS),
+        *((topic, "its newest records, and a group of Connect workers") for topic in CONNECTS),
         *((topic, "group word-count, which commits as Kafka Streams does") for topic in STREAMS),
     ],
 )

@@ -10,7 +10,12 @@ from tests.support.subjects import HORIZON, internal, subject, with_brokers
 from tests.unit.audit.test_repeated_audits import DEAD, DIRTY, Log, seen_empty
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.cluster_context import GroupProgress
-from topicwarden.audit.collect.internal_topics import KAFKA_TOPICS, InternalRole, recognise_internal_topics
+from topicwarden.audit.collect.internal_topics import (
+    KAFKA_TOPICS,
+    InternalRole,
+    KeyAndValue,
+    recognise_internal_topics,
+)
 from topicwarden.audit.judge import judge
 from topicwarden.audit.scan.internal_limits import MOST_BYTES, MOST_OFFSETS, limit_internal_topics
 from topicwarden.audit.scan.offset_ranges import OffsetRange
@@ -22,6 +27,8 @@ from topicwarden.model.topic import INTERNAL_TOPICS
 from topicwarden.model.verdict import Verdict
 
 GROUPS = "__consumer_offsets"
+CONNECT_STATUS = InternalRole.CONNECT_STATUS
+STATUS = b'{"state": "RUNNING", "trace": null, "worker_id": "w:8083", "generation": 3}'
 FAIL, PASS, UNDECIDABLE = Verdict.FAIL, Verdict.PASS, Verdict.UNDECIDABLE
 
 
@@ -95,22 +102,49 @@ def test_a_committed_offset_of_a_topic_that_the_member_no_longer_reads_is_undeci
 
 
 @pytest.mark.parametrize(
-    ("name", "keys", "role", "certain"),
+    ("name", "records", "role", "certain"),
     [
-        ("mm2-offsets.east.internal", [b'["c",{"p":1}]'], InternalRole.CONNECT_OFFSETS, True),
-        ("orders-status", [b"status-task-x-0", b"order-7"], None, False),
+        ("mm2-offsets.east.internal", [(b'["c",{"p":1}]', b'{"offset": 3}')], InternalRole.CONNECT_OFFSETS, True),
+        ("mm2-offsets.east.internal", [(b'["c",{"p":1}]', b"3")], None, False),
+        ("mm2-offsets.east.internal", [(b'["c",{"p":1}]', None)], None, False),
+        ("orders-status", [(b"status-task-x-0", STATUS), (b"order-7", STATUS)], None, False),
+        ("orders-status", [(b"status-task-x-0", STATUS), (None, STATUS)], None, False),
+        ("orders-status", [(b"status-task-1", b'{"state": "RUNNING"}')], None, False),
+        (
+            "orders-status",
+            [(b"status-task-x-0", STATUS), (b"status-task-x-1", None)],
+            InternalRole.CONNECT_STATUS,
+            True,
+        ),
+        ("task-config", [(b"task-1", b"{}"), (b"task-2", b"{}")], None, False),
+        ("task-config", [(b"task-a-1", b"high"), (b"commit-abc", b"{}")], None, False),
+        ("commit-config", [(b"connector-a", b'{"properties": {}}')], InternalRole.CONNECT_CONFIGS, True),
+        ("shop-repartition", [], None, False),
+        ("shop-by-key-repartition", [], InternalRole.REPARTITION, False),
+        ("shop-by-day-repartition", [], InternalRole.REPARTITION, True),
         ("eu-connect-configs", [], InternalRole.CONNECT_CONFIGS, False),
         ("orders-status", [], None, False),
         ("shop-KTABLE-FK-JOIN-subscription-response-topic", [], InternalRole.REPARTITION, True),
+        ("shop-KTABLE-FK-JOIN-subscription-registration-topic", [], InternalRole.REPARTITION, False),
         ("shop-v2-store-changelog", [], InternalRole.CHANGELOG, True),
         ("shopping-store-changelog", [], InternalRole.CHANGELOG, False),
         *((name, [], role, True) for name, role in KAFKA_TOPICS.items()),
     ],
 )
-def test_recognition(name: str, keys: list[bytes], role: InternalRole | None, certain: bool) -> None:
-    applications = [ConsumerGroup("shop", "Empty", 0, streams=True), ConsumerGroup("shopping", "Empty", 0)]
-    found = recognise_internal_topics([name], applications, {name: keys} if keys else {}).get(name)
+def test_recognition(name: str, records: list[KeyAndValue], role: InternalRole | None, certain: bool) -> None:
+    read = ("shop-by-day-repartition", "shop-KTABLE-FK-JOIN-subscription-response-topic")
+    applications = [
+        ConsumerGroup("shop", "Empty", 0, {(topic, 0): 1 for topic in read}, streams=True),
+        ConsumerGroup("shopping", "Empty", 0),
+    ]
+    found = recognise_internal_topics([name], applications, {name: records}, workers=True).get(name)
     assert (found and found.role, bool(found and found.certain)) == (role, certain)
+
+
+def test_records_like_those_of_connect_prove_nothing_without_workers() -> None:
+    records: dict[str, list[KeyAndValue]] = {"connect-offsets": [(b'["c",{"p":1}]', b"{}")]}
+    found = recognise_internal_topics(records, (), records, workers=False)["connect-offsets"]
+    assert not found.certain
 
 
 def test_every_topic_that_kafka_keeps_for_itself_has_a_role_but_the_one_that_no_broker_serves() -> None:

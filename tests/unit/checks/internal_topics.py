@@ -20,7 +20,7 @@ GROUPS, TRANSACTIONS, CHANGELOG, REPARTITION = (
     *("__consumer_offsets", "__transaction_state"),
     *("app-x-changelog", "app-x-repartition"),
 )
-STREAMS = ConsumerGroup("app", "Empty", 0, streams=True)
+STREAMS = ConsumerGroup("app", "Empty", 0, {("app-x-repartition", 0): 5}, streams=True)
 
 
 def connects(

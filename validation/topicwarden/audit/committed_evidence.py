@@ -60,6 +60,11 @@ class ScanResult:
     earlier: Mapping[str, TopicState] = field(default_factory=dict)
     """The states of the previous audit, by topic."""
 
+    def earlier_ends(self, topic: str) -> dict[int, int]:
+        """Return the log ends in the previous audit, by partition; empty if there was none."""
+        state = self.earlier.get(topic)
+        return {partition.partition: partition.end for partition in state.partitions} if state else {}
+
     def last_stable(self, partition: TopicPartition) -> int:
         """Return the last stable offset of a partition."""
         topic, number = partition
@@ -101,7 +106,7 @@ def count_committed(
                 for read in stable
                 if read.range.topic == live.topic.name and read.range.start < read.range.end
             ),
-            scan_result.earlier.get(live.topic.name),
+            scan_result.earlier_ends(live.topic.name),
         )
         for live in scan_result.topics
         if live.topic.name in contracts.by_key

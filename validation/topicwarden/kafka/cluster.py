@@ -13,7 +13,7 @@ from kafka.protocol.consumer import OffsetSpec
 from topicwarden.kafka.admin_client import open_admin
 from topicwarden.kafka.cluster_service import service_of
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.consumer_groups import ConsumerGroup, read_groups
+from topicwarden.kafka.consumer_groups import ConsumerGroup, has_connect_workers, read_groups
 from topicwarden.kafka.newest_records import NewestRecords, read_newest_records
 from topicwarden.kafka.partition_extents import read_extents, read_offsets
 from topicwarden.kafka.record_batches import batch_starts, batch_timestamps, denied_partitions, largest_batches
@@ -141,6 +141,10 @@ class Cluster:
     def groups(self, topics: Collection[str]) -> tuple[ConsumerGroup, ...]:
         """Return the groups with committed offsets in ``topics``, or that read them now; see ``consumer_groups``."""
         return read_groups(self._admin, self.connection, topics)
+
+    def has_connect_workers(self) -> bool:
+        """Return whether this user sees a group of Kafka Connect's workers."""
+        return has_connect_workers(self._admin)
 
     def newest_records(self, topics: Mapping[str, LiveTopic]) -> dict[str, NewestRecords]:
         """Return the newest records of each of ``topics``; see the module ``newest_records``."""

@@ -29,6 +29,9 @@ _STREAMS_PROTOCOL = "streams"
 _CONSUMERS = ("consumer", _STREAMS_PROTOCOL, "")
 """Protocol types of groups that commit offsets of topics; Kafka Connect's workers and share groups do not."""
 
+_CONNECT = "connect"
+"""Protocol type of the group of Kafka Connect's workers (``WorkerGroupMember``)."""
+
 _SHARE = "share"
 """Protocol type and group type of share groups (KIP-932)."""
 
@@ -92,6 +95,11 @@ def read_groups(admin: KafkaAdminClient, connection: Connection, topics: Collect
     hidden = (ConsumerGroup(name, "", None, hidden=True) for name in sorted(unseen))
     shares = (group for group in _share_groups(admin, listed) if not group.offsets or group.topics & {*topics})
     return (*matching, *shares, *hidden)
+
+
+def has_connect_workers(admin: KafkaAdminClient) -> bool:
+    """Return whether this user sees a group of Kafka Connect's workers."""
+    return any(group["protocol_type"] == _CONNECT for group in retry_transient(admin.list_groups))
 
 
 def _share_groups(admin: KafkaAdminClient, listed: Mapping[str, Mapping[str, Any]]) -> Iterator[ConsumerGroup]:

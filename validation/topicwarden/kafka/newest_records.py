@@ -1,6 +1,6 @@
 """The newest records of topics, read to predict the effect of a change.
 
-The consumer joins no group and commits nothing. Keys stay in this process.
+The consumer joins no group and commits nothing. Keys and values stay in this process.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import LiveTopic
@@ -19,6 +19,8 @@ MOST_RECORDS = 10_000
 
 _TIMEOUT_S = 5.0
 _POLL_RECORDS = 1_000
+_SAMPLE = 200
+_SAMPLE_BYTES = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class NewestRecords:
     complete: bool
     retained: int = 0
     tombstones: int = 0
+    sample: tuple[tuple[bytes | None, bytes | None], ...] = ()
+    """Keys and values of some of the records; records with large values are left out."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class _Record:
     partition: int
     key: bytes | None
     tombstone: bool
+    value: bytes | None = None
 
 
 def read_newest_records(connection: Connection, topics: Mapping[str, LiveTopic]) -> dict[str, NewestRecords]:
@@ -105,12 +110,22 @@ def _read(
                         denied.add(partition_id)
                     continue
                 if offset < ranges[partition_id][1]:
-                    records[partition_id[0]].append(_Record(partition_id[1], message.key(), message.value() is None))
+                    records[partition_id[0]].append(_record(message, in_sample=len(records[partition_id[0]]) < _SAMPLE))
                 if offset >= ranges[partition_id][1] - 1:
                     unread.discard(partition_id)
     finally:
         consumer.close()
     return unread
+
+
+def _record(message: Message, *, in_sample: bool) -> _Record:
+    key, value = message.key(), message.value()
+    small = in_sample and value is not None and len(value) <= _SAMPLE_BYTES
+    return _Record(int(message.partition() or 0), _as_bytes(key), value is None, _as_bytes(value) if small else None)
+
+
+def _as_bytes(content: str | bytes | None) -> bytes | None:
+    return content.encode() if isinstance(content, str) else content
 
 
 def _newest_records(records: list[_Record], complete: bool, unread: set[int]) -> NewestRecords:
@@ -123,4 +138,7 @@ def _newest_records(records: list[_Record], complete: bool, unread: set[int]) ->
         complete=complete,
         retained=sum(record.partition not in unread and not record.tombstone for record in newest.values()),
         tombstones=sum(record.key is not None and record.tombstone for record in records),
+        sample=tuple(
+            (record.key, record.value) for record in records[:_SAMPLE] if record.tombstone or record.value is not None
+        ),
     )

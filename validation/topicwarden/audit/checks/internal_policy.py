@@ -8,11 +8,11 @@ key. With ``delete``, offsets, connectors and state are lost together with old s
 ``retention.bytes`` of -1.
 
 **fail**: the policy, the retention or the number of partitions is wrong, and the role of the topic is proven: Kafka
-reserves its name, the newest records have Connect's keys, or a group of Streams with the application id from its name
-commits offsets. **undecidable**: only the name indicates the role; or a changelog is not compacted, and no audit saw it
-as ``compact``, which is the policy for a store without windows. A windowed store works with ``delete`` and a retention
-of at least the window. Also **undecidable**: DescribeConfigs was not granted. The audit cannot see from outside
-whether a store without windows has ``compact,delete``.
+reserves its name; the newest records have Connect's keys and values, and there is a group of workers; or a group of
+Streams with the application id from its name commits offsets. **undecidable**: the role is not proven; or a changelog
+is not compacted, and no audit saw it as ``compact``, which is the policy for a store without windows. A windowed store
+works with ``delete`` and a retention of at least the window. Also **undecidable**: DescribeConfigs was not granted. The
+audit cannot see from outside whether a store without windows has ``compact,delete``.
 
 Example: ``connect-offsets`` was created by hand with Kafka's default, ``delete``; a week later an idle source connector
 reads its whole source again.

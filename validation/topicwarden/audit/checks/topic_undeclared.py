@@ -1,9 +1,9 @@
 """Every topic on the cluster is declared.
 
 **fail**: the topic is not declared. Topics that Kafka, Kafka Connect and Kafka Streams create for themselves need no
-declaration. If only the name indicates such a topic, the ``pass`` says so. **undecidable**: the name may belong to a
-topic of Kafka Connect, and the records that would show this are not readable (Read on the topic). Topics outside of the
-stack's scope (``topicwarden:scope``) are not judged.
+declaration. **undecidable**: only the name, or the name and the records, indicate such a topic; or the records that
+would show whether a topic is Kafka Connect's are not readable (Read on the topic). Topics outside of the stack's scope
+(``topicwarden:scope``) are not judged.
 
 Example: a topic that somebody created by hand, or that a producer created because of a typing error.
 
@@ -35,6 +35,13 @@ def applies(subject: AuditedTopic) -> bool:
 def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     assert subject.live
     if subject.declared is not None:
+        return
+    if subject.internal is not None and not subject.internal.certain:
+        yield CheckResult(
+            Verdict.UNDECIDABLE,
+            f"is on the cluster, but not declared; perhaps {subject.internal.description}",
+            remedy="declare it (`topicwarden import` writes the YAML), or delete it if nobody needs it",
+        )
         return
     if subject.internal is not None:
         yield CheckResult(Verdict.PASS, f"needs no declaration: {subject.internal.description}")

@@ -54,7 +54,9 @@ def read_cluster_context(cluster: Cluster, snapshot: Snapshot, topics: Mapping[s
     groups = cluster.groups(snapshot.topics)
     candidates = connect_candidates(topics)
     newest = cluster.newest_records(candidates) if candidates else {}
-    internal = recognise_internal_topics(topics, groups, {name: records.keys for name, records in newest.items()})
+    samples = {name: records.sample for name, records in newest.items()}
+    workers = any(samples.values()) and cluster.has_connect_workers()
+    internal = recognise_internal_topics(topics, groups, samples, workers=workers)
     consumer_groups = _consumer_groups(cluster, snapshot, topics, groups)
     return ClusterContext(internal, consumer_groups, cluster.unreadable(snapshot, topics))
 

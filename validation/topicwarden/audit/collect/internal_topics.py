@@ -1,9 +1,10 @@
 """Recognise the topics that Kafka, Kafka Connect and Kafka Streams create for themselves.
 
 Kafka reserves the names of its own topics. The names of Connect's and Streams' topics are a convention and prove
-nothing alone. A Connect topic is certain if the keys of its newest records are those that Connect workers write
-(``KafkaConfigBackingStore``, ``KafkaOffsetBackingStore``, ``KafkaStatusBackingStore``). A Streams topic is certain if a
-group with the application's id commits offsets as Streams does.
+nothing alone. A Connect topic is certain if its newest records have the keys and the values that Connect's workers
+write (``KafkaConfigBackingStore``, ``KafkaOffsetBackingStore``, ``KafkaStatusBackingStore``), and the cluster has a
+group of workers. A Streams topic is certain if a group with the application's id commits offsets as Streams does: in
+this topic, if Streams reads it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from topicwarden.kafka.consumer_groups import ConsumerGroup
 from topicwarden.kafka.snapshot import LiveTopic
+
+KeyAndValue = tuple[bytes | None, bytes | None]
+"""A record's key and value."""
 
 _COMPACT, _DELETE = frozenset({"compact"}), frozenset({"delete"})
 
@@ -97,8 +102,8 @@ KAFKA_TOPICS = {
     "__remote_log_metadata": InternalRole.REMOTE_LOG,
 }
 _STREAMS_NAMES = {
-    re.compile(r".+-changelog"): InternalRole.CHANGELOG,
-    re.compile(r".+-(repartition|subscription-(registration|response)-topic)"): InternalRole.REPARTITION,
+    re.compile(r".+-.+-changelog"): InternalRole.CHANGELOG,
+    re.compile(r".+-.+-(repartition|subscription-(registration|response)-topic)"): InternalRole.REPARTITION,
 }
 _CONNECT_NAME = re.compile(r"(?:.*[-_.])?(offset|config|status)(?:e?s)?(?:[-_.].*)?")
 _CONNECT_ROLES = {
@@ -106,8 +111,21 @@ _CONNECT_ROLES = {
     "offset": InternalRole.CONNECT_OFFSETS,
     "status": InternalRole.CONNECT_STATUS,
 }
-_CONFIG_KEY = re.compile(rb"(connector|task|commit|target-state|restart-connector|logger-cluster|task-count-record)-.+")
-_STATUS_KEY = re.compile(rb"status-(connector|task|topic)-.+")
+_CONFIG_FIELDS = {
+    re.compile(rb"connector-.+"): {"properties"},
+    re.compile(rb"task-.+-\d+"): {"properties"},
+    re.compile(rb"commit-.+"): {"tasks"},
+    re.compile(rb"target-state-.+"): {"state"},
+    re.compile(rb"task-count-record-.+"): {"task-count"},
+    re.compile(rb"restart-connector-.+"): {"include-tasks", "only-failed"},
+    re.compile(rb"logger-cluster-.+"): {"level"},
+    re.compile(rb"session-key"): {"key", "algorithm", "creation-timestamp"},
+}
+_STATUS_FIELDS = {
+    re.compile(rb"status-(connector|task)-.+"): {"state", "worker_id", "generation"},
+    re.compile(rb"status-topic-.+:connector-.+"): {"topic"},
+}
+"""The fields that the values of such keys have (``KafkaConfigBackingStore``, ``KafkaStatusBackingStore``)."""
 MOST_CANDIDATES = 50
 
 
@@ -123,44 +141,79 @@ def connect_candidates(topics: Mapping[str, LiveTopic]) -> dict[str, LiveTopic]:
 
 
 def recognise_internal_topics(
-    topics: Iterable[str], groups: Collection[ConsumerGroup], keys: Mapping[str, Collection[bytes]]
+    topics: Iterable[str],
+    groups: Collection[ConsumerGroup],
+    records: Mapping[str, Collection[KeyAndValue]],
+    *,
+    workers: bool,
 ) -> dict[str, InternalTopic]:
     """Return the internal topics among ``topics``, by name.
 
-    ``keys`` are the keys of the newest records of the topics from ``connect_candidates``.
+    ``records`` are the newest records of the topics from ``connect_candidates``. ``workers``: the cluster has a group
+    of Connect workers.
     """
-    applications = sorted((group.name for group in groups if group.streams), key=len, reverse=True)
-    found = {name: _recognise(name, applications, keys.get(name, ())) for name in topics}
+    applications = sorted((group for group in groups if group.streams), key=lambda group: -len(group.name))
+    found = {name: _recognise(name, applications, records.get(name, ()), workers=workers) for name in topics}
     return {name: internal for name, internal in found.items() if internal is not None}
 
 
-def _recognise(name: str, applications: Iterable[str], keys: Collection[bytes]) -> InternalTopic | None:
+def _recognise(
+    name: str, applications: Iterable[ConsumerGroup], records: Collection[KeyAndValue], *, workers: bool
+) -> InternalTopic | None:
     if name in KAFKA_TOPICS:
         return InternalTopic(KAFKA_TOPICS[name], "its name, which Kafka reserves for itself", certain=True)
-    if role := next((role for pattern, role in _STREAMS_NAMES.items() if pattern.fullmatch(name)), None):
-        owner = next((application for application in applications if name.startswith(f"{application}-")), None)
-        if owner is None:
-            return InternalTopic(role, "its name alone, which has the form of a Kafka Streams topic", certain=False)
-        return InternalTopic(role, f"its name and by group {owner}, which commits as Kafka Streams does", certain=True)
+    if role := _streams_role(name):
+        return _streams_topic(name, role, applications)
     match = _CONNECT_NAME.fullmatch(name)
-    if match is None:
+    return _connect_topic(name, _CONNECT_ROLES[match[1]], records, workers=workers) if match else None
+
+
+def _streams_topic(name: str, role: InternalRole, applications: Iterable[ConsumerGroup]) -> InternalTopic:
+    owner = next((group for group in applications if _streams_role(name, group.name)), None)
+    if owner is None or (role is InternalRole.REPARTITION and name not in owner.topics):
+        return InternalTopic(role, "its name alone, which has the form of a Kafka Streams topic", certain=False)
+    return InternalTopic(role, f"its name and by group {owner.name}, which commits as Kafka Streams does", certain=True)
+
+
+def _connect_topic(
+    name: str, role: InternalRole, records: Collection[KeyAndValue], *, workers: bool
+) -> InternalTopic | None:
+    if not records:
+        return InternalTopic(role, "its name alone", certain=False) if "connect" in name else None
+    if not all(_written_by_connect(record, role) for record in records) or not any(value for _, value in records):
         return None
-    role = _CONNECT_ROLES[match[1]]
-    if keys:
-        fits = all(_written_by_connect(key, role) for key in keys)
-        return InternalTopic(role, "its name and the keys of its newest records", certain=True) if fits else None
-    return InternalTopic(role, "its name alone", certain=False) if "connect" in name else None
+    if not workers:
+        return InternalTopic(role, "its name and records, but no group of Connect workers is visible", certain=False)
+    return InternalTopic(role, "its name, its newest records, and a group of Connect workers", certain=True)
 
 
-def _written_by_connect(key: bytes, role: InternalRole) -> bool:
-    if role is InternalRole.CONNECT_CONFIGS:
-        return key == b"session-key" or _CONFIG_KEY.fullmatch(key) is not None
-    if role is InternalRole.CONNECT_STATUS:
-        return _STATUS_KEY.fullmatch(key) is not None
-    try:
-        content = json.loads(key)
-    except (UnicodeDecodeError, ValueError):
+def _streams_role(name: str, application: str = "") -> InternalRole | None:
+    """Return the role of a Streams topic with this name; None if it is not one of ``application``, if given."""
+    if application and not name.startswith(f"{application}-"):
+        return None
+    rest = f"-{name[len(application) :]}" if application else name
+    return next((role for pattern, role in _STREAMS_NAMES.items() if pattern.fullmatch(rest)), None)
+
+
+def _written_by_connect(record: KeyAndValue, role: InternalRole) -> bool:
+    """Return whether the key, and the value if there is one, are those of ``role``."""
+    key, value = record
+    if key is None:
         return False
-    return (
-        isinstance(content, list) and len(content) == 2 and isinstance(content[0], str) and isinstance(content[1], dict)
-    )
+    if role is InternalRole.CONNECT_OFFSETS:
+        where = _json(key)
+        is_offset = isinstance(where, list) and len(where) == 2 and isinstance(where[0], str)
+        return is_offset and isinstance(where[1], dict) and (not value or isinstance(_json(value), dict))
+    fields = _CONFIG_FIELDS if role is InternalRole.CONNECT_CONFIGS else _STATUS_FIELDS
+    needed = next((names for pattern, names in fields.items() if pattern.fullmatch(key)), None)
+    if needed is None:
+        return False
+    content = _json(value) if value else None
+    return not value or (isinstance(content, dict) and needed <= content.keys())
+
+
+def _json(text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except (UnicodeDecodeError, ValueError, RecursionError):
+        return None

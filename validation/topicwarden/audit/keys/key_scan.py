@@ -10,7 +10,7 @@ import importlib
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
@@ -21,7 +21,6 @@ from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
 from topicwarden.audit.contents.contracts import Contracts
-from topicwarden.audit.history.topic_state import TopicState
 from topicwarden.audit.keys.key_placement import (
     KeyPlacement,
     MisplacedKey,
@@ -55,8 +54,8 @@ class TopicKeys:
     contents: Contents
     counts: Mapping[int, PartitionCounts]
     ranges: tuple[OffsetRange, ...]
-    earlier: TopicState | None = None
-    """The topic in the previous audit: later records were written when it had at least as many partitions."""
+    earlier_ends: Mapping[int, int] = field(default_factory=dict)
+    """The log ends in the previous audit: later records were written when there were at least these partitions."""
 
     @property
     def distinct(self) -> int:
@@ -241,13 +240,10 @@ def misplaced(
 
 def _fewest_partitions(keys: TopicKeys) -> Column:
     """Return a column: the fewest partitions that the topic can have had at the last record of a key."""
-    if keys.earlier is None or not keys.earlier.partitions:
+    if not keys.earlier_ends:
         return F.lit(1)
-    ends = F.create_map(
-        *(F.lit(number) for state in keys.earlier.partitions for number in (state.partition, state.end))
-    )
-    seen = max(state.partition for state in keys.earlier.partitions) + 1
-    return F.when(F.col("last") >= F.try_element_at(ends, F.col("partition")), F.lit(seen)).otherwise(1)
+    ends = F.create_map(*(F.lit(number) for end in keys.earlier_ends.items() for number in end))
+    return F.when(F.col("last") >= F.try_element_at(ends, F.col("partition")), max(keys.earlier_ends) + 1).otherwise(1)
 
 
 def _agrees(expected: Callable[[], Column]) -> Column:

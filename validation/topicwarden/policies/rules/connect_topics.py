@@ -1,10 +1,11 @@
-"""Require that Kafka Connect's internal topics are compacted only.
+"""Recommend that Kafka Connect's internal topics are compacted only.
 
 Kafka Connect stores the offsets, configurations and states of connectors by key, and only the last record of a key
 counts. With `delete`, a connector loses its position. A worker refuses to start if the cleanup policy is not exactly
 `compact` (`TopicAdmin.verifyTopicCleanupPolicyOnlyCompact`). It also refuses more than one partition for the
-configurations, because their order matters (`KafkaConfigBackingStore`). The rule recognizes the topics by name:
-`connect-offsets`, `eu-connect-cluster-configs`, `connect_status`.
+configurations, because their order matters (`KafkaConfigBackingStore`). The rule recognizes the topics by name,
+`connect-offsets`, `eu-connect-cluster-configs`, `connect_status`, and a topic of another owner may have such a name: so
+it only warns.
 
 Remedy: write `cleanup.policy: compact`, and `partitions: 1` for the configurations.
 """
@@ -15,13 +16,13 @@ from typing import Final
 
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import cleanup_policies
-from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 
 _NAME: Final = re.compile(r"(.*[-_.])?connect([-_.].+)?[-_.](offsets?|configs?|status(es)?)")
 
 
-class Settings(RuleSettings):
+class Settings(AdviceSettings):
     pass
 
 
@@ -36,8 +37,8 @@ def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable
     if cleanup_policies(topic) != {"compact"}:
         yield RuleViolation(
             ("config", "cleanup.policy"),
-            f"{topic.name} is an internal topic of Kafka Connect, which refuses any cleanup.policy other than compact, "
-            "because it would lose its state; write cleanup.policy: compact",
+            f"{topic.name} has the name of an internal topic of Kafka Connect, which refuses any cleanup.policy other "
+            "than compact, because it would lose its state; write cleanup.policy: compact",
         )
     if match[3].startswith("config") and topic.partitions != 1:
         yield RuleViolation(

@@ -1,21 +1,26 @@
-"""Require settings that keep the data of Kafka Streams' internal topics.
+"""Recommend settings that keep the data of Kafka Streams' internal topics.
 
 A `-changelog` topic stores the state of a state store. It must be compacted
 (`UnwindowedUnchangedChangelogTopicConfig`), for a windowed store with `compact,delete`
 (`WindowedChangelogTopicConfig`). With `delete` alone, a restore loses state. A `-repartition` topic is a queue. Kafka
 Streams itself deletes its records after processing (`RepartitionTopicConfig`). It must not be compacted, and
-`retention.ms` must be -1. Otherwise records that wait too long are lost.
+`retention.ms` must be -1. Otherwise records that wait too long are lost. The rule recognizes the topics by name,
+`<application>-<store>-changelog`, and a topic of another owner may have such a name: so it only warns.
 """
 
+import re
 from collections.abc import Iterable
+from typing import Final
 
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import cleanup_policies, effective_number, setting_text
-from topicwarden.policies.rule import RuleSettings, RuleViolation
+from topicwarden.policies.rule import AdviceSettings, RuleViolation
 from topicwarden.specs.broker_settings import BrokerSettings
 
+_NAME: Final = re.compile(r".+-.+-(changelog|repartition)")
 
-class Settings(RuleSettings):
+
+class Settings(AdviceSettings):
     pass
 
 
@@ -24,24 +29,27 @@ SHAPE_ONLY = False
 
 
 def judge(topic: Topic, settings: Settings, brokers: BrokerSettings) -> Iterable[RuleViolation]:
-    path = ("config", "cleanup.policy")
-    if topic.name.endswith("-changelog") and "compact" not in cleanup_policies(topic):
+    match, path = _NAME.fullmatch(topic.name), ("config", "cleanup.policy")
+    if not match:
+        return
+    if match[1] == "changelog" and "compact" not in cleanup_policies(topic):
         yield RuleViolation(
             path,
-            f"{topic.name} is a changelog topic of Kafka Streams, and is not compacted: when Kafka deletes old "
-            "records, their state is lost; write cleanup.policy: compact, or [compact, delete] for a windowed store",
+            f"{topic.name} has the name of a changelog topic of Kafka Streams, and is not compacted: when Kafka "
+            "deletes old records, their state is lost; write cleanup.policy: compact, or [compact, delete] for a "
+            "windowed store",
         )
-    elif topic.name.endswith("-repartition"):
+    elif match[1] == "repartition":
         if cleanup_policies(topic) != {"delete"}:
             yield RuleViolation(
                 path,
-                f"{topic.name} is a repartition topic of Kafka Streams, and this cleanup.policy can remove records "
-                "that are not processed yet; write cleanup.policy: delete",
+                f"{topic.name} has the name of a repartition topic of Kafka Streams, and this cleanup.policy can "
+                "remove records that are not processed yet; write cleanup.policy: delete",
             )
         elif effective_number(topic, "retention.ms", brokers) != -1:
             yield RuleViolation(
                 ("config", "retention.ms"),
-                f"{topic.name} is a repartition topic of Kafka Streams, and "
+                f"{topic.name} has the name of a repartition topic of Kafka Streams, and "
                 f"{setting_text(topic, 'retention.ms', brokers)}: records that wait longer are lost; write "
                 "retention.ms: -1, because Kafka Streams deletes them itself",
             )
