@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from subprocess import CompletedProcess
 
 import pytest
@@ -37,6 +40,25 @@ def test_only_a_process_of_this_machine_can_be_known_to_be_gone() -> None:
     assert not LockHolder("ci", "another", gone(), "").lost
     # The process id now belongs to another process, which is not Pulumi.
     assert LockHolder("ci", here, os.getpid(), "").lost
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has namespaces of processes")
+def test_a_running_pulumi_in_a_container_with_the_name_of_its_host_is_not_gone(tmp_path: Path) -> None:
+    pulumi = shutil.copy("/bin/sleep", tmp_path / "pulumi")
+    process = subprocess.Popen(["unshare", "--user", "--map-root-user", "--fork", "--pid", pulumi, "60"])
+    try:
+        while not (children := Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()):
+            if process.poll() is not None:
+                pytest.skip("this user may not create a namespace")
+        inside = next(line for line in Path(f"/proc/{children[0]}/status").read_text().splitlines() if "NSpid" in line)
+        assert inside.split()[-1] == "1"
+        while Path(f"/proc/{children[0]}/comm").read_text().strip() != "pulumi":
+            pass
+        assert not LockHolder("ci", socket.gethostname(), 1, "").lost
+    finally:
+        process.kill()
+        for child in children:
+            os.kill(int(child), signal.SIGKILL)
 
 
 def test_a_lock_of_another_machine_is_never_ended() -> None:

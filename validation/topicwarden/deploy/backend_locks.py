@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ Run: TypeAlias = Callable[..., CompletedProcess[str]]
 
 _HOLDER: Final = re.compile(r"created by (\S+)@(\S+) \(pid ([0-9]+)\) at (\S+)")
 _LOCKED: Final = "the stack is currently locked by"
+_INITIAL_NAMESPACE: Final = 4026531836
+"""The number of the namespace of processes that are in no container (Linux's ``PROC_PID_INIT_INO``)."""
 _ELSEWHERE: Final = "Another update is currently in progress"
 
 
@@ -37,20 +40,47 @@ class LockHolder:
 
     @property
     def lost(self) -> bool:
-        """True if the process ran on this machine and has ended, or another program now has its process id."""
+        """True if the process ran on this machine and has certainly ended.
+
+        A container may have the name of its host and process ids of its own. So on Linux only a process outside of all
+        containers can tell, which sees the ids that processes have inside (``NSpid``).
+        """
         if self.host != socket.gethostname():
             return False
+        if sys.platform == "linux":
+            return _sees_all_processes() and self.pid not in _pids_of_pulumi()
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
             return True
         except PermissionError:
             return False
-        command = Path(f"/proc/{self.pid}/comm")
-        return command.is_file() and not command.read_text().startswith("pulumi")
+        return False
 
     def __str__(self) -> str:
         return f"{self.user}@{self.host} (process {self.pid}) since {self.since}"
+
+
+def _sees_all_processes() -> bool:
+    """Return whether this process is in no container, and /proc does not hide the processes of other users."""
+    try:
+        outside = Path("/proc/self/ns/pid").stat().st_ino == _INITIAL_NAMESPACE
+        return outside and bool(Path("/proc/1/status").read_bytes())
+    except OSError:
+        return False
+
+
+def _pids_of_pulumi() -> set[int]:
+    """Return the ids of the running `pulumi` processes, as each of them sees its own."""
+    pids = set()
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        except OSError:  # it has ended since
+            continue
+        if fields["Name"].strip().startswith("pulumi"):
+            pids.add(int(fields["NSpid"].split()[-1]))
+    return pids
 
 
 def lock_holders(output: str) -> tuple[LockHolder, ...]:
@@ -77,7 +107,8 @@ def run_past_lost_locks(run: Run, *arguments: str) -> CompletedProcess[str]:
     if alive := [str(holder) for holder in holders if not holder.lost]:
         raise Refusal(
             f"Pulumi's lock on the stack is held by {', '.join(alive)}: wait for it; "
-            "if that process has ended, `pulumi cancel` removes its lock"
+            "if that process has ended, which cannot be seen from another machine or from a container, `pulumi cancel` "
+            "removes its lock"
         )
     cancelled = run("cancel", "--yes")
     if cancelled.returncode:
