@@ -41,6 +41,8 @@ def deployed_stack(resources: Sequence[Mapping[str, Any]]) -> DeployedStack:
             duplicates.setdefault(name, []).append(DuplicateResource(urn, pending_deletion=True))
         elif _registered(urn, name):
             topics[name] = records.deployed(name, outputs)
+            if resource.get("taint"):
+                duplicates.setdefault(name, []).append(DuplicateResource(urn, tainted=True))
         else:
             duplicates.setdefault(name, []).append(DuplicateResource(urn))
     return DeployedStack(topics, records.cluster_id, {name: tuple(urns) for name, urns in duplicates.items()})

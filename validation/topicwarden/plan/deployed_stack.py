@@ -28,10 +28,15 @@ class DeployedTopic:
 
 @dataclass(frozen=True)
 class DuplicateResource:
-    """A topic resource that the program does not register under its URN, or whose deletion is pending in the engine."""
+    """A topic resource that the program does not register under its URN, or that the engine is about to delete.
+
+    ``pending_deletion``: an earlier deploy has replaced it. ``tainted``: the next deploy replaces it
+    (`pulumi state taint`).
+    """
 
     urn: str
     pending_deletion: bool = False
+    tainted: bool = False
 
 
 @dataclass(frozen=True)

@@ -140,9 +140,12 @@ _COMMANDS = """\
 |---|---|
 | `pulumi up`, `preview`, with `--target`, `--exclude`, `--refresh`, `--continue-on-error` | the guards, in the \
 program that the engine runs |
-| `pulumi destroy`, `pulumi up --replace URN` | Pulumi's protection, which every topic has unless its deployed YAML \
-allows `delete` |
-| `pulumi state unprotect`, and `pulumi destroy` after it | nothing: these are deliberate |
+| `pulumi destroy` | Pulumi's protection, which every topic has unless its deployed YAML allows `delete`; and the \
+provider, if the YAML did not allow it at the last deploy, or the day of its `until` has passed, or another resource \
+in the state is the same topic |
+| `pulumi up --replace URN`, `pulumi state taint` | the provider: it would adopt the topic that exists, and delete it \
+afterwards. A tainted topic is also refused by the program |
+| `pulumi state unprotect`, and `pulumi destroy` after it | the provider, as above |
 | `pulumi state delete` | nothing is deleted on the cluster; the next `up` adopts the topic or is refused |
 | `pulumi import` of a topic that is declared | the next `plan`, `preview` and `up` are refused: see `duplicate` |"""
 

@@ -18,6 +18,7 @@ from google.protobuf.empty_pb2 import Empty
 from topicwarden.deploy.intent_log import Intent, intent_log
 from topicwarden.deploy.provider import provider_settings
 from topicwarden.deploy.provider.acl_type import ACL, Acls
+from topicwarden.deploy.provider.deletion_guard import DeletionGuard
 from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.engine_log import EngineLog
 from topicwarden.deploy.provider.errors import reason_of, resource_error
@@ -30,6 +31,7 @@ from topicwarden.deploy.provider.properties import (
     with_secrets,
 )
 from topicwarden.deploy.provider.quota_type import QUOTA, Quotas
+from topicwarden.deploy.provider.recorded_state import recorded_state
 from topicwarden.deploy.provider.resource_type import DEFAULTS, Difference, ResourceType
 from topicwarden.deploy.provider.resource_urn import ResourceUrn
 from topicwarden.deploy.provider.scram_type import SCRAM, Credentials
@@ -40,6 +42,7 @@ from topicwarden.kafka.admin_session import AdminSession
 from topicwarden.kafka.request_error import RequestError
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
+from topicwarden.plan.deployed_stack import DeployedStack
 
 
 class Resources(Protocol):
@@ -66,6 +69,8 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         self._resources: Mapping[str, Resources] | None = None
         self._unusable = "the provider is not configured"
         self._stack: str | None = None
+        self._guard = DeletionGuard()
+        self._state: asyncio.Future[DeployedStack | None] | None = None
 
     async def GetSchema(self, request: rpc.GetSchemaRequest, context: _Context) -> rpc.GetSchemaResponse:
         # The engine needs the name and the version only; generators of SDKs use the official schema.
@@ -102,7 +107,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             except Refusal as refusal:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(refusal))
             self._resources = {
-                TOPIC.token: Topics(session, self._log.progress, self._announce, self._calls),
+                TOPIC.token: Topics(session, self._log.progress, self._announce, self._check_adoption, self._calls),
                 ACL.token: Acls(session, self._calls),
                 QUOTA.token: Quotas(session, self._calls),
                 SCRAM.token: Credentials(session, self._calls),
@@ -114,6 +119,8 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         self._calls.note()
         kind = await _type_of(request.urn, context)
         inputs, failures = kind.check(from_struct(request.news), from_struct(request.olds), _new_name(request))
+        if kind is TOPIC:
+            self._guard.register(request.urn, str(inputs.get("name")))
         return rpc.CheckResponse(
             inputs=to_struct(kind.marked(inputs, self._secrets)),
             failures=[rpc.CheckFailure(property=failure.property, reason=failure.reason) for failure in failures],
@@ -123,6 +130,8 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         kind = await _type_of(request.urn, context)
         news = from_struct(request.news)
         difference = kind.difference(from_struct(request.olds), news, request.ignoreChanges)
+        if difference.replaced:
+            self._guard.replace(request.urn)
         return rpc.DiffResponse(
             changes=rpc.DiffResponse.DIFF_SOME if difference.changed else rpc.DiffResponse.DIFF_NONE,
             diffs=difference.changed,
@@ -165,7 +174,16 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         return rpc.UpdateResponse(properties=to_struct(kind.outputs(request.id, news, self._secrets)))
 
     async def Delete(self, request: rpc.DeleteRequest, context: _Context) -> Empty:
-        await self._run(request.urn, lambda resources: resources.delete(request.id), context)
+        kind = await _type_of(request.urn, context)
+
+        async def delete(resources: Resources) -> None:
+            if kind is TOPIC:
+                registered = self._guard.registers(request.urn, request.id)
+                state = None if registered else await self._recorded_state()
+                self._guard.check_delete(request.urn, request.id, state)
+            await resources.delete(request.id)
+
+        await self._run(request.urn, delete, context)
         return Empty()
 
     async def Invoke(self, request: rpc.InvokeRequest, context: _Context) -> rpc.InvokeResponse:
@@ -184,6 +202,17 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         """Record what is about to be sent, for a program of topicwarden; other programs have no record."""
         with suppress(Refusal):
             intent_log(find_project(), self._stack or "").write(intent, topics)
+
+    async def _check_adoption(self, topic: str) -> None:
+        """Refuse to adopt a topic that exists, if the engine would delete it afterwards."""
+        if not self._guard.deleted(topic):
+            self._guard.check_adoption(topic, await self._recorded_state())
+
+    async def _recorded_state(self) -> DeployedStack | None:
+        """Return Pulumi's state, which is read once."""
+        if self._state is None:
+            self._state = asyncio.ensure_future(asyncio.to_thread(recorded_state, self._stack or ""))
+        return await self._state
 
     async def _run(self, urn: str, work: Callable[[Resources], Any], context: _Context) -> Any:
         """Return the result of ``work`` on the resources of the type in ``urn``; errors end the call."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -77,7 +77,8 @@ class Topics:
     """The topics of one cluster.
 
     ``progress`` shows a line about work that takes long. ``announce`` records what is about to be sent.
-    ``calls`` are the engine's calls, of all types of resources.
+    ``check_adoption`` may refuse to adopt a topic that exists. ``calls`` are the engine's calls, of all types of
+    resources.
     """
 
     def __init__(
@@ -85,9 +86,11 @@ class Topics:
         session: AdminSession,
         progress: Callable[[str], None],
         announce: Callable[[Intent, Iterable[str]], None],
+        check_adoption: Callable[[str], Awaitable[None]],
         calls: EngineCalls,
     ) -> None:
         self._session, self._progress, self._announce = session, progress, announce
+        self._check_adoption = check_adoption
         self._placement: NewTopicPlacement | None = None
         self._creates = Batches(
             self._create, _RECORDS, lambda topic: 1 + topic.partitions + len(topic.config), calls=calls
@@ -108,6 +111,7 @@ class Topics:
         except RequestError as error:
             if error.name != _EXISTS:
                 raise
+            await self._check_adoption(topic.name)
             state = await self._reads.submit(topic.name, None)
             declared = TopicProperties(topic.partitions, topic.replication_factor, topic.config)
             if state is None or not state.agrees(declared):

@@ -1,12 +1,14 @@
 """Pulumi's state has two resources of one topic: the engine deletes the topic of the resource that is not registered.
 
-`pulumi import` creates such a resource, and so does a rename of the project's components.
+`pulumi import` creates such a resource, and so does a rename of the project's components. `pulumi state taint` lets the
+engine replace the only resource: it then creates the topic, which exists, and deletes it.
 """
 
 from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.consequence_text import contents_text
+from topicwarden.plan.deployed_stack import DuplicateResource
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange
 
@@ -20,22 +22,32 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     lost = f"; {contents_text(change.live)} would be lost" if change.live else ""
     for duplicate in change.duplicates:
+        state, remedy = _texts(duplicate)
         yield Consequence(
             kind="duplicate",
             weight=Severity.REFUSED,
-            message=(
-                f"Pulumi's state has a resource of the topic that is pending deletion, {duplicate.urn}: `pulumi up` "
-                "would delete the topic itself"
-                if duplicate.pending_deletion
-                else f"Pulumi's state has the topic under another URN, {duplicate.urn}, which no program registers: "
-                "`pulumi up` would delete the topic itself"
-            )
-            + lost,
-            remedy='run `pulumi stack export --file state.json`, remove the entry with `"delete": true` from the file, '
-            "then run `pulumi stack import --file state.json`: this does not change the topic"
-            if duplicate.pending_deletion
-            else f"`pulumi state delete --force '{duplicate.urn}'` removes that resource from the state and does not "
-            "change the topic",
+            message=f"Pulumi's state has {state}: `pulumi up` would delete the topic itself{lost}",
+            remedy=remedy,
             evidence={"urn": duplicate.urn, "pending deletion": int(duplicate.pending_deletion)},
             place=change.at(),
         )
+
+
+def _texts(duplicate: DuplicateResource) -> tuple[str, str]:
+    """Return what the state has, and the remedy."""
+    if duplicate.tainted:
+        return (
+            f"the resource of the topic marked for replacement, {duplicate.urn}",
+            f"`pulumi state untaint '{duplicate.urn}'` removes the mark and does not change the topic",
+        )
+    if duplicate.pending_deletion:
+        return (
+            f"a resource of the topic that is pending deletion, {duplicate.urn}",
+            'run `pulumi stack export --file state.json`, remove the entry with `"delete": true` from the file, then '
+            "run `pulumi stack import --file state.json`: this does not change the topic",
+        )
+    return (
+        f"the topic under another URN, {duplicate.urn}, which no program registers",
+        f"`pulumi state delete --force '{duplicate.urn}'` removes that resource from the state and does not change the "
+        "topic",
+    )

@@ -1,0 +1,86 @@
+"""Refuses deletions that the engine wants and the YAML does not allow, whatever command asked for them.
+
+The program judges what a deploy changes. It does not run for `pulumi destroy`, and does not see a resource that
+`pulumi state taint` or `--replace` marked for replacement. So the provider, which sends the deletion, judges it again:
+by what the engine has asked in this deploy, or else by Pulumi's state.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from topicwarden.model.problem import Refusal
+from topicwarden.model.topic import Allowance
+from topicwarden.plan.deployed_stack import DeployedStack
+
+_ANOTHER_RESOURCE = (
+    "Pulumi's state has another resource of this topic, so deleting this one would delete the topic itself: "
+    "`pulumi state delete --force '{urn}'` removes this resource from the state and does not change the topic"
+)
+
+
+class DeletionGuard:
+    """The topics that the engine has asked about in this deploy, by URN."""
+
+    def __init__(self) -> None:
+        self._registered: dict[str, str] = {}
+        self._replaced: set[str] = set()
+        self._deleted: set[str] = set()
+
+    def register(self, urn: str, name: str) -> None:
+        """Note that a program registers the topic."""
+        self._registered[urn] = name
+
+    def replace(self, urn: str) -> None:
+        """Note that only a new topic can have the registered properties."""
+        self._replaced.add(urn)
+
+    def deleted(self, name: str) -> bool:
+        """Return whether this deploy has deleted the topic."""
+        return name in self._deleted
+
+    def check_adoption(self, name: str, state: DeployedStack | None) -> None:
+        """Refuse to adopt a topic that ``state`` has: the engine would delete it as the replaced one."""
+        if state is not None and (name in state.topics or name in state.duplicates):
+            raise Refusal(
+                "the engine would replace this topic, as `pulumi state taint` or `--replace` asks: it would adopt the "
+                "topic that exists, and then delete it with its records; run the command without that"
+            )
+
+    def registers(self, urn: str, name: str) -> bool:
+        """Return whether a program has registered the topic in this deploy."""
+        return self._registered.get(urn) == name
+
+    def check_delete(self, urn: str, name: str, state: DeployedStack | None) -> None:
+        """Refuse a deletion that no YAML allows by name.
+
+        ``state``: Pulumi's state, needed if no program ``registers`` the topic; None if no program of topicwarden has
+        deployed the stack.
+        """
+        if any(registered == name and other != urn for other, registered in self._registered.items()):
+            raise Refusal(_ANOTHER_RESOURCE.format(urn=urn))
+        if self.registers(urn, name):
+            if urn not in self._replaced:
+                raise Refusal("the engine would delete this topic, which the program registers, to replace it")
+        elif state is not None:
+            _check_state(state, urn, name)
+        self._deleted.add(name)
+
+
+def _check_state(state: DeployedStack, urn: str, name: str) -> None:
+    topic, duplicates = state.topics.get(name), state.duplicates.get(name, ())
+    if (topic is not None) + len(duplicates) > 1:
+        raise Refusal(_ANOTHER_RESOURCE.format(urn=urn))
+    if topic is None:
+        raise Refusal(
+            "no YAML declares this topic, so none allows its deletion: "
+            f"`pulumi state delete --force '{urn}'` removes it from the state and does not change the topic"
+        )
+    today = datetime.now(UTC).date()
+    if topic.declared is None or Allowance.DELETE in topic.declared.allowed(today):
+        return
+    expired = [permit.until for permit in topic.declared.allow if permit.change is Allowance.DELETE and permit.until]
+    raise Refusal(
+        f"the YAML {f'allowed its deletion until {max(expired)} only' if expired else 'does not allow its deletion'}: "
+        "write `allow: [delete]` into it and deploy that first, or keep the topic"
+    )
