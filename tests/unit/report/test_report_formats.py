@@ -122,7 +122,7 @@ def test_a_terminal_without_unicode_is_served() -> None:
 def test_every_format_tells_what_was_settled_and_what_limits_the_audit() -> None:
     report = reports.rich()
     limits = digest(report).limits
-    assert [limit.split()[0] for limit in limits] == ["Only", "95.12%", "Retention", "The"]
+    assert [limit.split()[0] for limit in limits] == ["This", "95.12%", "Retention", "The"]
     seen = printed(report, 400)
     marked = markdown.render(report)
     page = html.render(report)

@@ -62,7 +62,10 @@ def changes_text(names: Iterable[str], before: Topic, after: Topic) -> str:
 
 def size(number: int | None) -> str:
     """Return a size such as ``1,048,576 bytes (1MiB)``; ``without limit`` for None or a negative number."""
-    return "without limit" if number is None or number < 0 else f"{number:,} bytes ({SIZE.format(number)})"
+    if number is None or number < 0:
+        return "without limit"
+    short = SIZE.format(number)
+    return counted(number, "byte") + ("" if short == str(number) else f" ({short})")
 
 
 def shorten(names: Sequence[str]) -> str:

@@ -77,7 +77,13 @@ EFFECTS: Final[Mapping[str, SettingEffect]] = {
     ),
     "compression.gzip.level": _HARMLESS,
     "compression.lz4.level": _HARMLESS,
-    "compression.type": _HARMLESS,
+    "compression.type": SettingEffect(
+        SettingRisk.ANY,
+        (DataLoss.AVAILABILITY,),
+        "recompression",
+        (),
+        "brokers compress batches again, and refuse those that are then larger than max.message.bytes",
+    ),
     "compression.zstd.level": _HARMLESS,
     "delete.retention.ms": _earlier_cleaning(
         "tombstones are removed sooner, and a consumer that lags misses deletions", "tombstones"

@@ -57,6 +57,7 @@ LEADS_TO = {
     "unclean-election": ("unclean-election", "config/{setting}"),
     "flush": ("flush", "config/{setting}"),
     "decompressed-message": ("decompressed-message", "config/max.decompressed.message.bytes"),
+    "recompression": ("recompression", "config/compression.type"),
     "max-message": ("max-message", "config/max.message.bytes"),
     "timestamp-limit": ("timestamps", "config/{setting}"),
     "timestamp-type": ("timestamps", "config/{setting}"),

@@ -223,7 +223,7 @@ def test_keys_that_could_not_be_read_are_estimated() -> None:
     [
         (NewestRecords(7, 7, {}, True), "the topic has no keys", "all 7 records were read"),
         (NewestRecords(0, 0, {}, True), "the topic has no keys", "the topic is empty"),
-        (NewestRecords(1, 1, {}, False), "none of the newest 1 record has one", "the newest 1 record were read"),
+        (NewestRecords(1, 1, {}, False), "none of the newest 1 record has one", "the newest 1 record was read"),
     ],
 )
 def test_without_keys_nothing_moves(newest: NewestRecords, reason: str, measured: str) -> None:

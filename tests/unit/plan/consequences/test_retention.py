@@ -159,8 +159,7 @@ def test_a_lower_size_limit_deletes_the_bytes_above_it() -> None:
     logs = (hourly(10, start=10), hourly(2, log_bytes=750), hourly(0))
     cut = only("retention-cut", Scenario(limit, {"retention.bytes": "2000"}, logs, groups=readers))
     assert cut.message == (
-        "a partition will keep 750 bytes (750): at most 250 bytes (250) of 1 partition are deleted at once, "
-        "the oldest first"
+        "a partition will keep 750 bytes: at most 250 bytes of 1 partition are deleted at once, the oldest first"
     )
     assert cut.weight is Severity.REFUSED
     assert cut.remedy.startswith("keep the size; ")
@@ -176,7 +175,7 @@ def test_a_lower_size_limit_deletes_the_bytes_above_it() -> None:
 def test_a_lower_size_limit_that_no_log_exceeds_deletes_nothing_now() -> None:
     cut = only("retention-cut", Scenario({"retention.bytes": "1000"}, {}, groups=(group("slow", 0),)))
     assert cut.message == (
-        "a partition will keep 1,000 bytes (1kB): at most 0 bytes (0) of 0 partitions are deleted at once"
+        "a partition will keep 1,000 bytes (1kB): at most 0 bytes of 0 partitions are deleted at once"
     )
     assert (cut.weight, cut.evidence["records"], cut.groups) == (Severity.REFUSED, 0, [])
     assert not any("estimated by bytes" in reason for reason in cut.because)
@@ -201,7 +200,7 @@ def test_the_size_of_a_log_with_remote_segments_is_not_known() -> None:
 def test_logs_of_unknown_size_may_lose_all_records() -> None:
     logs = (hourly(10, log_bytes=None), hourly(0, log_bytes=None))
     cut = only("retention-cut", Scenario({"retention.bytes": "750"}, {}, logs, groups=(group("slow", 4),)))
-    assert cut.message == "a partition will keep 750 bytes (750): how much is deleted at once is not known"
+    assert cut.message == "a partition will keep 750 bytes: how much is deleted at once is not known"
     assert "the size of 1 partition could not be seen (Describe on Cluster)" in cut.because
     assert cut.evidence == {"bytes": None, "records": 10, "retention.bytes": 750, "partitions not seen": 1}
     assert [(each.group, each.records) for each in cut.groups] == [("slow", 6)]

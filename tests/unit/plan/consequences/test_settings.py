@@ -40,7 +40,7 @@ def smaller(limit: int = 1_000) -> Scenario:
 def test_producers_of_larger_batches_are_refused() -> None:
     found = only("max-message", replace(smaller(), logs=(hourly(9),) * 4, batches={2: 1_001, 1: 1_000, 0: 1_500}))
     assert found.message == (
-        "batches above 1,000 bytes (1kB) will be refused; 2 partitions have larger batches, up to 1,500 bytes (1500)"
+        "batches above 1,000 bytes (1kB) will be refused; 2 partitions have larger batches, up to 1,500 bytes"
     )
     assert found.weight is Severity.DANGER
     assert found.partitions == [PartitionEffect(partition=0, bytes=1_500), PartitionEffect(partition=2, bytes=1_001)]
@@ -87,6 +87,18 @@ def test_a_lower_limit_of_decompressed_records_also_stops_the_cleaner() -> None:
     assert found.because and found.remedy
     assert predicted("decompressed-message", Scenario({name: "2000"}, {name: "1000"})) == []
     assert only("decompressed-message", Scenario({name: "2000"}, {})).weight is Severity.DANGER
+
+
+def test_batches_that_brokers_no_longer_compress_may_be_refused() -> None:
+    name, limit = "compression.type", {"max.message.bytes": "1048588"}
+    found = only("recompression", Scenario({name: "uncompressed", **limit}, {name: "producer", **limit}))
+    assert found.message == (
+        "compression.type will be uncompressed: brokers compress each batch again, and refuse those that are then "
+        "larger than max.message.bytes of 1,048,588 bytes"
+    )
+    assert found.weight is Severity.DANGER
+    assert only("recompression", Scenario({name: "lz4"}, {name: "zstd"})).weight is Severity.NOTE
+    assert predicted("recompression", Scenario({name: "producer"}, {name: "uncompressed"})) == []
 
 
 BEFORE, AFTER, TYPE = "message.timestamp.before.max.ms", "message.timestamp.after.max.ms", "message.timestamp.type"

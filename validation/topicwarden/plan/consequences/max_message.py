@@ -39,7 +39,8 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         weight=Severity.DANGER if too_large or unread else Severity.NOTE,
         message=f"batches above {size(limit)} will be refused; "
         + (
-            f"{counted(len(too_large), 'partition')} have larger batches, up to {size(largest)}"
+            f"{counted(len(too_large), 'partition')} {'has' if len(too_large) == 1 else 'have'} larger batches, up to "
+            f"{size(largest)}"
             if too_large
             else f"the largest of the newest batches has {size(largest)}"
             if largest

@@ -121,4 +121,4 @@ def _broken_guarantees(change: TopicChange, evidence: PlanEvidence) -> Iterable[
 
 def _measured(records: int, whole: bool) -> str:
     read = "all" if whole else "the newest"
-    return f"{read} {counted(records, 'record')} were read"
+    return f"{read} {counted(records, 'record')} {'was' if records == 1 else 'were'} read"

@@ -176,8 +176,8 @@ def _limits(report: AuditReport) -> Iterator[str]:
         yield f"Only topics in the scope of the stack were audited: {', '.join(report.scope)}."
     if report.read is ReadScope.LAST:
         yield (
-            f"Only records written since the last audit were read: {counted(report.scanned_records, 'record')}. "
-            f"{counted(report.remembered_records, 'older record')} were read by earlier audits."
+            f"This audit read {counted(report.scanned_records, 'record')}; earlier audits had read "
+            f"{counted(report.remembered_records, 'other record')}."
         )
     if report.coverage < 1:
         share = f"{report.coverage:.2%} of the offsets were read"
