@@ -9,14 +9,14 @@ import pulumi_kafka as kafka
 
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.deploy.topic_resources import TopicResources
-from topicwarden.model.topic import Topic
+from topicwarden.model.topic import Allowance, Permission, Topic
 
 PREFIX = os.environ["TEST_PREFIX"]
 
 
 def topic(domain: str, name: str, **config: str) -> Topic:
     settings = {key.replace("_", "."): value for key, value in config.items()}
-    return Topic(f"{PREFIX}.{name}", 2, 1, settings, domain=domain)
+    return Topic(f"{PREFIX}.{name}", 2, 1, settings, domain=domain, allow=frozenset({Permission(Allowance.DELETE)}))
 
 
 kept = topic("shop", "kept", retention_ms="86400000", cleanup_policy="compact,delete")

@@ -95,6 +95,15 @@ def test_destroy_is_refused_while_protected(small: Shell, cluster: Cluster) -> N
     assert "small.v1" in cluster.snapshot().topics
 
     assert pulumi("state unprotect --all --yes").returncode == 0
+    refused = pulumi("destroy --yes --skip-preview")
+    assert refused.returncode != 0
+    assert "the YAML does not allow its deletion" in refused.stdout
+    assert "small.v1" in cluster.snapshot().topics
+
+    (small.folder / "topics" / "small" / "small.v1.yaml").write_text(
+        "{partitions: 1, replication_factor: 3, owner: team, allow: [delete]}\n"
+    )
+    assert pulumi("up --yes --skip-preview").returncode == 0
     done = pulumi("destroy --yes --skip-preview")
     assert done.returncode == 0, done.stdout
     assert "small.v1" not in cluster.snapshot().topics

@@ -2,12 +2,13 @@
 
 **fail**: an expression of ``contents: {expressions: [{id, require, message}]}`` is false for a record that a consumer
 reading committed sees. Expressions are [CEL](https://cel.dev) over ``key`` and ``value``, decoded by their declared
-formats (bytes without a format), ``headers`` (texts by name) and ``timestamp``. **undecidable**: an expression returns
-neither true nor false, or cannot be evaluated, for example because a field is missing or has the wrong type;
-``has(value.field)`` tests for a field. Also **undecidable**: a key or value exceeds the limits of ``value-schema``, or
-has a JSON number that CEL cannot represent, such as ``1e-400``. The ``value`` of a tombstone is null. If an expression
-cannot be evaluated for a tombstone, the record is skipped. ``key-schema`` and ``value-schema`` report records whose key
-or value is malformed.
+formats (bytes without a format), ``headers`` (texts by name) and ``timestamp``. A message of Protocol Buffers has CEL's
+own semantics: ``has(value.field)`` is false for an absent field, an enum is a number, ``3000000000u`` is unsigned.
+**undecidable**: an expression returns neither true nor false, or cannot be evaluated, for example because a field is
+missing or has the wrong type, or the record has no timestamp; ``has(value.field)`` tests for a field. Also
+**undecidable**: a key or value exceeds the limits of ``value-schema``, or has a JSON number that CEL cannot represent,
+such as ``1e-400``. The ``value`` of a tombstone is null. If an expression cannot be evaluated for a tombstone, the
+record is skipped. ``key-schema`` and ``value-schema`` report records whose key or value is malformed.
 
 Example: ``2 records that do not satisfy positive-amount, first at offset 8 of partition 0``.
 

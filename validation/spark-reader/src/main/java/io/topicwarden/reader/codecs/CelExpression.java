@@ -1,6 +1,7 @@
 package io.topicwarden.reader.codecs;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.Descriptors.FileDescriptor;
 import com.google.protobuf.NullValue;
 import dev.cel.common.CelOptions;
 import dev.cel.common.CelValidationException;
@@ -11,6 +12,8 @@ import dev.cel.parser.CelStandardMacro;
 import dev.cel.runtime.CelEvaluationException;
 import dev.cel.runtime.CelRuntime;
 import dev.cel.runtime.CelRuntimeFactory;
+import dev.cel.runtime.CelUnknownSet;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -28,8 +31,7 @@ final class CelExpression {
           .addVar("headers", SimpleType.DYN)
           .addVar("timestamp", SimpleType.TIMESTAMP)
           .build();
-  private static final CelRuntime RUNTIME =
-      CelRuntimeFactory.standardCelRuntimeBuilder().setOptions(OPTIONS).build();
+  private static final CelRuntime RUNTIME = runtime(List.of());
 
   private final String rule;
   private final CelRuntime.Program program;
@@ -41,11 +43,23 @@ final class CelExpression {
     this.compileFault = compileFault;
   }
 
-  /** Compiles an expression. If that fails, every record is undecidable by this expression. */
-  static CelExpression compile(String id, String text) {
+  private static CelRuntime runtime(Collection<FileDescriptor> schemas) {
+    return CelRuntimeFactory.standardCelRuntimeBuilder()
+        .setOptions(OPTIONS)
+        .addFileTypes(schemas)
+        .build();
+  }
+
+  /**
+   * Compiles an expression. If that fails, every record is undecidable by this expression.
+   *
+   * @param schemas the message types that the expression may find in a {@code Any}
+   */
+  static CelExpression compile(String id, String text, Collection<FileDescriptor> schemas) {
     String rule = "expression:" + id;
     try {
-      return new CelExpression(rule, RUNTIME.createProgram(COMPILER.compile(text).getAst()), null);
+      CelRuntime runtime = schemas.isEmpty() ? RUNTIME : runtime(schemas);
+      return new CelExpression(rule, runtime.createProgram(COMPILER.compile(text).getAst()), null);
     } catch (CelValidationException
         | CelEvaluationException
         | RuntimeException
@@ -73,6 +87,14 @@ final class CelExpression {
         : plain;
   }
 
+  /** Returns the kind of an error. Its message may have payload. */
+  private static String reason(CelEvaluationException error) {
+    String message = String.valueOf(error.getMessage());
+    return message.contains("is not declared in message")
+        ? "the message type has no such field"
+        : error.getErrorCode().name();
+  }
+
   /** Counts the record as undecidable because one of its parts is. */
   void addUndecidable(RecordFault cause, long offset, FaultCounts faults) {
     faults.add(rule, "cannot be evaluated: " + cause.getMessage(), "", true, offset);
@@ -89,14 +111,16 @@ final class CelExpression {
     }
     try {
       Object result = program.eval(variables);
-      if (!(result instanceof Boolean)) {
+      if (result instanceof CelUnknownSet) {
+        faults.add(rule, "cannot be evaluated: the record has no timestamp", "", true, offset);
+      } else if (!(result instanceof Boolean)) {
         faults.add(rule, "is neither true nor false", "", true, offset);
       } else if (result.equals(false)) {
         faults.add(rule, "not true", tombstone ? "of a tombstone" : "", false, offset);
       }
     } catch (CelEvaluationException error) {
       if (!tombstone) {
-        faults.add(rule, "cannot be evaluated: " + error.getErrorCode(), "", true, offset);
+        faults.add(rule, "cannot be evaluated: " + reason(error), "", true, offset);
       }
     } catch (StackOverflowError error) {
       faults.add(rule, "cannot be evaluated: nested too deeply for the audit", "", true, offset);

@@ -1,12 +1,10 @@
 package io.topicwarden.reader.codecs;
 
-import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
 import com.google.protobuf.DescriptorProtos.FileDescriptorSet;
 import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.DescriptorValidationException;
-import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.Descriptors.FileDescriptor;
 import com.google.protobuf.DynamicMessage;
 import com.google.protobuf.InvalidProtocolBufferException;
@@ -25,7 +23,6 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -182,41 +179,13 @@ final class ProtobufCodec implements Codec {
   }
 
   @Override
-  public Object toCel(Object decoded) throws RecordFault {
-    if (decoded instanceof Message message) {
-      Map<String, Object> converted = new LinkedHashMap<>();
-      for (FieldDescriptor field : message.getDescriptorForType().getFields()) {
-        boolean absent = !field.isRepeated() && field.hasPresence() && !message.hasField(field);
-        if (field.isMapField()) {
-          converted.put(field.getName(), mapEntries((List<?>) message.getField(field)));
-        } else {
-          converted.put(field.getName(), absent ? null : toCel(message.getField(field)));
-        }
-      }
-      return converted;
-    }
-    if (decoded instanceof List<?> items) {
-      List<Object> converted = new ArrayList<>(items.size());
-      for (Object item : items) {
-        converted.add(toCel(item));
-      }
-      return converted;
-    }
-    if (decoded instanceof ByteString bytes) {
-      return bytes.toByteArray();
-    }
-    return decoded instanceof Number || decoded instanceof Boolean
-        ? CelNumbers.widen(decoded)
-        : decoded.toString();
+  public FileDescriptor messageTypes() {
+    return type.getFile();
   }
 
-  private Map<Object, Object> mapEntries(List<?> entries) throws RecordFault {
-    Map<Object, Object> converted = new LinkedHashMap<>();
-    for (Object entry : entries) {
-      Message pair = (Message) entry;
-      List<FieldDescriptor> fields = pair.getDescriptorForType().getFields();
-      converted.put(toCel(pair.getField(fields.get(0))), toCel(pair.getField(fields.get(1))));
-    }
-    return converted;
+  /** Returns the message itself: CEL defines how expressions see it. */
+  @Override
+  public Object toCel(Object decoded) {
+    return decoded;
   }
 }

@@ -1,13 +1,18 @@
 package io.topicwarden.reader.codecs;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.google.protobuf.Descriptors.FileDescriptor;
 import com.google.protobuf.Timestamp;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.StringJoiner;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.avro.Schema;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.header.Header;
@@ -32,10 +37,15 @@ public final class RecordContract {
     keyCodec = codec(declared.path("key"), registry);
     valueCodec = codec(declared.path("value"), registry);
     declared.path("headers").forEach(name -> requiredHeaders.add(name.asText()));
+    Set<FileDescriptor> schemas =
+        Stream.of(keyCodec, valueCodec)
+            .filter(Objects::nonNull)
+            .map(Codec::messageTypes)
+            .filter(Objects::nonNull)
+            .collect(Collectors.toSet());
     for (JsonNode expression : declared.path("expressions")) {
-      expressions.add(
-          CelExpression.compile(
-              expression.path("id").asText(), expression.path("require").asText()));
+      String id = expression.path("id").asText();
+      expressions.add(CelExpression.compile(id, expression.path("require").asText(), schemas));
     }
     maxRecordBytes = declared.path("largest").asLong(Long.MAX_VALUE);
     maxTimestamp = declared.path("latest").asLong(Long.MAX_VALUE);
@@ -201,12 +211,14 @@ public final class RecordContract {
     variables.put("value", variable(valueCodec, decodedValue, record.value()));
     variables.put("headers", CelExpression.celValue(headers));
     long millis = record.timestamp();
-    variables.put(
-        "timestamp",
-        Timestamp.newBuilder()
-            .setSeconds(Math.floorDiv(millis, 1000L))
-            .setNanos((int) Math.floorMod(millis, 1000L) * 1_000_000)
-            .build());
+    if (millis >= 0) { // without a timestamp, an expression that needs it cannot be evaluated
+      variables.put(
+          "timestamp",
+          Timestamp.newBuilder()
+              .setSeconds(millis / 1000)
+              .setNanos((int) (millis % 1000) * 1_000_000)
+              .build());
+    }
     return variables;
   }
 

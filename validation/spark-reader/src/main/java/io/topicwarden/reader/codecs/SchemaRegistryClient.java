@@ -35,7 +35,7 @@ final class SchemaRegistryClient {
   private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
   /** For all requests of one task. */
-  private static final Duration MAX_WAIT = Duration.ofSeconds(120);
+  private static final Duration MAX_WAIT = Duration.ofMinutes(2);
 
   private static final int MAX_BYTES = 4 * 1024 * 1024;
   private static final int MAX_TOTAL_BYTES = 64 * 1024 * 1024;
@@ -72,8 +72,8 @@ final class SchemaRegistryClient {
     HttpClient.Builder builder = HttpClient.newBuilder().connectTimeout(TIMEOUT);
     Map<String, Object> tls = new HashMap<>();
     settings
-        .fields()
-        .forEachRemaining(
+        .properties()
+        .forEach(
             setting -> {
               if (setting.getKey().startsWith("ssl.")) {
                 tls.put(setting.getKey(), tlsValue(setting.getKey(), setting.getValue().asText()));

@@ -155,7 +155,9 @@ public final class BlockCounts {
   }
 
   private boolean isAbsent(Metric metric) {
-    return metric.optional && values[metric.ordinal()] == metric.merge.identity;
+    // The first timestamp may be as large as its identity; no timestamp is as small as the other.
+    Metric decisive = metric == Metric.FIRST_TIMESTAMP ? Metric.LAST_TIMESTAMP : metric;
+    return metric.optional && values[decisive.ordinal()] == decisive.merge.identity;
   }
 
   /** Writes the columns of the metrics. */

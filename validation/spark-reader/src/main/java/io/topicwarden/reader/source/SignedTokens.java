@@ -28,7 +28,7 @@ public final class SignedTokens implements AuthenticateCallbackHandler {
   public void configure(
       Map<String, ?> configs, String saslMechanism, List<AppConfigurationEntry> jaasConfigEntries) {
     String series = (String) jaasConfigEntries.get(0).getOptions().get("tokens");
-    for (String entry : series.split(",")) {
+    for (String entry : series.split(",", -1)) {
       String[] parts = entry.split(":", 2);
       tokens.put(Long.parseLong(parts[0]) * 1000, parts[1]);
     }

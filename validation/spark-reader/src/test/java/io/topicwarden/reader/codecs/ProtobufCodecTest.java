@@ -3,7 +3,6 @@ package io.topicwarden.reader.codecs;
 import static io.topicwarden.reader.codecs.Faults.assertInvalid;
 import static io.topicwarden.reader.codecs.Faults.assertUndecidable;
 import static io.topicwarden.reader.codecs.Faults.bytes;
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
@@ -13,7 +12,6 @@ import com.google.protobuf.Descriptors.Descriptor;
 import com.google.protobuf.Descriptors.FileDescriptor;
 import com.google.protobuf.DynamicMessage;
 import java.util.Base64;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
@@ -46,7 +44,7 @@ class ProtobufCodecTest {
   private final ProtobufCodec codec = new ProtobufCodec(TYPE);
 
   @Test
-  void convertsEveryTypeForCel() throws Exception {
+  void passesTheMessageToCel() throws Exception {
     Descriptor line = ProtobufCodec.message(FILE, "Order.Line");
     DynamicMessage order =
         DynamicMessage.newBuilder(TYPE)
@@ -65,15 +63,7 @@ class ProtobufCodecTest {
     byte[] amounts = bytes(0x22, 5, 0x0a, 1, 'a', 0x10, 9); // a map entry
     byte[] data = order.toByteString().concat(ByteString.copyFrom(amounts)).toByteArray();
     codec.check(data);
-    Map<?, ?> converted = (Map<?, ?>) codec.toCel(codec.decode(data));
-    assertEquals(7L, converted.get("id"));
-    assertEquals(null, converted.get("note"));
-    assertEquals(List.of(1.5), converted.get("prices"));
-    assertEquals(Map.of("a", 9L), converted.get("amounts"));
-    assertEquals(null, converted.get("address"));
-    assertArrayEquals(bytes(1, 2), (byte[]) converted.get("hash"));
-    assertEquals("PAID", converted.get("state"));
-    assertEquals(List.of(Map.of("gift", true)), converted.get("lines"));
+    assertEquals(DynamicMessage.parseFrom(TYPE, data), codec.toCel(codec.decode(data)));
   }
 
   @Test

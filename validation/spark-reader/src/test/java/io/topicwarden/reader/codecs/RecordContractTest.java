@@ -67,6 +67,27 @@ class RecordContractTest {
   }
 
   @Test
+  void aRecordWithoutATimestampIsUndecidableByAnExpressionThatNeedsIt() throws Exception {
+    ConsumerRecord<byte[], byte[]> undated =
+        new ConsumerRecord<>(
+            "orders",
+            0,
+            7,
+            -1,
+            TimestampType.CREATE_TIME,
+            0,
+            0,
+            null,
+            bytes("{}"),
+            new RecordHeaders(),
+            Optional.empty());
+    assertEquals(
+        List.of("expression:rule: cannot be evaluated: the record has no timestamp (undecidable)"),
+        faults(requiring("timestamp > timestamp('2023-11-14T22:13:20Z')", JSON_VALUE), undated));
+    assertEquals(List.of(), faults(requiring("true", JSON_VALUE), undated));
+  }
+
+  @Test
   void anEmptyContractAcceptsEverything() throws Exception {
     assertEquals(List.of(), faults("{}", record(null, bytes(0xff))));
   }

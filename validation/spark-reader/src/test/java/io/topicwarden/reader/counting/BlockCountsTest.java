@@ -1,6 +1,7 @@
 package io.topicwarden.reader.counting;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.topicwarden.reader.Json;
@@ -79,5 +80,15 @@ class BlockCountsTest {
     add(counts, Records.record(0, Long.MAX_VALUE, "k", "v"));
     assertEquals(Long.MAX_VALUE, json(counts).path("first_timestamp").asLong());
     assertEquals(Long.MAX_VALUE, counts.lastTimestamp());
+  }
+
+  @Test
+  void aRecordWithoutATimestampHasNoAge() {
+    BlockCounts counts = new BlockCounts();
+    add(counts, Records.record(0, -1, "k", "v"));
+    assertEquals(1, json(counts).path("records").asLong());
+    assertEquals(0, json(counts).path("expired").asLong());
+    assertTrue(json(counts).path("first_timestamp").isMissingNode());
+    assertTrue(counts.lastTimestamp() < 0);
   }
 }

@@ -45,7 +45,9 @@ class CountingRulesTest {
     assertEquals(2, rules.ageBand(9_000));
     assertEquals(2, rules.ageBand(5_001));
     assertEquals(3, rules.ageBand(5_000));
-    assertEquals(3, rules.ageBand(-1));
+    assertEquals(3, rules.ageBand(0));
+    assertEquals(4, rules.ageBand(-1)); // without a timestamp
+    assertEquals(4, rules.ageBand(Long.MIN_VALUE));
   }
 
   @Test

@@ -52,7 +52,19 @@ class GroupRowTest {
   private static KeyCounts key(int partitionId, long hash, long records, boolean deleted) {
     return GroupRow.keyOf(
         RowFactory.create(
-            partitionId, null, true, hash, records, 1L, 1L, 9, 4L, 5L, 7L, deleted ? 7L : null, null));
+            partitionId,
+            null,
+            true,
+            hash,
+            records,
+            1L,
+            1L,
+            9,
+            4L,
+            5L,
+            7L,
+            deleted ? 7L : null,
+            null));
   }
 
   @Test
@@ -141,7 +153,7 @@ class GroupRowTest {
 
   @Test
   void aKeyIsDeletedOnlyIfItsLastRecordIsTheTombstone() {
-    Row row = RowFactory.create(2, null, true, 6L, 3L, 0L, 0L, 9, 4L, 8L, 7L, 3);
+    Row row = RowFactory.create(2, null, true, 6L, 3L, 0L, 0L, 9, 4L, 5L, 8L, 7L, 3);
     assertFalse(GroupRow.keyOf(row).isDeleted());
     assertEquals(3, GroupRow.keyOf(row).fits());
     assertEquals(Partitioners.NOT_CHECKED, key(2, 6, 3, false).fits());
