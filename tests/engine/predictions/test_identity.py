@@ -8,22 +8,28 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from kafka.admin import NewTopic
 
 from tests.conftest import REPOSITORY
 from tests.engine.predictions.conftest import Deployment, deployment, of
 from tests.engine.predictions.test_state import edited
 from tests.support.projects import Shell
+from tests.support.sandboxes import running
 from topicwarden.deploy.stack_state import SET_TYPE
-from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.cluster import Cluster, open_cluster
 from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.connection import Connection
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.problem import Refusal
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
+from topicwarden.toolchain import Toolchain
 
 FILE = "home/home.v1.yaml"
 TOPIC = "{owner: team, partitions: 2, replication_factor: 2}\n"
@@ -39,6 +45,49 @@ def home(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deplo
     yield home
     with connected(servers) as admin:
         admin.delete_topics([name for name in ("home.v1",) if name in admin.list_topics()])
+
+
+def test_servers_of_two_clusters_never_lead_a_deploy_to_the_wrong_one(
+    home: Deployment, servers: list[str], tools: Toolchain, tmp_path: Path
+) -> None:
+    """The other cluster has a topic of the same name, and the program and the provider choose a server by chance."""
+    with running(Sandbox(tmp_path / "other", tools.java, tools.kafka_jars), brokers=1) as other:
+        with connected(other.bootstrap_servers) as admin:
+            admin.create_topics([NewTopic("home.v1", 2, 1, topic_configs={"retention.ms": "-1"})])
+        shell = replace(home.shell, variables={**home.shell.variables, "PULUMI_CONFIG_PASSPHRASE": "two"})
+        path = home.project.root / "stacks" / "Pulumi.two.yaml"
+        path.write_text("config: {}\n")
+        assert shell.run("pulumi", "stack", "init", "two").returncode == 0
+        settings = yaml.safe_load(path.read_text())
+        results = set()
+        for days in range(1, 8):
+            both = [*other.bootstrap_servers, *servers]
+            settings["config"] = {
+                "kafka:bootstrapServers": servers if days == 1 else both,
+                "kafka:tlsEnabled": False,
+            }
+            path.write_text(yaml.safe_dump(settings))
+            config = "" if days == 1 else f", config: {{retention.ms: {30 + days}d}}"
+            home.write({FILE: TOPIC.replace("}", f"{config}}}")})
+            done = shell.run("pulumi", "up", "--yes", "--skip-preview", "--non-interactive", "--stack", "two")
+            assert done.returncode == 0 or "leads to cluster" in " ".join(done.stdout.split()), done.stdout
+            results.add(done.returncode)
+        assert 0 in results
+        with open_cluster(Connection(tuple(other.bootstrap_servers), tls=False)) as elsewhere:
+            assert elsewhere.snapshot({"home.v1"}).topics["home.v1"].own_config == {"retention.ms": "-1"}
+
+
+def test_the_official_provider_in_the_folder_that_the_project_names_is_refused(
+    home: Deployment, tools: Toolchain, cluster: Cluster
+) -> None:
+    before = cluster.snapshot({"home.v1"}).topics["home.v1"].own_config
+    (official,) = (REPOSITORY / ".cache" / "pulumi" / "home" / "plugins").glob("resource-kafka-*/")
+    path = home.project.root / "Pulumi.yaml"
+    named = yaml.safe_load(path.read_text()) | {"plugins": {"providers": [{"name": "kafka", "path": str(official)}]}}
+    path.write_text(yaml.safe_dump(named))
+    home.write({FILE: TOPIC.replace("}", ", config: {retention.ms: 30d}}")})
+    assert "is not topicwarden's" in " ".join(home.refused("up --yes --skip-preview").split())
+    assert cluster.snapshot({"home.v1"}).topics["home.v1"].own_config == before
 
 
 def test_another_cluster_is_refused_until_the_stack_says_that_it_moved(home: Deployment, cluster: Cluster) -> None:

@@ -13,7 +13,7 @@ from topicwarden.deploy.dangers import dangers
 from topicwarden.deploy.intent_log import intent_log, orphans, unfinished
 from topicwarden.deploy.invoking_command import CommandKind, hand_over, invoked_by, report_end, selected_patterns
 from topicwarden.deploy.program_end import ProgramEnd
-from topicwarden.deploy.provider_choice import require_provider
+from topicwarden.deploy.provider_choice import require_cluster, require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.sdk_debug_log import shorten_debug_messages
 from topicwarden.deploy.stack_state import read_stack_state
@@ -89,6 +89,12 @@ def deploy() -> None:
         log.keep(intents)
     if not planning:
         _stop_at(refusals(plans))
+    provider = _provider(settings, connection)
+    if not pulumi.runtime.is_dry_run() and live.cluster_id is not None:
+        try:
+            require_cluster(live.cluster_id, provider)
+        except Refusal as refusal:
+            raise pulumi.RunError(str(refusal)) from None
     lines = dangers(plans, stack)
     for line in (*([remark] if remark else []), *lines):
         pulumi.warn(line)
@@ -101,7 +107,7 @@ def deploy() -> None:
         cluster_id=live.cluster_id,
         dangers=lines,
         departing=[topic for name, topic in sorted(deployed.topics.items()) if name not in declared],
-        provider=_provider(settings, connection),
+        provider=provider,
     )
     end.expect(topics.urn, topics.topics)
     pulumi.export("topics", topics.topics)

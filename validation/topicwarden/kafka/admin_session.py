@@ -15,6 +15,7 @@ from topicwarden.kafka.cluster_service import service_of
 from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.request_error import RequestError, request_error
 from topicwarden.kafka.retry import retry_transient
+from topicwarden.model.problem import Refusal
 from topicwarden.specs.services.profile import ServiceProfile
 
 Parameters = ParamSpec("Parameters")
@@ -32,6 +33,28 @@ class AdminSession:
         self._open = ExitStack()
         self._admin: KafkaAdminClient | None = None
         self._service: ServiceProfile | None = None
+        self.cluster_id: str | None = None
+        """The cluster that writes must reach; see ``require_cluster``."""
+
+    def require_cluster(self, cluster_id: str) -> None:
+        """Refuse writes to any other cluster from now on; raises ``Refusal`` if this already is another one.
+
+        Some of the bootstrap servers may belong to another cluster. So the id is asked for before each batch of writes,
+        on the connection that is used for them.
+        """
+        self.cluster_id = cluster_id
+        self.writing_admin()
+
+    def writing_admin(self) -> KafkaAdminClient:
+        """Return the open client; raises ``Refusal`` if it leads to another cluster than the required one."""
+        if self.cluster_id is not None:
+            seen = self.request(lambda admin: admin.describe_cluster()["cluster_id"])
+            if seen != self.cluster_id:
+                raise Refusal(
+                    f"kafka:bootstrapServers leads to cluster {seen}, but the deploy was checked for cluster "
+                    f"{self.cluster_id}: nothing is written; name servers of one cluster only"
+                )
+        return self.admin
 
     @property
     def admin(self) -> KafkaAdminClient:
@@ -79,6 +102,7 @@ class AdminSession:
         states: Mapping[Key, State],
     ) -> Mapping[Key, RequestError]:
         """Write ``states`` with ``send``, and let ``wait`` wait for those that were not refused; return the errors."""
+        self.writing_admin()
         errors = self.request(send, states)
         self.request(wait, {key: state for key, state in states.items() if key not in errors})
         return errors

@@ -37,7 +37,7 @@ from topicwarden.deploy.provider.resource_urn import ResourceUrn
 from topicwarden.deploy.provider.scram_type import SCRAM, Credentials
 from topicwarden.deploy.provider.stubs import plugin_pb2, provider_pb2_grpc
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
-from topicwarden.deploy.provider.topic_type import GET_TOPIC, GET_TOPICS, TOPIC, Topics
+from topicwarden.deploy.provider.topic_type import GET_TOPIC, GET_TOPICS, REQUIRE_CLUSTER, TOPIC, Topics
 from topicwarden.kafka.admin_session import AdminSession
 from topicwarden.kafka.request_error import RequestError
 from topicwarden.model.problem import Refusal
@@ -67,6 +67,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         self._calls = EngineCalls()
         self._secrets = False
         self._resources: Mapping[str, Resources] | None = None
+        self._session: AdminSession | None = None
         self._unusable = "the provider is not configured"
         self._stack: str | None = None
         self._guard = DeletionGuard()
@@ -106,6 +107,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
                 session = AdminSession(provider_settings.connection(settings))
             except Refusal as refusal:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(refusal))
+            self._session = session
             self._resources = {
                 TOPIC.token: Topics(session, self._log.progress, self._announce, self._check_adoption, self._calls),
                 ACL.token: Acls(session, self._calls),
@@ -187,6 +189,8 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         return Empty()
 
     async def Invoke(self, request: rpc.InvokeRequest, context: _Context) -> rpc.InvokeResponse:
+        if request.tok == REQUIRE_CLUSTER:
+            return await self._require_cluster(str(from_struct(request.args)["clusterId"]))
         if request.tok not in (GET_TOPIC, GET_TOPICS):
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"unknown function {request.tok}")
         topics = self._resources[TOPIC.token] if self._resources else None
@@ -197,6 +201,17 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         except (RequestError, Refusal, ValueError) as error:
             await context.abort(grpc.StatusCode.UNKNOWN, reason_of(error))
         return rpc.InvokeResponse(**{"return": to_struct(found)})
+
+    async def _require_cluster(self, cluster_id: str) -> rpc.InvokeResponse:
+        """Answer with the id, or with why this provider cannot write there: an error could come from any provider."""
+        try:
+            if self._session is None:
+                raise Refusal(self._unusable)
+            await asyncio.to_thread(self._session.require_cluster, cluster_id)
+            answer = {"clusterId": cluster_id}
+        except (RequestError, Refusal) as error:
+            answer = {"refusal": reason_of(error)}
+        return rpc.InvokeResponse(**{"return": to_struct(answer)})
 
     def _announce(self, intent: Intent, topics: Iterable[str]) -> None:
         """Record what is about to be sent, for a program of topicwarden; other programs have no record."""
@@ -209,9 +224,16 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             self._guard.check_adoption(topic, await self._recorded_state())
 
     async def _recorded_state(self) -> DeployedStack | None:
-        """Return Pulumi's state, which is read once."""
+        """Return Pulumi's state, which is read once. A command without a program may only write to its cluster."""
+
+        def read() -> DeployedStack | None:
+            state = recorded_state(self._stack or "")
+            if state is not None and state.cluster_id and self._session and not self._session.cluster_id:
+                self._session.require_cluster(state.cluster_id)
+            return state
+
         if self._state is None:
-            self._state = asyncio.ensure_future(asyncio.to_thread(recorded_state, self._stack or ""))
+            self._state = asyncio.ensure_future(asyncio.to_thread(read))
         return await self._state
 
     async def _run(self, urn: str, work: Callable[[Resources], Any], context: _Context) -> Any:

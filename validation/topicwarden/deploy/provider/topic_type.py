@@ -57,6 +57,8 @@ def _decreased(olds: Properties, news: Properties) -> tuple[str, ...]:
 
 GET_TOPIC: Final = "kafka:index:getTopic"
 GET_TOPICS: Final = "kafka:index:getTopics"
+REQUIRE_CLUSTER: Final = "kafka:index:requireCluster"
+"""A function that only this provider has: it refuses to write to any cluster but the one with this id."""
 
 TOPIC: Final = ResourceType(
     token="kafka:index/topic:Topic",
@@ -169,7 +171,7 @@ class Topics:
         }
 
     def _create(self, topics: Mapping[str, NewTopic]) -> Mapping[str, Exception | None]:
-        admin = self._session.admin
+        admin = self._session.writing_admin()
         self._announce(Intent.CREATE, topics)
         placed = {name: self._placed(topic) for name, topic in topics.items()}
         errors = self._retry(placed, lambda names: create_topics(admin, [placed[name] for name in names]))
@@ -186,17 +188,17 @@ class Topics:
         return replace(topic, replicas=self._placement.place(topic.partitions, topic.replication_factor))
 
     def _delete(self, topics: Mapping[str, None]) -> Mapping[str, Exception | None]:
-        admin = self._session.admin
+        admin = self._session.writing_admin()
         self._announce(Intent.DELETE, topics)
         errors = self._retry(topics, lambda names: delete_topics(admin, names), final=(_MISSING,))
         return {name: error for name, error in errors.items() if error.name != _MISSING}
 
     def _alter(self, changes: Mapping[str, Mapping[str, str | None]]) -> Mapping[str, Exception | None]:
-        admin = self._session.admin
+        admin = self._session.writing_admin()
         return self._retry(changes, lambda names: alter_settings(admin, {name: changes[name] for name in names}))
 
     def _add_partitions(self, counts: Mapping[str, int]) -> Mapping[str, Exception | None]:
-        admin = self._session.admin
+        admin = self._session.writing_admin()
         errors = self._retry(counts, lambda names: add_partitions(admin, {name: counts[name] for name in names}))
         refused = {name: () for name, error in errors.items() if error.name == "INVALID_PARTITIONS"}
         states = self._session.request(read_topics, refused, self._session.service) if refused else {}
