@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -135,3 +136,15 @@ def test_every_file_that_is_named_exists(document: Path) -> None:
     broken = [link for link in documents.links(text) if not (document.parent / link).exists()]
     absent = [name for name in re.findall(rf"\]\({_HOME}([^)#\s]+)", text) if not (REPOSITORY / name).exists()]
     assert (missing, broken, absent) == ([], [], [])
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md", "docs/how-to/continuous-integration.md"])
+def test_the_pages_say_whether_there_is_a_release(page: str) -> None:
+    settings = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    released = settings["tool"]["topicwarden"]["released"]
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    assert ("There is no release yet" in text) is not released
+    installs = [
+        code for code in re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if "pip install" in code
+    ]
+    assert all(("make wheel" in code) is not released for code in installs)

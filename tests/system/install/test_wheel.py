@@ -70,7 +70,7 @@ def tutorial(user: Shell) -> dict[str, str]:
             continue
         for line in code.splitlines():
             command, _, comment = (part.strip() for part in line.partition(" #"))
-            if command.startswith(("pip install", "cd my-topics", "topicwarden sandbox down")):
+            if command.startswith(("make wheel", "pip install", "cd my-topics", "topicwarden sandbox down")):
                 continue
             done = Shell(project if project.exists() else user.folder, user.variables).run("sh", "-c", command)
             output = done.stdout + done.stderr
