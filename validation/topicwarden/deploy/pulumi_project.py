@@ -6,10 +6,9 @@ import os.path
 from collections.abc import Mapping
 from typing import Any, Final
 
-import yaml
-
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+from topicwarden.specs.project_file import read_project_file
 
 _STACKS: Final = "stacks"
 _LINES: Final = "`runtime: python`, `main: stacks/` and `stackConfigDir: stacks`"
@@ -18,12 +17,9 @@ _LINES: Final = "`runtime: python`, `main: stacks/` and `stackConfigDir: stacks`
 def project_settings(project: Project) -> Mapping[str, Any]:
     """Return the settings in ``Pulumi.yaml``; refuse a file that is no mapping."""
     try:
-        settings = yaml.safe_load((project.root / "Pulumi.yaml").read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        raise Refusal(f"Pulumi.yaml cannot be read: {str(error).partition(chr(10))[0]}") from error
-    if not isinstance(settings, dict):
-        raise Refusal("Pulumi.yaml cannot be read: expected a mapping")
-    return settings
+        return read_project_file(project.root)
+    except ValueError as error:
+        raise Refusal(f"Pulumi.yaml {error}") from error
 
 
 def require_program(project: Project) -> None:

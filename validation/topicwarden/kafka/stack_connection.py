@@ -18,6 +18,7 @@ from topicwarden import child_processes
 from topicwarden.kafka.connection import Connection
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+from topicwarden.model.regular_file import read_regular_file
 from topicwarden.model.sandbox_folder import ADDRESS_FILE, refuse_copy, refuse_link
 from topicwarden.specs.connection_settings import NAMES, SERVERS, read_connection_settings
 from topicwarden.specs.services import by_hosts
@@ -130,7 +131,7 @@ def stack_settings(project: Project, stack: str) -> Mapping[str, Any]:
 def _written(project: Project, stack: str) -> Mapping[str, Any]:
     selected_stacks(project, stack)
     try:
-        document = yaml.safe_load((project.root / settings_file(stack)).read_text(encoding="utf-8")) or {}
+        document = yaml.safe_load(read_regular_file(project.root / settings_file(stack))) or {}
     except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise Refusal(f"{settings_file(stack)} cannot be read as stack settings: {_first_line(error)}") from error
     settings = document.get("config") or {} if isinstance(document, dict) else document

@@ -76,8 +76,11 @@ def check(
         collector.judge(resolved.declarations, stack)
     names = {declaration.topic.name for declared in declarations.values() for declaration in declared}
     overlaps = overlapping_scopes(policy.stack_files, stacks, names)
-    problems = [*policy.problems, *overlaps, *collector.problems(stacks)]
-    has_file_errors = any(problem.level is Level.ERROR for problem in (*loaded.problems, *policy.problems))
+    stack_files = [problem for stack in stacks for problem in policy.stack_file(stack).problems]
+    problems = [*policy.problems, *stack_files, *overlaps, *collector.problems(stacks)]
+    has_file_errors = any(
+        problem.level is Level.ERROR for problem in (*loaded.problems, *policy.problems, *stack_files)
+    )
     if not paths and not has_file_errors and set(stacks) >= set(project.stack_names()):
         problems += collector.unused(declarations)
     return CheckedStacks(declarations, tuple(sorted(set(problems))), len(collector.waived))

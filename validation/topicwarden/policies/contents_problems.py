@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 from topicwarden.model.contents import Contents, EncodedContents
 from topicwarden.model.problem import Problem
+from topicwarden.model.regular_file import read_regular_file
 from topicwarden.policies.expressions import CelError, compile_record_expression
 from topicwarden.specs.record_schemas import COMPILERS
 from topicwarden.specs.resolve import Declaration
@@ -20,7 +21,6 @@ from topicwarden.specs.schema_files import schema_path
 from topicwarden.specs.yaml_nodes import KeyPath
 
 RULE: Final = "contents"
-MAX_BYTES: Final = 1 << 20
 
 _PARTITIONER_SETTINGS: Final = ("partitioner", "partition_expression", "partition_function")
 
@@ -107,9 +107,7 @@ def _schema_error(file: Path, root: Path, encoding: str, message_type: str | Non
     if not Path(os.path.realpath(file)).is_relative_to(root.resolve()):
         return "is outside the project; move the schema into the project"
     try:
-        if file.stat().st_size > MAX_BYTES:
-            return f"is larger than {MAX_BYTES} bytes; expected a schema"
-        text = file.read_text(encoding="utf-8")
+        text = read_regular_file(file).decode()
     except UnicodeDecodeError:
         return "is not UTF-8; save it as UTF-8"
     except OSError as error:

@@ -22,6 +22,7 @@ from topicwarden.policies.scope import Scope
 from topicwarden.policies.unmatched_patterns import PlacedPattern
 from topicwarden.policies.waivers import PlacedWaiver, Waiver, expiry_problem
 from topicwarden.specs.problem_ids import PROBLEM_IDS
+from topicwarden.specs.project_file import project_file_problems
 from topicwarden.specs.spec_files import SpecFile, read_files
 from topicwarden.specs.stack_file import read_stack_file
 from topicwarden.specs.validation_errors import validation_problems
@@ -104,8 +105,7 @@ class _PolicyLoader:
     def policy(self, project: Project) -> Policy:
         """Return the policy of all loaded files, and add the problems that only show when all files are loaded."""
         stack_files = {stack: read_stack_file(project, stack) for stack in self._stacks}
-        for stack_file in stack_files.values():
-            self.problems += stack_file.problems
+        self.problems += project_file_problems(project.root)
         self._drop_waivers_of_unknown_rules()
         return Policy(
             {name: tuple(self._settings(name)) for name in _ALL_RULES},

@@ -15,6 +15,7 @@ PROBLEM_IDS: Final = MappingProxyType(
         "empty": "A file below topics/ declares nothing.",
         "expression": "An expression of a policy file does not compile, or uses a field that topics do not have.",
         "file-foreign": "A file below topics/ is a topic of another tool, such as Strimzi's KafkaTopic.",
+        "file-hidden": "A YAML file below topics/ has a name that begins with a dot. It is not read.",
         "file-kind": "An entry below topics/ is named like a YAML file but is a folder, a device, a pipe or a socket.",
         "file-link": "A symbolic link points to a folder, outside its tree, or to nothing. It is not followed.",
         "file-name": "A file's name ends in .yml or in capitals. Only .yaml is read; the error prevents a silent skip.",
@@ -27,6 +28,7 @@ PROBLEM_IDS: Final = MappingProxyType(
         "topicwarden:partitionFunctions, or its expression does more than compute. The audit does not run it.",
         "plaintext-secret": "A secret in a stack's settings file is not encrypted, so everyone who can read the "
         "repository can read it.",
+        "project-file": "Pulumi cannot read the project's Pulumi.yaml, so nothing can be deployed.",
         "rule-twice": "A rule or an expression is set twice. Only one of the two could apply.",
         "rule-unknown": "A waiver names an unknown rule.",
         "scope-outside": "A declared topic is outside of the scope of a stack (topicwarden:scope), so it belongs to "

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from topicwarden.model.problem import Location, Problem
+from topicwarden.model.problem import Level, Location, Problem
+from topicwarden.model.regular_file import MAX_BYTES
 
-MAX_BYTES: Final = 1 << 20
 DEFAULTS: Final = "_defaults.yaml"
 
 _Selection: TypeAlias = Mapping[str, Any] | None
@@ -36,8 +36,8 @@ def read_files(topics: Path, root: Path, paths: Sequence[Path] = ()) -> Iterator
     """Yield each ``*.yaml`` file below ``topics``, sorted by name, or the problem why it was not read.
 
     ``paths`` restricts this to these files and folders, with the ``_defaults.yaml`` files above them. The path of a
-    ``_defaults.yaml`` selects its whole folder. Names that begin with a dot are skipped. A missing folder is empty.
-    Locations are relative to ``root``.
+    ``_defaults.yaml`` selects its whole folder. Names that begin with a dot are skipped, with a warning for YAML files.
+    A missing folder is empty. Locations are relative to ``root``.
     """
     if topics.is_dir():
         yield from _read_folder(topics, (), topics.resolve(), root, _select(topics, paths) if paths else None)
@@ -66,7 +66,7 @@ def _read_folder(
     parent = printable_path(os.path.relpath(path, root))
     try:
         with os.scandir(path) as entries:
-            ordered = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda e: e.name)
+            ordered = sorted(entries, key=lambda entry: entry.name)
             if selection is not None:
                 ordered = [entry for entry in ordered if entry.name == DEFAULTS or entry.name in selection]
     except OSError as error:
@@ -77,7 +77,11 @@ def _read_folder(
         suffix = dot + extension
         is_yaml = suffix.lower() in (".yaml", ".yml")
         file = f"{parent}/{printable_path(entry.name)}"
-        if (
+        if entry.name.startswith("."):
+            if is_yaml and entry.is_file():
+                message = "a file whose name begins with a dot is not read; rename it, or delete it"
+                yield Problem(Location(file), message, "file-hidden", Level.WARNING)
+        elif (
             entry.is_symlink()
             and (is_yaml or _is_folder(entry))
             and (problem := _link_problem(entry, file, topics_root))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.project import Project
+from topicwarden.model.regular_file import read_regular_file
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.connection_settings import SECRETS, SERVERS, read_connection_settings
 from topicwarden.specs.registry_settings import SECRETS as REGISTRY_SECRETS
@@ -44,6 +46,12 @@ _BROKER_FIELDS: Final = {
 }
 
 
+_UNREADABLE = ("duplicate-key", "yaml-alias", "yaml-depth", "yaml-line")
+"""Problems of the YAML itself; Pulumi accepts other things that declarations of topics may not have."""
+_MOST_UNKNOWN = 100
+"""The most unknown settings of one file that are reported."""
+
+
 @dataclass(frozen=True)
 class StackFile:
     """The settings of a stack that need no decryption; those that are missing or invalid have their default.
@@ -64,19 +72,19 @@ def read_stack_file(project: Project, stack: str) -> StackFile:
     path = project.stacks / f"Pulumi.{stack}.yaml"
     file = printable_path(path.relative_to(project.root).as_posix())
     try:
-        documents, problems = read_documents(path.read_bytes(), file)
+        documents, problems = read_documents(read_regular_file(path), file)
     except OSError as error:
         problem = Problem(Location(file), f"cannot be read: {error.strerror}", "file-unreadable")
         return StackFile(problems=(problem,))
     document = documents[0] if documents else ParsedDocument(file)
-    problems += [problem for problem in document.problems if problem.rule == "duplicate-key"]
+    problems += [problem for problem in document.problems if problem.rule in _UNREADABLE]
     problems += _misplaced(document)
     config = document.value.get("config") if isinstance(document.value, dict) else None
     if config is not None and not isinstance(config, dict):
         message = f"config: expected a mapping, seen {describe_value(config)}"
         problems.append(Problem(document.at(("config",)), message, _RULE))
     settings: Mapping[str, Any] = config if isinstance(config, dict) else {}
-    problems += _unknown(document, settings)
+    problems += islice(_unknown(document, settings), _MOST_UNKNOWN)
     problems += _plaintext(document, settings)
     values: dict[str, Any] = {}
     for name, setting in SETTINGS.items():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.project import Project
-from topicwarden.specs.spec_files import MAX_BYTES
+from topicwarden.model.regular_file import MAX_BYTES
 from topicwarden.specs.yaml_nodes import LINE_BREAK
 
 

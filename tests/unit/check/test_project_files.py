@@ -1,0 +1,76 @@
+"""Test files of a project that are broken, hostile or of another stack."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import project, topicwarden
+
+TOPIC = "{partitions: 1, replication_factor: 1}\n"
+PULUMI = "name: shop\nruntime: python\nmain: stacks/\nstackConfigDir: stacks\n"
+ALIASES = ("x", *(f"*{name}" for name in "abcdefg"))
+BOMB = "".join(f"{name}: &{name} [{', '.join([item] * 10)}]\n" for name, item in zip("abcdefgh", ALIASES, strict=True))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return project(tmp_path, {"topics/a.yaml": TOPIC, "Pulumi.yaml": PULUMI, "stacks/Pulumi.prod.yaml": "config: {}\n"})
+
+
+def checked(root: Path, *arguments: str) -> tuple[int, str]:
+    done = topicwarden("check", "--format", "text", *arguments, cwd=root)
+    return done.code, done.out + done.err
+
+
+def test_a_pipe_in_place_of_a_file_is_a_problem_and_does_not_block(root: Path) -> None:
+    (root / "topics" / "a.yaml").write_text(
+        "{partitions: 1, replication_factor: 1, contents: {value: {format: json, schema: s.json}}}\n"
+    )
+    os.mkfifo(root / "topics" / "s.json")
+    os.mkfifo(root / "stacks" / "Pulumi.pipe.yaml")
+    code, output = checked(root)
+    assert code == 1
+    assert output.count("expected a regular file, seen a device, pipe or socket") == 2
+
+
+def test_a_stack_file_has_a_limited_size_and_a_limited_number_of_problems(root: Path) -> None:
+    (root / "stacks" / "Pulumi.large.yaml").write_text("config:\n" + "  a: 1\n" * 300_000)
+    (root / "stacks" / "Pulumi.many.yaml").write_text(
+        "config:\n" + "".join(f"  topicwarden:{number}: 1\n" for number in range(20_000))
+    )
+    code, output = checked(root)
+    assert code == 1
+    assert "cannot be read: expected a file of at most 1048576 bytes, seen 2100008" in output
+    assert len(output.splitlines()) < 150
+
+
+def test_aliases_that_expand_without_end_are_refused_in_a_stack_file(root: Path) -> None:
+    (root / "stacks" / "Pulumi.bomb.yaml").write_text(f"{BOMB}config: *h\n")
+    code, output = checked(root)
+    assert (code, "[yaml-alias]" in output) == (1, True), output
+
+
+@pytest.mark.parametrize("text", ["", "name: [\n", "- a\n", "runtime: python\n", "name: shop\n", "\x00"])
+def test_a_project_file_that_pulumi_refuses_is_an_error_of_the_check(root: Path, text: str) -> None:
+    (root / "Pulumi.yaml").write_text(text)
+    code, output = checked(root)
+    assert code == 1
+    assert output.startswith("Pulumi.yaml:1:1: ")
+    assert "[project-file]" in output
+
+
+def test_a_hidden_file_is_not_read_and_named(root: Path) -> None:
+    (root / "topics" / ".b.yaml").write_text("nonsense: [")
+    (root / "topics" / ".a.yaml.swp").write_text("an editor's")
+    code, output = checked(root)
+    assert (code, output.count("[file-hidden]"), ".swp" in output) == (0, 1, False)
+
+
+def test_a_broken_file_of_another_stack_does_not_block_a_stack(root: Path) -> None:
+    (root / "stacks" / "Pulumi.dev.yaml").write_text("config: {topicwarden:nothing: 1}\n")
+    assert checked(root, "--stack", "prod")[0] == 0
+    assert checked(root, "--stack", "dev")[0] == 1
+    assert checked(root)[0] == 1
