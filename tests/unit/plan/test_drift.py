@@ -90,4 +90,10 @@ def test_a_topic_that_no_broker_shows_is_not_taken_for_gone(hidden: bool, allow:
     (change,) = changes([], DeployedStack({"t": deployed}), snapshot)
     rules = [rule for rule in (drift, unseen) if rule.needs(change, 0) is not None]
     found = [(one.kind, one.weight) for rule in rules for one in rule.evaluate(change, PlanEvidence(snapshot))]
-    assert found == ([] if allow else [("unseen" if hidden else "missing", Severity.REFUSED)])
+    assert found == ([] if allow and not hidden else [("unseen" if hidden else "missing", Severity.REFUSED)])
+
+
+def test_a_topic_that_cannot_be_seen_is_no_change_by_hand() -> None:
+    snapshot = Snapshot("c", 0, {1: None}, {}, {}, hidden=frozenset({"t"}))
+    held = Declaration(Topic("t", 1, 1), SettingLocations(ParsedDocument("topics/t.yaml"), (), {}))
+    assert changes([held], DeployedStack({"t": DeployedTopic("t", 1, 1, {})}), snapshot) == ()

@@ -102,8 +102,8 @@ def _change(name: str, declaration: Declaration | None, stack: DeployedStack, sn
         known_state = replace(deployed, partitions=declaration.topic.partitions)
     settings = tuple(_settings(declaration, known_state, live))
     action = Action.DELETE if duplicates else _action(declaration.topic, known_state, live, settings)
-    if action is None:
-        return None
+    if action is None or (action is Action.DRIFT and name in snapshot.hidden):
+        return None  # what cannot be seen is no change by hand
     kept = _kept_settings(declaration.topic, known_state, live) if live and action is not Action.RECREATE else {}
     before, after = _effective(declaration.topic, kept, live, snapshot) if live else (None, declaration.topic)
     permitted = declaration.topic.allowed(today)
@@ -150,14 +150,14 @@ def _settings(declaration: Declaration, deployed: DeployedTopic | None, live: Li
     state = _in_state(topic, deployed) if deployed else {}
     on_topic = _on_topic(live) if live else {}
     config_visible = live is not None and bool(live.sources)
-    for name in (*("partitions", "replication_factor"), *sorted({*declared, *state, *on_topic} - _COUNTS)):
-        path = (name,) if name in _COUNTS else ("config", name)
+    for name in (*("partitions", "replication_factor"), *sorted({*declared, *state, *on_topic} - COUNTS)):
+        path = (name,) if name in COUNTS else ("config", name)
         live_value = on_topic.get(name)
         if live is not None and live_value is None:
             live_value = live.topic.config.get(name)
         declared_value, deployed_value = declared.get(name), state.get(name)
         compared_value = on_topic.get(name) if declared_value is None else live_value
-        visible = config_visible or (live is not None and name in _COUNTS)
+        visible = config_visible or (live is not None and name in COUNTS)
         # Compared as text, as Pulumi does: another spelling of the same value is written, too.
         if declared_value == deployed_value and (declared_value == compared_value if visible else live is not None):
             continue
@@ -171,7 +171,8 @@ def _settings(declaration: Declaration, deployed: DeployedTopic | None, live: Li
         )
 
 
-_COUNTS = frozenset({"partitions", "replication_factor"})
+COUNTS = frozenset({"partitions", "replication_factor"})
+"""The settings of a topic that are no configuration; Describe shows them."""
 
 
 def _values(partitions: int, replication_factor: int, config: Mapping[str, str]) -> dict[str, str]:

@@ -138,8 +138,8 @@ def test_another_type_of_timestamps_changes_when_new_records_expire(
     ("scenario", "weight"),
     [
         (Scenario({"segment.ms": "9"}, None, hidden=True, in_state=False), Severity.REFUSED),
-        (Scenario({}, None, hidden=True), Severity.DANGER),
         (Scenario(None, None, hidden=True), Severity.REFUSED),
+        (Scenario(None, None, hidden=True, allow=[Allowance.DELETE]), Severity.REFUSED),
     ],
 )
 def test_a_hidden_topic_cannot_be_predicted(scenario: Scenario, weight: Severity) -> None:
@@ -147,6 +147,14 @@ def test_a_hidden_topic_cannot_be_predicted(scenario: Scenario, weight: Severity
     assert found.message == "the brokers do not report whether the topic exists, so its records are not known"
     assert found.weight is weight
     assert found.because and found.remedy.startswith("grant Describe on the topic")
+
+
+def test_settings_that_cannot_be_seen_do_not_differ() -> None:
+    hidden = Scenario(
+        {"cleanup.policy": "compact"}, {"cleanup.policy": "compact"}, visible_config=False, in_state=False
+    )
+    assert predicted("foreign", hidden) == []
+    assert only("unseen", hidden).weight is Severity.REFUSED
 
 
 def test_hidden_settings_cannot_be_predicted() -> None:
@@ -173,7 +181,6 @@ def test_hidden_settings_cannot_be_predicted() -> None:
         Scenario(None, {"retention.ms": "9"}, broker_configs={}),
         Scenario(None, {"retention.ms": "9"}, visible_config=False),
         Scenario({"retention.ms": "9"}, None, in_state=False),
-        Scenario(None, None, hidden=True, allow=[Allowance.DELETE]),
     ],
 )
 def test_what_can_be_seen_is_not_reported(scenario: Scenario) -> None:
@@ -229,4 +236,3 @@ def test_a_topic_that_somebody_deleted_is_created_again_only_after_a_refresh() -
     assert removed.because == ["its YAML did not allow `delete` when it was last deployed"]
     assert removed.remedy == "plan again; if somebody deleted it, `pulumi refresh` forgets it"
     assert predicted("drift", Scenario(None, None, allow=[Allowance.DELETE])) == []
-    assert predicted("drift", Scenario({}, None, hidden=True)) == []

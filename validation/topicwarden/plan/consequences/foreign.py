@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from topicwarden.model.planned_change import Action, Consequence, Severity
 from topicwarden.plan.consequence_text import shorten
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
-from topicwarden.plan.topic_change import TopicChange
+from topicwarden.plan.topic_change import COUNTS, TopicChange
 
 AVOIDABLE = False
 
@@ -19,7 +19,10 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
-    differing = [setting for setting in change.settings if setting.declared != setting.live]
+    seen = change.live is not None and bool(change.live.sources)
+    differing = [each for each in change.settings if each.declared != each.live and (seen or each.name in COUNTS)]
+    if not differing and not seen:
+        return  # the module ``unseen`` refuses
     if not differing:
         yield Consequence(
             kind="adopted",

@@ -7,7 +7,6 @@ DescribeConfigs, neither the effective settings nor the brokers' defaults are kn
 from collections.abc import Iterable
 
 from topicwarden.model.planned_change import Action, Consequence, Severity
-from topicwarden.model.topic import Allowance
 from topicwarden.plan.consequence_text import shorten
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.setting_effects import HARMFUL
@@ -18,8 +17,7 @@ _WRITES = frozenset({Action.CREATE, Action.ADOPT, Action.UPDATE, Action.RECREATE
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
-    removed = change.action is Action.DELETE and change.permits(Allowance.DELETE)
-    return None if removed else RequiredEvidence()
+    return RequiredEvidence()
 
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
