@@ -6,8 +6,10 @@ The consumer joins no group and commits nothing. Keys and values stay in this pr
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
@@ -28,8 +30,8 @@ class NewestRecords:
     """The newest records of a topic; ``complete`` if they are all its records.
 
     ``keys`` maps each distinct key to the partition of its newest record. ``retained`` counts records that compaction
-    never removes: the newest record of each key and partition, unless it is a tombstone. Only partitions that were read
-    to their end count. ``tombstones`` are records with a key and without a value.
+    never removes: the newest committed record of each key and partition, unless it is a tombstone. Only partitions that
+    were read to their end count. ``tombstones`` are records with a key and without a value.
     """
 
     records: int
@@ -40,6 +42,10 @@ class NewestRecords:
     tombstones: int = 0
     sample: tuple[tuple[bytes | None, bytes | None], ...] = ()
     """Keys and values of some of the records; records with large values are left out."""
+
+
+_PartitionId: TypeAlias = tuple[str, int]
+_Range: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True)
@@ -63,9 +69,11 @@ def read_newest_records(connection: Connection, topics: Mapping[str, LiveTopic])
     open_ranges = {partition_id: bounds for partition_id, bounds in ranges.items() if bounds[0] < bounds[1]}
     records: dict[str, list[_Record]] = {name: [] for name in topics}
     unread = _read(connection, open_ranges, records) if open_ranges else set()
+    committed = _committed(connection, topics, open_ranges, records, unread)
     return {
         name: _newest_records(
             records[name],
+            committed[name],
             complete=all(
                 ranges[name, partition][0] == extent.start and (name, partition) not in unread
                 for partition, extent in live.extents.items()
@@ -78,12 +86,40 @@ def read_newest_records(connection: Connection, topics: Mapping[str, LiveTopic])
     }
 
 
+def _committed(
+    connection: Connection,
+    topics: Mapping[str, LiveTopic],
+    ranges: Mapping[_PartitionId, _Range],
+    records: Mapping[str, list[_Record]],
+    unread: set[_PartitionId],
+) -> dict[str, list[_Record]]:
+    """Return the committed ones of ``records``; adds partitions to ``unread`` whose committed records were not read.
+
+    A transaction leaves a marker, which occupies an offset. So only partitions with gaps or with open transactions are
+    read again.
+    """
+    counts = Counter((name, record.partition) for name, found in records.items() for record in found)
+    again = {
+        at: bounds
+        for at, bounds in ranges.items()
+        if at not in unread
+        and (counts[at] < bounds[1] - bounds[0] or topics[at[0]].extents[at[1]].last_stable < bounds[1])
+    }
+    committed: dict[str, list[_Record]] = {
+        name: [record for record in found if (name, record.partition) not in again] for name, found in records.items()
+    }
+    if again:
+        unread |= _read(connection, again, committed, "read_committed")
+    return committed
+
+
 def _read(
     connection: Connection,
-    ranges: Mapping[tuple[str, int], tuple[int, int]],
+    ranges: Mapping[_PartitionId, _Range],
     records: dict[str, list[_Record]],
-) -> set[tuple[str, int]]:
-    """Add partition and key of each record to ``records``; return the partitions that were not read to their end."""
+    isolation: str = "read_uncommitted",
+) -> set[_PartitionId]:
+    """Add each record to ``records``; return the partitions that were not read to their end."""
     consumer = Consumer(
         {
             **connection.for_librdkafka(),
@@ -91,7 +127,7 @@ def _read(
             "enable.auto.commit": False,
             "enable.partition.eof": True,
             "auto.offset.reset": "earliest",
-            "isolation.level": "read_uncommitted",
+            "isolation.level": isolation,
         }
     )
     unread, denied = set(ranges), set[tuple[str, int]]()
@@ -128,9 +164,11 @@ def _as_bytes(content: str | bytes | None) -> bytes | None:
     return content.encode() if isinstance(content, str) else content
 
 
-def _newest_records(records: list[_Record], complete: bool, unread: set[int]) -> NewestRecords:
+def _newest_records(
+    records: list[_Record], committed: list[_Record], complete: bool, unread: set[int]
+) -> NewestRecords:
     keys = {record.key: record.partition for record in records if record.key is not None}
-    newest = {(record.partition, record.key): record for record in records if record.key is not None}
+    newest = {(record.partition, record.key): record for record in committed if record.key is not None}
     return NewestRecords(
         records=len(records),
         keyless=sum(record.key is None for record in records),

@@ -1,7 +1,8 @@
 """The log cleaner may remove more records, or remove them sooner.
 
 This happens if the cleanup policy becomes `compact`, or if a setting makes the cleaner run earlier. For each key and
-partition the cleaner keeps the newest record. It silently drops superseded records and records without a key
+partition the cleaner keeps the newest committed record. It silently drops superseded records, those of aborted
+transactions, and records without a key
 (``LogCleaner``, ``Cleaner.shouldRetainRecord``). The upper bound of removed records is the total minus the records that
 the cleaner must keep, which are counted by key among the newest records that were read. The time of a cleaning is not
 predicted.
@@ -57,7 +58,9 @@ def _removal(change: TopicChange, evidence: PlanEvidence, earlier: list[str]) ->
     live, newest = change.live, evidence.newest_records
     assert live and change.before and change.after
     total, hidden = records_of(live), unseen_partitions(live)
-    removable = total - newest.retained if newest else total
+    # Of a topic that was read completely, the records are known; its offsets include gaps and markers of transactions.
+    present = newest.records if newest and newest.complete else total
+    removable = max(0, present - newest.retained) if newest else total
     loses = bool(removable or hidden)
     names = ["cleanup.policy"] if _becomes_compacted(change) else earlier
     because = list(unseen_reasons(live))
@@ -73,13 +76,13 @@ def _removal(change: TopicChange, evidence: PlanEvidence, earlier: list[str]) ->
     return Consequence(
         kind="compaction",
         weight=severity_of(change, Allowance.COMPACT) if loses else Severity.NOTE,
-        message=f"{_change_text(change, names)}: the log cleaner removes {at_most(removable, 'record')} of {total:,}",
+        message=f"{_change_text(change, names)}: the log cleaner removes {at_most(removable, 'record')} of {present:,}",
         because=because,
         measured=_measured(newest.records if newest else None, bool(newest and newest.complete)),
         remedy=remedy_of(change, Allowance.COMPACT, "leave the setting as it is") if loses else "",
         evidence={
             "records": removable,
-            "records in all": total,
+            "records in all": present,
             "keyless": newest.keyless if newest else None,
             "records_read": newest.records if newest else None,
             "partitions not seen": len(hidden),
