@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,11 +44,13 @@ def install(project: Project, say: Callable[[str], None], jars_from: Path | None
         reader = spark_reader.outdated(project)
         builds = choice.source is pulumi_cli.PulumiSource.BUILD and choice.present is None
         prerequisites.require(maven=reader, go=builds)
-        if not jars.present(cache):
-            jars.fetch(cache, say, jars_from)
-        if reader:
-            spark_reader.build(project, say)
-        pulumi_cli.install(cache, choice, say)
+        with ThreadPoolExecutor(max_workers=1) as background:  # Go compiles while the others wait for the network
+            pulumi = background.submit(pulumi_cli.install, cache, choice, say)
+            if not jars.present(cache):
+                jars.fetch(cache, say, jars_from)
+            if reader:
+                spark_reader.build(project, say)
+            pulumi.result()
     return toolchain(project)
 
 

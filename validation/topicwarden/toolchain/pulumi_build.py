@@ -1,4 +1,7 @@
-"""Build the ``pulumi`` CLI and the ``pulumi-resource-kafka`` plugin from the Go modules that ``go/`` declares."""
+"""Build the ``pulumi`` CLI, and for tests the official ``pulumi-resource-kafka``, from the Go modules in ``go/``.
+
+``python -m topicwarden.toolchain.pulumi_build`` builds the official provider if it is missing and there is Go.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import topicwarden
 from topicwarden.model.problem import Refusal
+from topicwarden.model.project import find_project
 from topicwarden.model.replace_file import replace_file
 
 _GO = Path(__file__).parent / "go"
@@ -40,41 +45,50 @@ def plugin(root: Path) -> Path:
     return root / "home" / "plugins" / f"resource-kafka-v{_plugin_version()}" / "pulumi-resource-kafka"
 
 
-def build(root: Path, say: Callable[[str], None]) -> Path:
-    """Build ``bin/pulumi`` and ``home/plugins/resource-kafka-v…/`` below ``root``; return the path of ``pulumi``.
+@dataclass(frozen=True)
+class _Module:
+    """A Go module below ``go/``, the package of its program, and the variable that has the program's version."""
 
-    Both builds run in parallel and use the user's Go caches. Raises Refusal with the end of Go's output.
-    """
-    began = time.monotonic()
-    partial = root / ".build.partial"
+    folder: str
+    package: str
+    variable: str
+
+
+def build(root: Path, say: Callable[[str], None]) -> Path:
+    """Build ``bin/pulumi`` below ``root`` and return its path; see ``_build`` for errors."""
+    target = root / "bin" / "pulumi"
+    _build(root, _Module("cli", _CLI, f"{_VERSION}={_cli_version()}"), target, say)
+    return target
+
+
+def build_plugin(root: Path, say: Callable[[str], None]) -> None:
+    """Build the official provider at ``plugin(root)``, with which tests compare this package's own."""
+    _build(root, _Module("plugin", ".", f"main.version={_plugin_version()}"), plugin(root), say)
+
+
+def _build(root: Path, module: _Module, target: Path, say: Callable[[str], None]) -> None:
+    """Build a Go module with the user's Go caches. Raises Refusal with the end of Go's output."""
+    began, name = time.monotonic(), target.name
+    partial = root / f".build-{module.folder}.partial"
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    builds = {
-        "pulumi": _start("cli", _CLI, f"{_VERSION}={_cli_version()}", partial / "pulumi"),
-        "pulumi-resource-kafka": _start(
-            "plugin", ".", f"main.version={_plugin_version()}", partial / "pulumi-resource-kafka"
-        ),
-    }
-    say(f"pulumi: go build of {' and '.join(builds)}; the first build takes minutes, later builds take seconds")
+    say(f"pulumi: go build of {name}; the first build takes minutes, later builds take seconds")
+    process = _start(module, partial / name)
     try:
-        for name, process in builds.items():
-            _wait(name, process, began, say)
-            if process.returncode:
-                output = (partial / f"{name}.log").read_text(encoding="utf-8", errors="replace").strip()
-                raise Refusal(
-                    f"go build of {name} failed: {output[-500:]}\ncheck the network and GOPROXY, then run "
-                    "`topicwarden sandbox install` again"
-                )
-            say(f"pulumi: {name} built, {time.monotonic() - began:.0f} s")
+        _wait(name, process, began, say)
     finally:
-        for process in builds.values():
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
-    _move(partial / "pulumi-resource-kafka", plugin(root))
-    _move(partial / "pulumi", root / "bin" / "pulumi")
+        if process.poll() is None:
+            process.terminate()
+            process.wait()
+    if process.returncode:
+        output = (partial / f"{name}.log").read_text(encoding="utf-8", errors="replace").strip()
+        raise Refusal(
+            f"go build of {name} failed: {output[-500:]}\ncheck the network and GOPROXY, then run "
+            "`topicwarden sandbox install` again"
+        )
+    say(f"pulumi: {name} built, {time.monotonic() - began:.0f} s")
+    _move(partial / name, target)
     shutil.rmtree(partial)
-    return root / "bin" / "pulumi"
 
 
 def write_language_host(root: Path) -> None:
@@ -96,13 +110,13 @@ def _cli_version() -> str:
     return required[1]
 
 
-def _start(module: str, package: str, variable: str, target: Path) -> subprocess.Popen[bytes]:
+def _start(module: _Module, target: Path) -> subprocess.Popen[bytes]:
     command = ["go", "build", "-mod=readonly", "-buildvcs=false", "-trimpath"]
-    command += ["-ldflags", f"-s -w -X {variable}", "-o", str(target), package]
+    command += ["-ldflags", f"-s -w -X {module.variable}", "-o", str(target), module.package]
     with target.with_suffix(".log").open("wb") as log:
         return subprocess.Popen(
             command,
-            cwd=_GO / module,
+            cwd=_GO / module.folder,
             env={**os.environ, "GO111MODULE": "on", "GOWORK": "off", "CGO_ENABLED": "0"},
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -121,3 +135,9 @@ def _wait(name: str, process: subprocess.Popen[bytes], began: float, say: Callab
 def _move(file: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     file.replace(target)
+
+
+if __name__ == "__main__":
+    cache = find_project().tools_cache / "pulumi"
+    if not plugin(cache).is_file() and shutil.which("go"):
+        build_plugin(cache, lambda line: print(line, file=sys.stderr))

@@ -57,8 +57,7 @@ def present(cache: Path) -> Path | None:
         return None
     chosen = json.loads(record.read_text(encoding="utf-8"))
     executable = Path(chosen["executable"])
-    current = pulumi_build.plugin(_root(cache)).is_file() and chosen["fingerprint"] == pulumi_build.fingerprint()
-    stale = chosen["way"] == PulumiSource.BUILD and not current
+    stale = chosen["way"] == PulumiSource.BUILD and chosen["fingerprint"] != pulumi_build.fingerprint()
     return executable if os.access(executable, os.X_OK) and not stale else None
 
 
