@@ -34,7 +34,9 @@ def test_at_most_five_reasons_and_three_partitions_are_listed() -> None:
     seven = result([fault(f"reason {number}", 9 - number, number) for number in range(7)])
     assert (len(seven.because), seven.because[5]) == (6, "and 2 more reasons")
     spread = result(*([fault("wrong", 1, number)] for number in range(4)))
-    assert spread.because == ("4 × wrong: partition 0: offset 0; partition 1: offset 1; partition 2: offset 2",)
+    assert spread.because == (
+        "4 × wrong: partition 0: offset 0; partition 1: offset 1; partition 2: offset 2; … and 1 more partition",
+    )
 
 
 def test_records_without_a_known_offset_have_no_place() -> None:
@@ -42,7 +44,7 @@ def test_records_without_a_known_offset_have_no_place() -> None:
     assert found.message == "1 record with a wrong value"
     assert (found.verdict, found.because[1:]) == (UNDECIDABLE, ("1 × wrong",))
     assert "not known whether any of these records is committed" in found.because[0]
-    assert found.evidence == {"records": 1, "reasons": 1, "partition": 1, "offset": None}
+    assert found.evidence == {"records": 1, "partition": 1, "offset": None}
     later = result([fault("wrong", 2)], [fault("wrong", 1, 7)])
     assert (later.evidence["partition"], later.evidence["offset"]) == (1, 7)
 

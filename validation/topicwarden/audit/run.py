@@ -13,7 +13,7 @@ from topicwarden.audit import compare_audits
 from topicwarden.audit.collect.observation import Observation
 from topicwarden.audit.gather import AuditEvidence, gather
 from topicwarden.audit.history.audit_history import AuditHistory
-from topicwarden.audit.history.outcomes import trend
+from topicwarden.audit.history.outcomes import trend, with_changes
 from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.audit.judge import findings, judge
 from topicwarden.audit.request import AuditRequest
@@ -83,7 +83,8 @@ def audit(
         saving = executor.submit(history.save, [state for state in states if state is not None], started)
         past_audits = trend(history, report, request.patterns)
         saving.result()
-    return report.model_copy(update={"trend": past_audits, "notes": sorted({*history.notes, *_changes(evidence)})})
+    notes = sorted({*history.notes, *_changes(evidence)})
+    return with_changes(report, past_audits).model_copy(update={"notes": notes})
 
 
 def _changes(evidence: AuditEvidence) -> Iterator[str]:

@@ -47,6 +47,20 @@ class Finding(_Model):
         default={}, description="The numbers that the verdict is based on."
     )
     place: FindingLocation | None = Field(default=None, description="The line of YAML that declares the expectation.")
+    since: int | None = Field(
+        default=None,
+        description="The first audit of an unbroken series whose check did not pass for this topic; null for a pass, "
+        "and if there was no earlier audit.",
+    )
+
+
+class SeenFinding(_Model):
+    """A check that did not pass for a topic, and the first audit of an unbroken series that saw it."""
+
+    topic: str
+    check: str
+    verdict: Verdict
+    since: int
 
 
 class PartitionFacts(_Model):
@@ -196,6 +210,9 @@ class PastAudit(_Model):
 
     started: int
     topics: dict[Verdict, int] = Field(description="Number of topics by their worst verdict.")
+    seen: list[SeenFinding] | None = Field(
+        default=None, description="What did not pass; null in a report, and if it was not saved."
+    )
 
 
 class AuditReport(_Model):
@@ -213,6 +230,9 @@ class AuditReport(_Model):
     findings: list[Finding]
     settled: list[SettledFinding] = Field(
         default=[], description="The outcomes of findings that the previous audit left open."
+    )
+    resolved: list[SeenFinding] = Field(
+        default=[], description="What did not pass in the previous audit of the same topics, and passes now."
     )
     read: ReadScope = ReadScope.ALL
     coverage: float = Field(

@@ -11,7 +11,7 @@ audits that run at the same time do not know of each other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 
 from py4j.protocol import Py4JJavaError
@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.store import HistoryStore, HistoryUnavailable, part_name
-from topicwarden.model.finding import AuditReport, Finding, PastAudit
+from topicwarden.model.finding import AuditReport, Finding, PastAudit, SeenFinding
 from topicwarden.model.verdict import BY_WEIGHT, Verdict
 
 MOST_AUDITS = 60
@@ -31,19 +31,59 @@ _AUDITS = TypeAdapter(list[PastAudit])
 
 
 def trend(history: AuditHistory, report: AuditReport, patterns: Iterable[str]) -> list[PastAudit]:
-    """Return the earlier audits of the same cluster, stack, scope and ``patterns``, the oldest first; save this one."""
+    """Return the earlier audits of the same cluster, stack, scope and ``patterns``, the oldest first; save this one.
+
+    The last one has what did not pass, for ``with_changes``.
+    """
     store = history.store
     if store is None or report.cluster_id is None:
         return []
     folder = f"outcomes/{selection_key(report, patterns)}"
     try:
         earlier = _read(store, folder)
-        current = PastAudit(started=report.started, topics=worst_verdicts(report))
-        _write(store, folder, [*earlier, current][-MOST_AUDITS:])
+        current = PastAudit(
+            started=report.started, topics=worst_verdicts(report), seen=list(_seen(with_changes(report, earlier)))
+        )
+        _write(store, folder, [*map(_without_seen, earlier), current][-MOST_AUDITS:])
     except (PySparkException, Py4JJavaError, HistoryUnavailable, ValueError):
         history.add_note("has no readable outcomes of earlier audits: there is no trend")
         return []
     return earlier
+
+
+def with_changes(report: AuditReport, earlier: Sequence[PastAudit]) -> AuditReport:
+    """Return ``report`` with what is new, still open and resolved since the last of the ``earlier`` audits."""
+    trend = [_without_seen(audit) for audit in earlier]
+    if not earlier or earlier[-1].seen is None:
+        return report.model_copy(update={"trend": trend})
+    before = {(each.topic, each.check): each for each in earlier[-1].seen}
+    findings = [
+        finding
+        if finding.verdict is Verdict.PASS
+        else finding.model_copy(
+            update={"since": before[at].since if (at := (finding.topic, finding.check)) in before else report.started}
+        )
+        for finding in report.findings
+    ]
+    now = {(finding.topic, finding.check) for finding in findings if finding.verdict is not Verdict.PASS}
+    audited = {topic.name for topic in report.topics}
+    resolved = [each for at, each in before.items() if at not in now and each.topic in audited]
+    return report.model_copy(update={"trend": trend, "findings": findings, "resolved": resolved})
+
+
+def _seen(report: AuditReport) -> Iterator[SeenFinding]:
+    worst: dict[tuple[str, str], Finding] = {}
+    for finding in report.findings:
+        at = finding.topic, finding.check
+        worst[at] = min(worst.get(at, finding), finding, key=lambda each: BY_WEIGHT.index(each.verdict))
+    for (topic, check), finding in worst.items():
+        if finding.verdict is not Verdict.PASS:
+            since = report.started if finding.since is None else finding.since
+            yield SeenFinding(topic=topic, check=check, verdict=finding.verdict, since=since)
+
+
+def _without_seen(audit: PastAudit) -> PastAudit:
+    return audit.model_copy(update={"seen": None})
 
 
 def selection_key(report: AuditReport, patterns: Iterable[str]) -> str:

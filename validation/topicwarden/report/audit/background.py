@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from topicwarden.model.finding import Finding
 from topicwarden.model.verdict import FailOn
 
 
@@ -25,3 +26,14 @@ class ReportBackground:
         paragraph = " ".join(self.checks.get(check, "").partition("\n\n")[0].split())
         sentence, dot, _ = paragraph.partition(". ")
         return (sentence + dot.strip()).replace("``", "").replace("**", "")
+
+    def confirmation(self, finding: Finding) -> str:
+        """Return how to confirm a finding with Kafka's own tools, with its topic, partition and offset."""
+        paragraphs = self.checks.get(finding.check, "").split("\n\n")
+        text = next((each.removeprefix("Confirm:") for each in paragraphs if each.startswith("Confirm:")), "")
+        partition = finding.evidence.get("partition", next(iter(finding.partitions), None))
+        values = {"topic": finding.topic, "partition": partition, "offset": finding.evidence.get("offset")}
+        for name, value in values.items():
+            if value is not None:
+                text = text.replace(f"--{name} {name[0].upper()} ", f"--{name} {value} ")
+        return " ".join(text.split()).replace("``", "")

@@ -14,6 +14,14 @@ from topicwarden.report import display
 _UNDECLARED = "topic-undeclared"
 """The check that finds topics without a declaration."""
 
+OF_CONTENTS = frozenset(
+    {
+        *("empty-value", "expression", "header", "hot-key", "key-schema", "null-key", "partition-skew", "record-size"),
+        *("timestamp-future", "timestamp-late", "timestamp-type", "timestamp-unit", "value-schema"),
+    }
+)
+"""The checks of what producers write. Others come first: they tell of records that are lost, or that nobody deletes."""
+
 SYMBOLS = {Verdict.FAIL: "✗", Verdict.SUSPECT: "!", Verdict.UNDECIDABLE: "?", Verdict.PASS: "✓"}
 
 
@@ -50,6 +58,11 @@ class TopicDigest:
     def only_undeclared(self) -> bool:
         """Return whether the topic is wrong only because it is not declared, as topics of other teams are."""
         return bool(self.findings) and {finding.check for finding in self.findings} == {_UNDECLARED}
+
+    @property
+    def only_contents(self) -> bool:
+        """Return whether all findings with the worst verdict are about what producers write."""
+        return all(finding.check in OF_CONTENTS for finding in self.findings if finding.verdict is self.verdict)
 
 
 @dataclass(frozen=True)
@@ -141,7 +154,9 @@ def digest(report: AuditReport) -> AuditDigest:
         findings[finding.topic].append(finding)
     facts = {topic.name: topic for topic in report.topics}
     topics = [_topic(name, facts.get(name), findings.get(name, [])) for name in {**facts, **findings}]
-    topics.sort(key=lambda topic: (BY_WEIGHT.index(topic.verdict), topic.only_undeclared, topic.name))
+    topics.sort(
+        key=lambda topic: (BY_WEIGHT.index(topic.verdict), topic.only_undeclared, topic.only_contents, topic.name)
+    )
     return AuditDigest(report, topics, report.counts())
 
 
@@ -163,6 +178,13 @@ def detail_lines(finding: Finding) -> list[str]:
     if finding.place:
         lines.append(f"declared at {finding.place}")
     return [display.one_line(line) for line in lines]
+
+
+def age_of(finding: Finding, report: AuditReport) -> str:
+    """Return ``new``, or since when the finding has been open; empty for a pass, and without an earlier audit."""
+    if finding.since is None:
+        return ""
+    return "new" if finding.since == report.started else f"open since {display.timestamp(finding.since)}"
 
 
 def message_line(finding: Finding) -> str:
@@ -201,7 +223,9 @@ def _groups(verdicts_by_name: list[tuple[str, Verdict]]) -> list[FindingGroup]:
 
 
 def _topic(name: str, facts: TopicFacts | None, findings: list[Finding]) -> TopicDigest:
-    ordered = sorted(findings, key=lambda f: (BY_WEIGHT.index(f.verdict), f.check, f.partitions, f.message))
+    ordered = sorted(
+        findings, key=lambda f: (BY_WEIGHT.index(f.verdict), f.check in OF_CONTENTS, f.check, f.partitions, f.message)
+    )
     return TopicDigest(
         name=name,
         facts=facts,

@@ -16,7 +16,7 @@ from topicwarden.model.verdict import BY_WEIGHT, Verdict
 from topicwarden.report import display
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.cards import cards
-from topicwarden.report.audit.digest import SYMBOLS, AuditDigest, TopicDigest, digest, time_span
+from topicwarden.report.audit.digest import SYMBOLS, AuditDigest, TopicDigest, age_of, digest, time_span
 from topicwarden.report.audit.figures import figures
 from topicwarden.report.audit.timeline import LEGEND, Timeline, timeline
 
@@ -46,6 +46,8 @@ def render(report: AuditReport, background: ReportBackground | None = None) -> s
         weights=BY_WEIGHT,
         symbols=SYMBOLS,
         cards=cards(view, background or ReportBackground()),
+        background=background or ReportBackground(),
+        age_of=age_of,
         figures=figures(view),
         groups=[("Domain", view.domains), ("Owner", view.owners)],
         shown_groups=MAX_GROUPS,

@@ -14,7 +14,7 @@ from rich.text import Text
 from topicwarden.model.finding import AuditReport, Finding, SettledFinding, TopicFacts
 from topicwarden.model.verdict import BY_WEIGHT, Verdict
 from topicwarden.report import display
-from topicwarden.report.audit.digest import SYMBOLS, AuditDigest, TopicDigest, digest, time_span
+from topicwarden.report.audit.digest import SYMBOLS, AuditDigest, TopicDigest, age_of, digest, time_span
 
 STYLES = {Verdict.FAIL: "bold red", Verdict.SUSPECT: "yellow", Verdict.UNDECIDABLE: "magenta", Verdict.PASS: "green"}
 
@@ -52,6 +52,12 @@ class _ReportPrinter:
             self._print(Text())
         for settled in view.settled:
             self._settled(settled)
+        if view.report.resolved:
+            self._print(Text())
+        for each in view.report.resolved:
+            subject = self._text(f"{each.check} {each.topic}:", "bold")
+            since = self._text(f"was {each.verdict.value} since {display.timestamp(each.since)}")
+            self._print_wrapped(Text(" ").join([Text("resolved", style=STYLES[Verdict.PASS]), subject, since]))
         if view.limits:
             self._print(Text())
         for limit in view.limits:
@@ -101,7 +107,7 @@ class _ReportPrinter:
             printed[kind] += 1
             if printed[kind] <= _MAX_PER_CHECK:
                 self._print(Text())
-                self._finding(finding)
+                self._finding(finding, view.report)
         for verdict, check in sorted(printed, key=lambda kind: (BY_WEIGHT.index(kind[0]), kind[1])):
             if (more := printed[verdict, check] - _MAX_PER_CHECK) > 0:
                 self._print(Text())
@@ -138,12 +144,14 @@ class _ReportPrinter:
     def _word(self, verdict: Verdict) -> Text:
         return Text("note" if verdict is Verdict.PASS else verdict.value, style=STYLES[verdict])
 
-    def _finding(self, finding: Finding) -> None:
+    def _finding(self, finding: Finding, report: AuditReport) -> None:
         partitions = f" [{display.ranges(finding.partitions)}]" if finding.partitions else ""
         subject = self._text(f"{finding.check} {finding.topic}{partitions}:", "bold")
         self._print_wrapped(
             Text(" ").join([self._word(finding.verdict), subject, self._text(finding.message or "no message")])
         )
+        if age := age_of(finding, report):
+            self._labelled("seen", self._text(age))
         for reason in finding.because:
             self._labelled("because", self._text(reason))
         if finding.evidence:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
 from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
 
 _MAX_REASONS = 5
@@ -121,7 +122,7 @@ def _result(
         remedy=remedy,
         evidence={
             "records": total,
-            "reasons": len(ordered),
+            **({"reasons": len(ordered)} if len(ordered) > 1 else {}),
             "partition": first[0] if first else min(faults),
             "offset": first[1] if first else None,
             **({"counted": "; ".join(bounds)} if bounds else {}),
@@ -148,6 +149,8 @@ def _reason(reason: str, found: list[tuple[int, ContentFault]]) -> str:
         for partition, fault in found[:3]
         if fault.offsets
     )
+    more = len([fault for _, fault in found[3:] if fault.offsets])
+    places += f"; … and {counted(more, 'more partition')}" if more else ""
     excerpt = next((f" ({fault.excerpt})" for _, fault in found if fault.excerpt), "")
     bound = _bound_word(fault for _, fault in found)
     return f"{bound}{total:,} × {reason}{excerpt}{': ' if places else ''}{places}"
