@@ -19,6 +19,8 @@ _GRACE_S: Final = ((signal.SIGINT, 10.0), (signal.SIGTERM, 2.0), (signal.SIGKILL
 
 On SIGINT Pulumi cancels its operation cleanly and ends its plug-ins.
 """
+_MOST_S: Final = 20.0
+"""The seconds from a SIGTERM to the end of the process; Kubernetes kills it after 30."""
 _PR_SET_PDEATHSIG: Final = 1
 _EXEC_WITH_DEATH_SIGNAL: Final = (
     f"import ctypes, os, sys; ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {int(signal.SIGINT)}); "
@@ -79,11 +81,14 @@ def _forwarded(stream: IO[str], on_line: Callable[[str], None]) -> Iterator[str]
 def ending_children() -> Iterator[None]:
     """End all child processes that ``run`` started, in any thread, when the block ends.
 
-    SIGTERM ends the block with exit code 143. A second SIGTERM ends the process at once.
+    SIGTERM ends the block with exit code 143, within ``_MOST_S`` seconds. A second SIGTERM ends the process at once.
     """
 
     def on_term(number: int, _: object) -> None:
         signal.signal(number, signal.SIG_DFL)
+        last = threading.Timer(_MOST_S, os._exit, [128 + number])  # Spark waits for its tasks
+        last.daemon = True
+        last.start()
         sys.exit(128 + number)
 
     previous = signal.signal(signal.SIGTERM, on_term)

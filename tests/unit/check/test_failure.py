@@ -97,3 +97,19 @@ def test_a_closed_output_is_no_error(tmp_path: Path) -> None:
     command = f"exec '{COMMAND}' check >&-"
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "0 topics: 2 errors, 0 warnings\n")
+
+
+@pytest.mark.parametrize(("ended", "code"), [(SystemExit(143), 143), (KeyboardInterrupt(), 130)])
+def test_an_error_while_a_signal_ends_the_command_is_not_reported(
+    ended: BaseException, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted() -> None:
+        try:
+            raise ended
+        finally:
+            raise KeyError("p")  # as a library that was interrupted half-way does when it is closed
+
+    monkeypatch.setattr(main, "app", interrupted)
+    with pytest.raises(SystemExit) as stopped:
+        main.run()
+    assert (stopped.value.code, capsys.readouterr().err) == (code, "")

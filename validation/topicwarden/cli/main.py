@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -59,7 +60,23 @@ def run() -> None:
         with ending_children():
             app()
     except Exception as error:  # noqa: BLE001 -- the one place where every error becomes a line and an exit code
+        if (ended := _ended_by_signal(error)) is not None:
+            sys.exit(ended)
         print(without_commands(f"topicwarden: {printable(line_for(error))}"), file=sys.stderr)
         if VERBOSITY.verbose and (details := details_of(error)):
             print(without_commands(details), file=sys.stderr)
         sys.exit(CODE)
+
+
+def _ended_by_signal(error: BaseException | None) -> int | None:
+    """Return the exit code of a process that a signal ended; None if ``error`` has another cause.
+
+    A signal may interrupt a library half-way, which then fails while it is closed.
+    """
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return 128 + signal.SIGINT
+        if isinstance(error, SystemExit) and error.code == 128 + signal.SIGTERM:
+            return 128 + signal.SIGTERM
+        error = error.__context__
+    return None

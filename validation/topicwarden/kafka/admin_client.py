@@ -52,12 +52,7 @@ def _open(connection: Connection) -> KafkaAdminClient:
         raise Refusal(f"no Kafka cluster answers at {_listed(probed.failures)}")
     if connection.sasl_mechanism and (cause := refused_by_listener(connection, probed.answering[0])):
         raise Refusal(_refused(connection, cause))
-    try:
-        # The client would spend its time on an address that does not answer, as it chooses one at random.
-        admin = KafkaAdminClient(**_client_settings(connection, probed.answering))
-    except (KafkaError, OSError, ValueError) as error:
-        cause = refused_by_listener(connection, probed.answering[0])
-        raise Refusal(_refused(connection, cause or _reason(error))) from error
+    admin = _bootstrapped(connection, probed.answering)
     advertised = advertised_addresses(admin)
     if advertised and not {*advertised} & {*probed.answering}:
         reachable = probe(connection, advertised)
@@ -68,6 +63,22 @@ def _open(connection: Connection) -> KafkaAdminClient:
                 f"{_listed(reachable.failures)}; or correct advertised.listeners of the brokers"
             )
     return admin
+
+
+def _bootstrapped(connection: Connection, servers: Sequence[str]) -> KafkaAdminClient:
+    """Return a client that has its metadata from one of ``servers``, which have just answered.
+
+    The client chooses one at random, and may have chosen one that has stopped answering since. Then the others are
+    tried.
+    """
+    try:
+        return KafkaAdminClient(**_client_settings(connection, servers))
+    except (KafkaError, OSError, ValueError) as error:
+        still_answering = probe(connection, servers).answering
+        if still_answering and len(still_answering) < len(servers):
+            return _bootstrapped(connection, still_answering)
+        cause = refused_by_listener(connection, (still_answering or servers)[0])
+        raise Refusal(_refused(connection, cause or _reason(error))) from error
 
 
 def _refused(connection: Connection, cause: str) -> str:

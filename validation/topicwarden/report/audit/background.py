@@ -35,5 +35,6 @@ class ReportBackground:
         values = {"topic": finding.topic, "partition": partition, "offset": finding.evidence.get("offset")}
         for name, value in values.items():
             if value is not None:
-                text = text.replace(f"--{name} {name[0].upper()} ", f"--{name} {value} ")
+                for end in (" ", "`"):
+                    text = text.replace(f"--{name} {name[0].upper()}{end}", f"--{name} {value}{end}")
         return " ".join(text.split()).replace("``", "")
