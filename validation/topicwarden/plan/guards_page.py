@@ -133,7 +133,8 @@ anything. A word may have an end: `allow: [{change: shrink-retention, until: 202
 _UNSEEN = """\
 Unknown never counts as zero. Some losses cannot be measured: in a partition without a leader, in a log whose size this
 user may not see, or in a topic whose configuration or existence this user may not see. A change that could cause such a
-loss is refused. The message names the broker to start or the right that is missing."""
+loss is refused; if the partitions are not seen, unless the topic's YAML allows the loss by name. The message names the
+broker to start or the right that is missing."""
 
 _COMMANDS = """\
 | command | what stops it |

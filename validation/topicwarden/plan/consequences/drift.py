@@ -85,6 +85,8 @@ def _values_text(setting: Setting) -> str:
 
 def _deploy_text(setting: Setting, change: TopicChange) -> str:
     """Return what the deploy does with a manual change."""
+    if setting.declared is None and change.action is Action.RECREATE:
+        return "the new topic does not have it"
     if setting.declared is None and setting.deployed is None:
         return "the deploy leaves it, because no YAML declares it"
     if change.held:

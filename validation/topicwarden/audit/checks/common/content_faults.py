@@ -17,7 +17,10 @@ AT_MOST = (
 )
 """The reason why a number is an upper bound; see ``committed.MOST_RECORDS``."""
 
-_AT_LEAST = "at least: records that are late only compared with a record that another task read are not counted"
+_AT_LEAST = (
+    "at least: records that are late only compared with a record that another task, or an earlier audit, read are not "
+    "counted"
+)
 _UNCONFIRMED = "it is not known whether any of these records is committed"
 _NARROWER = "audit fewer topics at once (--topics), so that more records of each topic can be read again"
 
