@@ -35,6 +35,12 @@ def read(reader: TopicReader) -> None:
     described: list[_DescribedTopic] = []
     text, replicas, table = reader.text(shown=True), _PartitionReplicas(reader), _Table(reader)
     for line in lines(reader.source.text):
+        if line.ambiguous is not None:
+            message = "is this the rest of the number above? join the two lines if it is, else delete this one"
+            reader.add_problem(reader.source.location(line.ambiguous), message, "value")
+        if line.text.strip() == "```":  # of a page in Markdown
+            text.take_range(line.start, line.end)
+            continue
         if "Topic" in line.labels and "Partition" in line.labels:
             if not replicas.line(line):
                 continue

@@ -13,8 +13,10 @@ _LABEL: Final = re.compile(
 )
 _TOPIC: Final = re.compile(r"\s*Topic:")
 _PARTITION: Final = re.compile(r".*\sPartition:")
-_WRAPPED: Final = re.compile(rf"(?!\s*(?:Topic:|Configuration\s*$))(?:\s*\S+\s*$|.*=|.*{_LABEL.pattern})")
+_WRAPPED: Final = re.compile(rf"(?!\s*(?:Topic:|Configuration\s*$))(?:\s*[\w.,:*/\[\]-]+\s*$|.*=|.*{_LABEL.pattern})")
 """A possible continuation of a topic's line: one word, a setting, or another label."""
+_NUMBER: Final = re.compile(r".*=[0-9]+$")
+_DIGITS: Final = re.compile(r"\s*[0-9]+\s*$")
 _WRAPPED_PARTITION: Final = re.compile(r"(?!\s*Topic:)(?:[0-9,\s]+$|.*[A-Za-z]:)")
 """A possible continuation of a partition's line: broker ids, or another label."""
 
@@ -23,12 +25,14 @@ _WRAPPED_PARTITION: Final = re.compile(r"(?!\s*Topic:)(?:[0-9,\s]+$|.*[A-Za-z]:)
 class DescribeLine:
     """An unwrapped line. ``pieces`` are the start offsets of its physical lines, in ``text`` and in the file.
 
-    ``end`` is the offset after its last character in the file.
+    ``end`` is the offset after its last character in the file. ``ambiguous`` is the offset in the file of a line of
+    digits alone after a number: the rest of the number, or something else.
     """
 
     text: str
     pieces: tuple[tuple[int, int], ...]
     end: int
+    ambiguous: int | None = None
 
     @property
     def start(self) -> int:
@@ -62,7 +66,8 @@ def lines(text: str) -> Iterator[DescribeLine]:
         if line and "|" not in content and _continues(line.text, content):
             # A line that was wrapped before a label has lost the tab before this label.
             joined = line.text + ("\t" if _LABEL.match(content.lstrip()) else "")
-            line = DescribeLine(joined + content, (*line.pieces, (len(joined), start)), next_start)
+            unclear = start if _NUMBER.match(line.text) and _DIGITS.match(content) else line.ambiguous
+            line = DescribeLine(joined + content, (*line.pieces, (len(joined), start)), next_start, unclear)
             continue
         if line:
             yield line
