@@ -194,16 +194,18 @@ def _several(finding: Finding, scene: Scene, truth: Truth) -> str:
 def _placed(finding: Finding, scene: Scene, truth: Truth) -> str:
     """Check the number of misplaced keys. The declared partitioner is murmur2.
 
-    The expected number comes from kafka-python's murmur2.
+    The expected number comes from kafka-python's murmur2. Of keys that fit a smaller number of partitions, those count
+    that have a record since the previous audit.
     """
-    never = sum(
-        not any((murmur2(key) & 0x7FFFFFFF) % count == partition for count in range(1, truth.partitions + 1))
+    fitting = [
+        [count for count in range(1, truth.partitions + 1) if (murmur2(key) & 0x7FFFFFFF) % count == partition]
         for key, held in _places(finding, scene).items()
         for partition in held
-    )
+    ]
+    never, wrong = fitting.count([]), sum(truth.partitions not in counts for counts in fitting)
     told = finding.evidence["never"]
-    agreed = never == told or (never and not _still(finding, scene))
-    return "" if agreed else f"{never} keys lie wrong, and {told} are said to"
+    agreed = (isinstance(told, int) and never <= told <= wrong) or (wrong and not _still(finding, scene))
+    return "" if agreed else f"{never} to {wrong} keys lie wrong, and {told} are said to"
 
 
 def _stamped(finding: Finding, scene: Scene, truth: Truth) -> str:

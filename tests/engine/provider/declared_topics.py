@@ -29,7 +29,6 @@ TopicResources(
         TopicRegistration(topic("", "throttled"), None, throttles={"leader.replication.throttled.replicas": "0:1"}),
     ],
     root=Path(),
-    cluster_id="a-cluster",
     dangers=["a danger"],
     provider=kafka.Provider(
         "cluster", bootstrap_servers=os.environ["TEST_SERVERS"].split(","), tls_enabled=False, sasl_mechanism="plain"

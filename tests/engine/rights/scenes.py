@@ -305,7 +305,7 @@ def fill_audited(servers: list[str]) -> None:
         producer.produce("lagging.v1", b"v", f"k{number % 3}", timestamp=old + number * 10_000)
         producer.produce("whole.v1", b'{"amount": 1}', f"k{number}", headers={"trace": b"1"})
         producer.produce("undeclared.v1", b"v", "k")
-        producer.produce("my-offsets", b'{"position":1}', '["source",{"file":"a"}]')
+        producer.produce("my-offsets", b'{"position":1}', "order-7")
         producer.produce("large.v1", bytes([number]) * 400_000, "k")
         producer.flush()
     commit(servers, "reader", {("expired.v1", 0): 3})
