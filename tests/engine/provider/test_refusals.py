@@ -41,6 +41,7 @@ def test_the_allowed_half_is_created_and_each_refusal_is_reported_once(folder: P
     for name in names["bad"]:
         (line,) = (line for line in diagnostics.splitlines() if f"{name}: Kafka denies this user the change" in line)
         assert "topics/all.yaml:" in line
+        assert line.endswith("grant Create on the topic")
     with connected(servers_of(stack)) as admin:
         permit_prefix(admin, "half.bad", [ACLOperation.CREATE])
     assert stack.up().returncode == 0

@@ -30,6 +30,11 @@ def test_a_denied_right_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     line = resource_error(RequestError("TOPIC_AUTHORIZATION_FAILED", "Authorization failed."), f"{URN}a")
     assert line.startswith("a: Kafka denies this user the change: Authorization failed.; a new topic needs Create")
+    create = RequestError("TOPIC_AUTHORIZATION_FAILED", "Authorization failed.")
+    create.right = "Create"
+    assert resource_error(create, f"{URN}a") == (
+        "a: Kafka denies this user the change: Authorization failed.; grant Create on the topic"
+    )
 
 
 def test_an_error_that_may_pass_is_no_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,8 @@ def reason_of(error: Exception) -> str:
     if not isinstance(error, RequestError):
         return str(error)
     if error.name in _DENIED:
-        return f"Kafka denies this user the change: {error}; {_RIGHTS}"
+        needed = f"grant {error.right} on the topic" if error.right else _RIGHTS
+        return f"Kafka denies this user the change: {error}; {needed}"
     if error.passing:
         return f"Kafka has not done this in time: {error}; run the command again"
     return f"Kafka refuses: {error}"

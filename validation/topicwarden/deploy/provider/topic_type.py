@@ -174,11 +174,13 @@ class Topics:
         admin = self._session.writing_admin()
         self._announce(Intent.CREATE, topics)
         placed = {name: self._placed(topic) for name, topic in topics.items()}
-        errors = self._retry(placed, lambda names: create_topics(admin, [placed[name] for name in names]))
+        errors = self._retry(placed, lambda names: create_topics(admin, [placed[name] for name in names]), "Create")
         refused = [name for name, error in errors.items() if error.name in _PLACEMENT_REFUSED]
         if refused:
             errors = {name: error for name, error in errors.items() if name not in refused}
-            errors |= self._retry(refused, lambda names: create_topics(admin, [topics[name] for name in names]))
+            errors |= self._retry(
+                refused, lambda names: create_topics(admin, [topics[name] for name in names]), "Create"
+            )
         return errors
 
     def _placed(self, topic: NewTopic) -> NewTopic:
@@ -190,16 +192,20 @@ class Topics:
     def _delete(self, topics: Mapping[str, None]) -> Mapping[str, Exception | None]:
         admin = self._session.writing_admin()
         self._announce(Intent.DELETE, topics)
-        errors = self._retry(topics, lambda names: delete_topics(admin, names), final=(_MISSING,))
+        errors = self._retry(topics, lambda names: delete_topics(admin, names), "Delete", final=(_MISSING,))
         return {name: error for name, error in errors.items() if error.name != _MISSING}
 
     def _alter(self, changes: Mapping[str, Mapping[str, str | None]]) -> Mapping[str, Exception | None]:
         admin = self._session.writing_admin()
-        return self._retry(changes, lambda names: alter_settings(admin, {name: changes[name] for name in names}))
+        return self._retry(
+            changes, lambda names: alter_settings(admin, {name: changes[name] for name in names}), "AlterConfigs"
+        )
 
     def _add_partitions(self, counts: Mapping[str, int]) -> Mapping[str, Exception | None]:
         admin = self._session.writing_admin()
-        errors = self._retry(counts, lambda names: add_partitions(admin, {name: counts[name] for name in names}))
+        errors = self._retry(
+            counts, lambda names: add_partitions(admin, {name: counts[name] for name in names}), "Alter"
+        )
         refused = {name: () for name, error in errors.items() if error.name == "INVALID_PARTITIONS"}
         states = self._session.request(read_topics, refused, self._session.service) if refused else {}
         for name, state in states.items():
@@ -216,7 +222,7 @@ class Topics:
             states.update({name: state for name, state in found.items() if not isinstance(state, RequestError)})
             return {name: state for name, state in found.items() if isinstance(state, RequestError)}
 
-        errors = self._retry(settings, read)
+        errors = self._retry(settings, read, "Describe and DescribeConfigs")
         return {**states, **errors}
 
     def _wait(self, expected: Mapping[str, TopicProperties | None]) -> Mapping[str, None]:
@@ -228,9 +234,14 @@ class Topics:
         self,
         names: Iterable[str],
         send: Callable[[list[str]], dict[str, RequestError]],
+        right: str,
         final: Collection[str] = (),
     ) -> dict[str, RequestError]:
-        return retry_each(names, send, final, self._progress)
+        """Return the errors of ``send``, which needs the ``right`` on each topic."""
+        errors = retry_each(names, send, final, self._progress)
+        for error in errors.values():
+            error.right = right
+        return errors
 
 
 def _config(properties: Properties) -> Properties:
