@@ -143,3 +143,10 @@ def test_the_folder_of_another_pulumi_program_is_left_alone(tmp_path: Path, text
     assert "`topicwarden init kafka-topics`" in done.err
     assert files(tmp_path) == {"Pulumi.yaml": text}
     assert topicwarden("init", "kafka-topics", cwd=tmp_path).code == 0
+
+
+def test_a_file_in_place_of_the_environment_is_refused(tmp_path: Path) -> None:
+    (tmp_path / ".venv").write_text("not a folder")
+    done = topicwarden("init", ".", cwd=tmp_path)
+    assert (done.code, ".venv is a file: expected a virtual environment" in done.err) == (2, True)
+    assert (tmp_path / ".venv").read_text() == "not a folder"

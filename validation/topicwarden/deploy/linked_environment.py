@@ -33,9 +33,11 @@ def link_environment(project: Project) -> Path | None:
     """Write ``.venv`` with the packages of this installation; return its folder, or None if there is nothing to do.
 
     There is nothing to do if ``Pulumi.yaml`` names no provider in the project, or if its folder is part of an
-    environment that the user made. A link to another installation is replaced.
+    environment that the user made. A link to another installation is replaced. Raises Refusal for a file in its place.
     """
     folder = _environment_folder(project)
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise Refusal(f"{folder} is a file: expected a virtual environment, which Pulumi runs; rename it or delete it")
     if folder is None or not _outdated(folder):
         return None
     try:
