@@ -11,7 +11,7 @@ from tests.support import reports
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.outcomes import MOST_AUDITS, trend, worst_verdicts
 from topicwarden.audit.history.store import VERSION
-from topicwarden.model.finding import AuditReport, Finding, PastAudit
+from topicwarden.model.finding import AuditReport, Finding, PastAudit, SeenFinding
 from topicwarden.model.verdict import Verdict
 
 
@@ -31,7 +31,9 @@ def test_a_topic_counts_by_its_weightiest_verdict() -> None:
 def test_each_audit_knows_of_those_before_it(spark: SparkSession, history: str) -> None:
     past = [trend(AuditHistory(spark, history), ended(at, Verdict.PASS, Verdict.FAIL), ()) for at in (1, 2, 3)]
     one = {Verdict.PASS: 1, Verdict.FAIL: 1}
-    assert past == [[], [PastAudit(started=1, topics=one)], [PastAudit(started=at, topics=one) for at in (1, 2)]]
+    seen = [SeenFinding(topic="t1", check="c", verdict=Verdict.FAIL, since=1)]
+    first, second = (PastAudit(started=at, topics=one, seen=seen) for at in (1, 2))
+    assert past == [[], [first], [first.model_copy(update={"seen": None}), second]]
 
 
 def test_only_audits_of_the_same_topics_are_compared(spark: SparkSession, history: str) -> None:

@@ -59,7 +59,7 @@ def test_one_algorithm_is_known_by_a_score_of_one(name: str) -> None:
     assert all(share < 0.9 for other, share in told.scores.items() if other != name)
 
 
-@pytest.mark.parametrize("counts", [(4, 6), (2, 6), (2, 4, 6), (5, 6), (3, 6), (1, 6), (1, 3, 6)])
+@pytest.mark.parametrize("counts", [(4, 6), (2, 6), (2, 4, 6), (5, 6), (3, 6)])
 def test_partitions_that_were_added_are_told_in_their_order(counts: tuple[int, ...]) -> None:
     told = concluded(lambda number, held: held["crc32"] % counts[number * len(counts) // len(KEYS)])
     assert (told.kind, told.algorithms, told.partition_counts) == (PlacementKind.GROWN, ("crc32",), counts)
@@ -82,6 +82,12 @@ def test_a_producer_that_always_selects_one_partition_is_not_growth(planted: int
 def test_a_few_keys_do_not_show_that_partitions_were_added(keys: int) -> None:
     told = concluded(lambda number, held: held["crc32"] % (1, 2, 6)[number * 3 // keys], keys=keys)
     assert told.kind is not PlacementKind.GROWN
+
+
+def test_an_earlier_time_with_one_partition_is_never_concluded() -> None:
+    """A producer that always selected partition 0 for the first keys looks the same."""
+    told = concluded(lambda number, held: 0 if number < 100 else held["crc32"] % TODAY)
+    assert told.kind is PlacementKind.OWN
 
 
 def test_partitions_never_become_fewer() -> None:

@@ -2,9 +2,9 @@
 
 The right algorithm explains every key. A wrong one explains about one key in n, with n partitions. If two algorithms
 together explain all keys, there are two kinds of producer. If old keys fit a smaller number of partitions, partitions
-were added later. This needs enough keys for each number, and hardly any key of the later number among the older ones:
-a producer that always selects partition 0 looks like an earlier time with one partition. If no algorithm explains the
-keys, and each key is in only one partition, the partitioner is a custom one.
+were added later. This needs enough keys for each number, and hardly any key of the later number among the older ones.
+An earlier time with one partition is never concluded: a producer that always selects partition 0 looks the same. If no
+algorithm explains the keys, and each key is in only one partition, the partitioner may be a custom one.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _explain_by_growth(sample: tuple[SampledKey, ...], partitions: int) -> tuple
             for count in counts[:-1]:  # with one partition, every key in partition 0 fits, so some counts are needless
                 fewer = [each for each in counts if each != count]
                 counts = fewer if _in_order(sample, algorithm, fewer) else counts
-            if len(counts) > 1 and counts[-1] == partitions and _is_shown(sample, algorithm, counts):
+            if len(counts) > 1 and counts[0] > 1 and counts[-1] == partitions and _is_shown(sample, algorithm, counts):
                 return algorithm, tuple(counts)
     return None
 

@@ -219,7 +219,7 @@ def misplaced(
             .withColumn("partitions", F.coalesce("smaller", F.lit(1)))
             .withColumn("fits_smaller", is_possible & _agrees(expected))
             .groupBy("partition", "raw")
-            .agg(F.min("first").alias("first"), F.max("fits_smaller").alias("fits_smaller"))
+            .agg(F.min(_decisive_offset(keys)).alias("first"), F.max("fits_smaller").alias("fits_smaller"))
         )
         fits_none = ~F.col("fits_smaller")
         rows = (
@@ -238,12 +238,25 @@ def misplaced(
     return {row["partition"]: MisplacedKey(row["keys"], row["fits_none"], row["offset"]) for row in rows}, ""
 
 
+def _earlier_end(keys: TopicKeys) -> Column:
+    """Return a column: the log end of the partition in the previous audit; null if there was none."""
+    if not keys.earlier_ends:
+        return F.lit(None).cast("long")
+    ends = F.create_map(*(F.lit(number) for end in keys.earlier_ends.items() for number in end))
+    return F.try_element_at(ends, F.col("partition"))
+
+
 def _fewest_partitions(keys: TopicKeys) -> Column:
     """Return a column: the fewest partitions that the topic can have had at the last record of a key."""
-    if not keys.earlier_ends:
-        return F.lit(1)
-    ends = F.create_map(*(F.lit(number) for end in keys.earlier_ends.items() for number in end))
-    return F.when(F.col("last") >= F.try_element_at(ends, F.col("partition")), max(keys.earlier_ends) + 1).otherwise(1)
+    seen = max(keys.earlier_ends, default=0) + 1
+    return F.when(F.col("last") >= _earlier_end(keys), seen).otherwise(1)
+
+
+def _decisive_offset(keys: TopicKeys) -> Column:
+    """Return a column: the first record of a key, or its last one if only that was written after the previous audit."""
+    end = _earlier_end(keys)
+    only_last = (F.col("last") >= end) & (F.col("first") < end)
+    return F.when(only_last, F.col("last")).otherwise(F.col("first"))
 
 
 def _agrees(expected: Callable[[], Column]) -> Column:

@@ -6,7 +6,7 @@ from topicwarden.audit.keys.key_placement import KeyPlacement, PlacementKind
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS_BY_NAME
 
 _FIXED_TEXTS = {
-    PlacementKind.OWN: "no known partitioner explains the keys, but each is in one partition: it is a custom one",
+    PlacementKind.OWN: "no known partitioner explains the keys; each is in one partition, perhaps by a custom one",
     PlacementKind.SINGLE: "all keys are in one partition: a producer always selects it, or the topic had no other one",
     PlacementKind.SCATTERED: "no known partitioner explains the keys, and some are in several partitions",
     PlacementKind.NONE: "there are no keys",
