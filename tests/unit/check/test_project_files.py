@@ -36,6 +36,17 @@ def test_a_pipe_in_place_of_a_file_is_a_problem_and_does_not_block(root: Path) -
     assert output.count("expected a regular file, seen a device, pipe or socket") == 2
 
 
+@pytest.mark.parametrize("file", ["pipe.pem", "/dev/zero"])
+def test_a_certificate_that_never_ends_is_a_problem(root: Path, file: str) -> None:
+    os.mkfifo(root / "pipe.pem")
+    (root / "stacks" / "Pulumi.prod.yaml").write_text(
+        f"config: {{kafka:bootstrapServers: ['a:9092'], kafka:caCertFile: {file}}}\n"
+    )
+    code, output = checked(root)
+    assert code == 1
+    assert "cannot be read: expected a regular file, seen a device, pipe or socket" in output
+
+
 def test_a_stack_file_has_a_limited_size_and_a_limited_number_of_problems(root: Path) -> None:
     (root / "stacks" / "Pulumi.large.yaml").write_text("config:\n" + "  a: 1\n" * 300_000)
     (root / "stacks" / "Pulumi.many.yaml").write_text(

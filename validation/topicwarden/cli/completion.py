@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from topicwarden.model.project import find_project
+from topicwarden.model.regular_file import read_regular_file
 
 Complete: TypeAlias = Callable[[str], list[str]]
 """A function that returns the words that begin with an incomplete one."""
@@ -43,7 +44,7 @@ def stacks() -> Iterable[str]:
 def topics() -> Iterable[str]:
     """Return the names of the declared topics, as far as the text of the files shows them."""
     for path in find_project().topics.rglob("*.yaml"):
-        names = _TOPIC.findall(path.read_bytes())
+        names = _TOPIC.findall(read_regular_file(path))
         yield from (name.decode() for name in names)
         if not names and not path.stem.startswith("_"):
             yield path.stem

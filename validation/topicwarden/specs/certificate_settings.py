@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from topicwarden.model.message_text import quoted
+from topicwarden.model.regular_file import read_regular_file
 from topicwarden.specs.settings_reader import SettingsReader
 
 Parsed = TypeVar("Parsed")
@@ -88,7 +89,7 @@ class _CertificateReader:
         path = self.reader.root / written
         try:
             if not (self.reader.offline and not path.exists()):
-                return path.read_text(encoding="utf-8")
+                return read_regular_file(path).decode()
         except FileNotFoundError:
             self.reader.problem(source, f"there is no file {_shown(written)} below {self.reader.root}; expected PEM")
         except (OSError, ValueError) as error:

@@ -16,6 +16,7 @@ from topicwarden.audit.collect.horizon import CLOCK_MS
 from topicwarden.kafka.schema_registry import for_java
 from topicwarden.kafka.snapshot import LiveTopic
 from topicwarden.model.contents import Contents
+from topicwarden.model.regular_file import read_regular_file
 from topicwarden.specs.record_schemas.protobuf import ProtoError, compile_proto
 from topicwarden.specs.registry_settings import RegistrySettings
 from topicwarden.specs.resolve import Declaration
@@ -99,7 +100,7 @@ def _encoding(declaration: Declaration, part: str, root: Path) -> dict[str, Any]
 def _schema(file: Path, kind: str, *, registry: bool) -> dict[str, str]:
     """Return the text of a schema or the descriptors of a ``.proto`` file; or the reason, as ``unusable``."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_regular_file(file).decode()
         if kind != "protobuf" or registry:
             return {"schema": text}
         return {"descriptors": b64encode(compile_proto(text)).decode()}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from topicwarden.model.problem import Level, Location, Problem, Refusal
+from topicwarden.model.regular_file import read_regular_file
 from topicwarden.model.topic import Topic
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import schema_path
@@ -69,7 +70,7 @@ def _schemas(declaration: Declaration, root: Path) -> dict[str, str]:
         path = schema_path(declaration, part)
         if path is not None:
             try:
-                found[part] = (root / path).read_text(encoding="utf-8")
+                found[part] = read_regular_file(root / path).decode()
             except (OSError, UnicodeDecodeError) as error:
                 raise Refusal(f"{path} cannot be read; run `topicwarden check`") from error
     return found
