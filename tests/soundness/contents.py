@@ -58,7 +58,7 @@ _WRONG: Final[dict[str, Wrong]] = {
     "key-schema": _no_text,
     "header": lambda entry, contents, scene: not set(contents.headers.required or ()) <= set(entry.headers),
     "record-size": _size,
-    "timestamp-unit": lambda entry, contents, scene: not _SECONDS <= entry.time <= _MICROS,
+    "timestamp-unit": lambda entry, contents, scene: entry.time >= 0 and not _SECONDS <= entry.time <= _MICROS,
 }
 """By check: whether a committed record is wrong."""
 
@@ -72,7 +72,7 @@ def wrong(check: str, held: Sequence[LogRecord], contents: Contents, scene: Scen
 
 def _late(held: Sequence[LogRecord], most: int) -> Iterator[int]:
     highest = None
-    for entry in held:
+    for entry in (each for each in held if each.time >= 0):
         if highest is not None and highest - entry.time > most:
             yield entry.offset
         highest = entry.time if highest is None else max(highest, entry.time)

@@ -57,8 +57,8 @@ def _counts(told: PartitionFacts, log: Log) -> Iterator[str]:
         "null_keys": len(entries) - len(keyed),
         "tombstones": sum(entry.value is None for entry in entries),
         "empty_values": sum(entry.value == b"" for entry in entries),
-        "first_timestamp": min((entry.time for entry in entries), default=None),
-        "last_timestamp": max((entry.time for entry in entries), default=None),
+        "first_timestamp": min((entry.time for entry in entries if entry.time >= 0), default=None),
+        "last_timestamp": max((entry.time for entry in entries if entry.time >= 0), default=None),
     }
     if told.keys is not None:
         expected |= {"keys": len(set(keyed)), "superseded": len(keyed) - len(set(keyed))}
@@ -73,16 +73,11 @@ def _borders(told: PartitionFacts, log: Log, scene: Scene, truth: Truth) -> Iter
     if told.cleanable is not None:
         lag = int(truth.config.get("min.compaction.lag.ms", "0"))
         dirty = log.dirty(told.last_stable or 0, lag, scene.report.finished)
-        reached = max([log.cleaned, *(_end(log, one.base) for one in dirty)])
+        reached = max([log.cleaned, *(log.end_of(one) for one in dirty)])
         if told.cleanable > max(reached, log.start):
             yield f"cleanable is said to be {told.cleanable}, and the cleaner may go up to {reached}"
     if told.overdue is not None:
         limit = scene.report.finished - int(truth.config.get("retention.ms", 7 * 86_400_000)) - INTERVAL_MS
-        standing = [one for one in log.segments[:-1] if one.base < told.overdue and _end(log, one.base) > log.start]
+        standing = [one for one in log.segments[:-1] if one.base < told.overdue and log.end_of(one) > log.start]
         if any(one.time >= limit for one in standing) or told.overdue > max(log.active, log.start):
             yield f"overdue is said to be {told.overdue}, and segments below have not expired"
-
-
-def _end(log: Log, base: int) -> int:
-    """Return the end offset of the segment that begins at ``base``."""
-    return next((one.base for one in log.segments if one.base > base), log.end)

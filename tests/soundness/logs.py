@@ -15,18 +15,21 @@ from topicwarden.sandbox.log_files import cleaner_checkpoint
 
 @dataclass(frozen=True)
 class Segment:
-    """A segment. ``time`` is its largest timestamp.
+    """A segment. ``modified`` is the time of its file's last change, in milliseconds.
 
-    ``born`` is the timestamp of its first batch, which decides when the segment rolls.
+    ``born`` is the timestamp of its first batch, which decides when the segment rolls; -1 if there is none.
     """
 
     base: int
     size: int
     batches: tuple[LogBatch, ...]
+    modified: int = 0
 
     @property
     def time(self) -> int:
-        return max((batch.time for batch in self.batches), default=-1)
+        """Return the largest timestamp; without any, the last change (``LogSegment.largestTimestamp``)."""
+        latest = max((batch.time for batch in self.batches), default=-1)
+        return latest if latest >= 0 else self.modified
 
     @property
     def born(self) -> int:
@@ -54,6 +57,10 @@ class Log:
     def end(self) -> int:
         return max((batch.last + 1 for one in self.segments for batch in one.batches), default=self.active)
 
+    def end_of(self, segment: Segment) -> int:
+        """Return the end offset of a segment."""
+        return next((one.base for one in self.segments if one.base > segment.base), self.end)
+
     @property
     def size(self) -> int:
         return sum(one.size for one in self.segments)
@@ -77,10 +84,14 @@ class Log:
                 aborted.update([] if batch.commits else told)
         return frozenset(aborted), {producer: min(offsets) for producer, offsets in of.items()}
 
+    @property
+    def aborted(self) -> frozenset[int]:
+        """Return the offsets of the records of aborted transactions."""
+        return self._fates[0]
+
     def committed(self, last_stable: int) -> list[LogRecord]:
         """Return the records that a ``read_committed`` consumer reads."""
-        aborted, _ = self._fates
-        return [entry for entry in self.entries if entry.offset < last_stable and entry.offset not in aborted]
+        return [entry for entry in self.entries if entry.offset < last_stable and entry.offset not in self.aborted]
 
     @property
     def unfinished(self) -> list[int]:
@@ -132,10 +143,11 @@ def _segments(folder: Path) -> tuple[Segment, ...]:
         try:
             names = _names(folder)
             contents = [(folder / name).read_bytes() for name in names]
+            changed = [(folder / name).stat().st_mtime_ns // 1_000_000 for name in names]
             if names == _names(folder) and not list(folder.glob("*.swap")):
                 return tuple(
-                    Segment(int(name[:20]), len(content), tuple(batches(content)))
-                    for name, content in zip(names, contents, strict=True)
+                    Segment(int(name[:20]), len(content), tuple(batches(content)), modified)
+                    for name, content, modified in zip(names, contents, changed, strict=True)
                 )
         except FileNotFoundError:
             pass

@@ -95,11 +95,11 @@ def _uncleaned(finding: Finding, scene: Scene, truth: Truth, partition: int, log
         ratio, bound = log.dirty_ratio(dirty), float(_setting(truth, "min.cleanable.dirty.ratio", "0.5"))
         return "" if ratio > bound else f"the log's dirty ratio is {ratio:.3f}, its bound {bound}"
     longest = int(_setting(truth, "max.compaction.lag.ms", str(2**63 - 1)))
-    if not any(one.born < scene.report.finished - longest for one in dirty):
+    if not any(0 <= one.born < scene.report.finished - longest for one in dirty):
         return "no dirty segment is old enough"
     keys = {entry.offset: entry.key for entry in log.entries}
     offset, by = (int(finding.evidence[name] or 0) for name in ("offset", "superseded_by"))
-    if keys.get(offset, b"") != keys.get(by):
+    if not {offset, by} <= keys.keys() or keys[offset] is None or keys[offset] != keys[by]:
         return f"no pair of one key stands at {offset} and {by}"
     return "" if by < log.active else f"offset {by} lies in the active segment, from {log.active} on"
 
@@ -124,9 +124,11 @@ def _blocked(finding: Finding, scene: Scene, truth: Truth, partition: int, log: 
     found = [entry for entry in log.entries if entry.offset == at]
     if not found or found[0].time != stamp or stamp < scene.report.started:
         return f"no record at {at} is stamped {stamp}, in the future"
-    if any(scene.report.finished - retention < entry.time for entry in log.entries if entry.offset < at):
+    earlier = [entry.time for entry in log.entries if entry.offset < at and entry.time >= 0]
+    earlier += [one.time for one in log.segments if one.base < at and log.end_of(one) <= at]
+    if any(scene.report.finished - retention < time for time in earlier):
         return "an earlier record has not expired"
-    behind = [entry.time for entry in log.entries if entry.offset > at]
+    behind = [entry.time for entry in log.entries if entry.offset > at and entry.time >= 0]
     protected = retention + INTERVAL_MS + contents.CLOCK_MS
     limits = (scene.report.started - protected, scene.report.finished - protected)
     least, most = (sum(time < limit for time in behind) for limit in limits)

@@ -20,7 +20,7 @@ from tests.soundness.rounds import Stage, Tally
 from tests.soundness.scenario import History, Record
 from tests.soundness.scene import Scene, Works
 from tests.soundness.workload import Workload, running_workload
-from topicwarden.model.verdict import Verdict
+from topicwarden.model.verdict import ReadScope, Verdict
 
 AT_ONCE: Final = 160
 _FILL_S, _SETTLE_S = 4.0, 8.0
@@ -70,7 +70,8 @@ def plant(stage: Stage, variants: int, seed: int, tally: Tally, beside: Sequence
             others = [_Planted("", _named(one, prefix)) for one in beside] if first else []
             hosts = [_Planted("", guest.history) for _, guest in guests]
             tally.histories += len(others)
-            looks = _session(stage, prefix, [*some, *others, *hosts], stuck)
+            since = random.Random(f"{seed}/{prefix}").choice((ReadScope.ALL, ReadScope.LAST))
+            looks = _session(stage, prefix, [*some, *others, *hosts], stuck, since)
             for before, scene in zip((None, *looks), looks, strict=False):
                 tally.add(scene, before)
             for one in some:
@@ -97,7 +98,7 @@ def _guests(variants: int, seed: int, prefix: str) -> Iterator[tuple[str, Guest]
             yield kind, replace(guest, history=_named(replace(guest.history, seed=own), prefix))
 
 
-def _session(stage: Stage, prefix: str, held: Sequence[_Planted], stuck: bool) -> list[Scene]:
+def _session(stage: Stage, prefix: str, held: Sequence[_Planted], stuck: bool, since: ReadScope) -> list[Scene]:
     doomed = [one.history.topic.name for one in held if one.plant is uncleanable]
     stage.room.restart(STUCK if stuck else WELL, kill=True)
     stage.cleaner = not stuck
@@ -116,7 +117,7 @@ def _session(stage: Stage, prefix: str, held: Sequence[_Planted], stuck: bool) -
         for waits in (0.0, _LONG_GRACE_S if stuck else _GRACE_S):
             if waits:
                 workload.run(2, max(0.0, waits - (looks[-1].report.finished - looks[-1].report.started) / 1000))
-            scene = stage.look(workload, prefix, history, looks[-1], works)
+            scene = stage.look(workload, prefix, history, looks[-1], works, since=since)
             looks.append(replace(scene, hung={name: (time.time() - since) * 1000 for name, since in begun.items()}))
         _write_indexes(stage.room.data, doomed, b"\0\0")
         workload.end()

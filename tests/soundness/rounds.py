@@ -23,7 +23,7 @@ from tests.soundness.workload import Workload, running_workload
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.model.finding import AuditReport, Finding
-from topicwarden.model.verdict import Verdict
+from topicwarden.model.verdict import ReadScope, Verdict
 
 AT_ONCE: Final = 75
 _STRETCHES_S: Final = (9, 14, 17)
@@ -101,7 +101,16 @@ class Stage:
             self.cleaner = event.cleaner
             self.room.restart(WELL if event.cleaner else CLEANER_OFF, event.kill)
 
-    def look(self, workload: Workload, prefix: str, history: str, last: Scene | None, works: Works) -> Scene:
+    def look(
+        self,
+        workload: Workload,
+        prefix: str,
+        history: str,
+        last: Scene | None,
+        works: Works,
+        *,
+        since: ReadScope = ReadScope.ALL,
+    ) -> Scene:
         """Audit all topics with this prefix, and read the logs before and after the audit."""
         truths = {name: replace(truth, config=dict(truth.config)) for name, truth in workload.truths.items()}
         declared = tuple(declaration(one.history.declared) for one in truths.values() if one.history.declared)
@@ -113,6 +122,7 @@ class Stage:
             history=history,
             root=self.room.project.root,
             partition_functions=frozenset({FUNCTION}),
+            since=since,
         )
         before = read_logs(self.room.data, prefix)
         report: AuditReport = audit(self.spark, request, lambda _: None)
@@ -139,7 +149,8 @@ def run(stage: Stage, numbers: Iterable[int], seed: int, tally: Tally) -> None:
                 stage.inject(course[stretch])
                 workload.reconnect()
             workload.run(stretch, _STRETCHES_S[stretch] * draw.uniform(0.8, 1.2))
-            before, last = last, stage.look(workload, prefix, history, last, Works(cleaner=was and stage.cleaner))
+            works, since = Works(cleaner=was and stage.cleaner), draw.choice((ReadScope.ALL, ReadScope.LAST))
+            before, last = last, stage.look(workload, prefix, history, last, works, since=since)
             tally.add(last, before)
         workload.end()
     tally.histories += len(held)

@@ -199,7 +199,15 @@ class Chance:
         draw = self.random
         compacted, large = topic.compacted, topic.config.get("segment.bytes") is not None
         keys = draw.choice((1, 3, 20))
-        habits = Habits(topic, keys, keyless=0.0 if compacted else draw.choice((0.0, 0.3)), murmur2=draw.random() < 0.7)
+        habits = Habits(
+            topic,
+            keys,
+            keyless=0.0 if compacted else draw.choice((0.0, 0.3)),
+            murmur2=draw.random() < 0.7,
+            empty=draw.choice((0.0, 0.0, 0.1)),
+            undated=draw.choice((0.0, 0.0, 0.0, 0.1, 1.0)),
+            fixed=draw.choice((0.0, 0.0, 0.0, 0.1, 1.0)),
+        )
         for stretch, most in zip(range(STRETCHES), (14, 12, 5), strict=True):
             for _ in range(draw.randint(0, most)):
                 yield Step(stretch, draw.random(), Write(tuple(self.batch(habits, draw.choice((1, 2, 5, 20))))))
@@ -236,9 +244,16 @@ class Chance:
         draw = self.random
         ahead = draw.choice((0,) * 8 + (-DAY_MS, -3_000, 5_000, 15_000, DAY_MS))
         for _ in range(records):
-            key = None if draw.random() < habits.keyless else f"key-{draw.randrange(habits.keys)}".encode()
+            number = draw.randrange(habits.keys)
+            key = None if draw.random() < habits.keyless else f"key-{number}".encode()
+            if key and draw.random() < habits.empty:
+                key = b""
             partition = habits.place(key) if habits.murmur2 else draw.randrange(habits.topic.partitions)
-            yield Record(partition, key, self.value(habits, size), ahead + draw.choice((0, 0, -50)), self.headers())
+            if number < habits.fixed * habits.keys:
+                partition = habits.topic.partitions - 1
+            stamp = -1 if draw.random() < habits.undated else None
+            ago = ahead + draw.choice((0, 0, -50))
+            yield Record(partition, key, self.value(habits, size), ago, self.headers(), stamp)
 
     def value(self, habits: Habits, size: int | None) -> bytes | None:
         draw = self.random
@@ -258,12 +273,19 @@ class Chance:
 
 @dataclass(frozen=True)
 class Habits:
-    """The way in which a topic's producers write."""
+    """The way in which a topic's producers write.
+
+    ``keyless``, ``empty`` and ``undated`` are shares of the records: without a key, with an empty one, and without a
+    timestamp. ``fixed`` is the share of the keys that always go to the last partition.
+    """
 
     topic: Topic
     keys: int
     keyless: float
     murmur2: bool
+    empty: float
+    undated: float
+    fixed: float
 
     def place(self, key: bytes | None) -> int:
         return 0 if key is None else (murmur2(key) & 0x7FFFFFFF) % self.topic.partitions

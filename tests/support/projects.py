@@ -73,12 +73,13 @@ def write_topics(project: Project, files: Mapping[str, str]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def empty_stack(project: Project, state: Path) -> Shell:
+def empty_stack(project: Project, state: Path, variables: Mapping[str, str] | None = None) -> Shell:
     """Return a shell of ``project``, whose stack ``dev`` is empty and has its state in the new folder ``state``.
 
-    The state is a copy. ``pulumi stack init`` runs only for the first stack of a cache, because it takes a second.
+    ``variables`` replace those of the project's environment. The state is a copy. ``pulumi stack init`` runs only for
+    the first stack of a cache, because it takes a second.
     """
-    variables = {**environment(project), "PULUMI_STACK": "dev"}
+    variables = {**environment(project), "PULUMI_STACK": "dev", **(variables or {})}
     template = project.cache / "empty-stack"
     if not template.exists():
         template.mkdir()

@@ -31,8 +31,13 @@ def removable(logs: Iterable[Log], config: Mapping[str, str], now: int) -> froze
 
 
 def _expired(log: Log, config: Mapping[str, str], now: int) -> set[int]:
-    kept = int(config["retention.ms"])
-    return {entry.offset for entry in log.entries if kept >= 0 and entry.time < now - kept}
+    """Return the records of the oldest segments that have expired as a whole; a younger record keeps its segment."""
+    kept, found = int(config["retention.ms"]), set[int]()
+    for segment in log.segments:
+        if kept < 0 or segment.time >= now - kept:
+            break
+        found.update(_offsets(segment))
+    return found
 
 
 def _oversized(log: Log, config: Mapping[str, str], now: int) -> set[int]:
@@ -49,8 +54,9 @@ def _oversized(log: Log, config: Mapping[str, str], now: int) -> set[int]:
 def _closed(log: Log, config: Mapping[str, str], now: int) -> list[Segment]:
     """Return the segments that are no longer active after one more append."""
     *closed, active = log.segments
+    waited = now - active.born if active.born >= 0 else _AT_ONCE_MS
     rolls = active.size + _NUDGE_BYTES > int(config["segment.bytes"]) or (
-        active.batches and now - active.born > int(config["segment.ms"]) - int(config["segment.jitter.ms"])
+        active.batches and waited > int(config["segment.ms"]) - int(config["segment.jitter.ms"])
     )
     return [*closed, active] if rolls else closed
 
@@ -73,13 +79,12 @@ def _superseded(log: Log, config: Mapping[str, str], now: int) -> set[int]:
     tombstones_go = int(config["delete.retention.ms"]) < _AT_ONCE_MS
     if not due and not tombstones_go:
         return set()
-    newest = {entry.key: entry.offset for segment in cleanable for b in segment.batches for entry in b.entries}
+    entries = [entry for segment in cleanable for batch in segment.batches for entry in batch.entries]
+    newest = {entry.key: entry.offset for entry in entries if entry.offset not in log.aborted}
     return {
         entry.offset
-        for segment in cleanable
-        for batch in segment.batches
-        for entry in batch.entries
-        if entry.key is None or newest[entry.key] > entry.offset or (entry.value is None and tombstones_go)
+        for entry in entries
+        if entry.key is None or newest.get(entry.key, log.end) > entry.offset or (entry.value is None and tombstones_go)
     }
 
 

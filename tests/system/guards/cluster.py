@@ -12,16 +12,18 @@ from typing import Any, Final, TypeVar
 
 from confluent_kafka import KafkaException, Producer
 from kafka import KafkaAdminClient
-from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 from kafka.errors import KafkaError
 
 from tests.soundness.logs import Log, read_logs
 from tests.support.clients import commit
 from tests.support.projects import own_cache, project_of
-from tests.system.guards.scenario import Settings
+from tests.system.guards.scenario import Settings, Write
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.log_files import cleaner_checkpoint
+from topicwarden.toolchain import kafka_jars
+from topicwarden.toolchain.prerequisites import require_java
 
 T = TypeVar("T")
 
@@ -81,8 +83,9 @@ class TopicState:
 class HurriedCluster:
     """The brokers, and the changes that scenarios make without topicwarden."""
 
-    def __init__(self, sandbox: Sandbox, folder: Path) -> None:
+    def __init__(self, sandbox: Sandbox, other: Sandbox, folder: Path) -> None:
         self.sandbox = sandbox
+        self._other = other
         self.folder = folder
         self._admin = KafkaAdminClient(bootstrap_servers=sandbox.bootstrap_servers)
 
@@ -90,12 +93,40 @@ class HurriedCluster:
     def servers(self) -> list[str]:
         return self.sandbox.bootstrap_servers
 
+    def addresses(self, clusters: str) -> list[str]:
+        """Return the addresses of these clusters, ``a`` or another cluster ``b``, in this order."""
+        return [
+            address for each in clusters for address in (self._other if each == "b" else self.sandbox).bootstrap_servers
+        ]
+
     def close(self) -> None:
         self._admin.close()
 
     def start_all(self) -> None:
         """Start every stopped broker, for example after an interrupted scenario."""
         self.sandbox.up(brokers=len(BROKERS))
+
+    def create_twins(self, topics: Sequence[str]) -> None:
+        """Create topics with records on the other cluster."""
+        settings = {"retention.ms": "-1", "segment.ms": "1000"}
+        with KafkaAdminClient(bootstrap_servers=self._other.bootstrap_servers) as admin:
+            admin.create_topics([NewTopic(topic, 1, 1, topic_configs=settings) for topic in topics])
+        with _producing(self._other.bootstrap_servers, []) as producer:
+            for topic in topics:
+                for number in range(_RECORDS):
+                    producer.produce(topic, b"v", f"k{number % _KEYS}", partition=0)
+
+    def twins(self, prefix: str) -> frozenset[object]:
+        """Return everything about the topics of the other cluster that a command could change."""
+        logs = read_logs(self._other.log_dir(1), prefix)
+        found: set[object] = {(place, entry.offset) for place, log in logs.items() for entry in log.entries}
+        with KafkaAdminClient(bootstrap_servers=self._other.bootstrap_servers) as admin:
+            described = [one for one in admin.describe_topics() if _exists(one, prefix)]
+            found |= {(str(one["name"]), str(one["topic_id"]), len(one["partitions"])) for one in described}
+            resources = [ConfigResource(ConfigResourceType.TOPIC, str(one["name"])) for one in described]
+            for name, entries in (admin.describe_configs(resources)["topic"] if resources else {}).items():
+                found |= {(name, setting, str(entry["value"])) for setting, entry in entries.items()}
+        return frozenset(found)
 
     def observe(self, prefix: str) -> dict[str, TopicState]:
         """Return the topics whose names begin with ``prefix``. Every broker must be running."""
@@ -154,19 +185,22 @@ class HurriedCluster:
         with suppress(KafkaException):  # may fail right after a broker restart
             commit(self.servers, group, {(topic, 0): offset})
 
-    def append(self, topic: str, partitions: Sequence[int], age: int, *, keyless: bool, large: bool) -> int:
-        """Append records that are ``age`` milliseconds old to each partition; return how many were refused.
+    def append(self, write: Write, partitions: Sequence[int]) -> int:
+        """Append the records to each partition; return how many were refused.
 
         All records of a batch have the same age, so that segments roll between ages.
         """
         refused: list[object] = []
-        with _producing(self.servers, refused) as producer:
-            stamp = int(time.time() * 1000) - age
-            for partition in partitions:
-                for number in range(_RECORDS):
-                    key = None if keyless and number % 3 == 0 else f"k{number % _KEYS}"
-                    value = urandom(120_000) if large else urandom(100)
-                    producer.produce(topic, value, key, partition=partition, timestamp=stamp + number)
+        undated = [age for age in write.ages if age is None]
+        dated = sorted((age for age in write.ages if age is not None), reverse=not write.youngest_first)
+        for age in (*undated, *dated):
+            with _producing(self.servers, refused, aborted=write.aborted) as producer:
+                for partition in partitions:
+                    for number in range(_RECORDS):
+                        key = None if write.keyless and number % 3 == 0 else f"k{number % _KEYS}"
+                        value = urandom(120_000) if write.large else urandom(100)
+                        stamp = -1 if age is None else int(time.time() * 1000) - age + number
+                        producer.produce(write.topic, value, key, partition=partition, timestamp=stamp)
         return len(refused)
 
     def nudge(self, topics: Mapping[str, Sequence[int]], number: int) -> None:
@@ -242,19 +276,24 @@ def hurried_cluster(folder: Path) -> Iterator[HurriedCluster]:
     """Start the brokers with their own cache; stop them and delete their data on exit."""
     with own_cache(folder, warm=True):
         sandbox = sandbox_of(project_of(folder / "sandbox", {}))
+        other = Sandbox(folder / "other", require_java(), kafka_jars(project_of(folder / "sandbox", {}), print))
         try:
             sandbox.up(brokers=len(BROKERS), overrides=_HURRIED, heap="384m")
-            cluster = HurriedCluster(sandbox, folder)
+            other.up(brokers=1, overrides=_HURRIED, heap="256m")
+            cluster = HurriedCluster(sandbox, other, folder)
             try:
                 yield cluster
             finally:
                 cluster.close()
         finally:
+            other.down(remove=True)
             sandbox.down(remove=True)
 
 
 @contextmanager
-def _producing(servers: Sequence[str], refused: list[object]) -> Iterator[Producer]:
+def _producing(servers: Sequence[str], refused: list[object], *, aborted: bool = False) -> Iterator[Producer]:
+    """Yield a producer; with ``aborted``, what it writes belongs to a transaction that is aborted at the end."""
+    transaction = {"transactional.id": f"guards-{time.time_ns()}"} if aborted else {}
     # No compression, because the logs are read from disk without a decompressor.
     producer = Producer(
         {
@@ -265,10 +304,16 @@ def _producing(servers: Sequence[str], refused: list[object]) -> Iterator[Produc
             "message.timeout.ms": 8_000,
             "queue.buffering.max.kbytes": 200_000,
             "on_delivery": lambda error, _: refused.append(error) if error else None,
+            **transaction,
         }
     )
+    if aborted:
+        producer.init_transactions(30)
+        producer.begin_transaction()
     yield producer
     producer.flush(20)
+    if aborted:
+        producer.abort_transaction(30)
 
 
 def _exists(described: Mapping[str, Any], prefix: str) -> bool:

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import yaml
 
 from tests.support.projects import empty_stack, project_of, write_topics
+from tests.support.warm_python import SOCKET
 from tests.system.guards.scenario import (
+    IMPORTED,
+    RENAMED,
     Allow,
     Configure,
     Layer,
@@ -26,7 +34,10 @@ from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine
 from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.topic import Allowance, Permission
 
-STACK = "dev"
+STACK, OTHER_STACK = "dev", "other"
+_UNTIL: Final = re.compile(r'(\\*"until\\*": *\\*")(\d{4}-\d\d-\d\d)')
+"""A date in the state, which may be in JSON within JSON."""
+_PASSED: Final = timedelta(days=2)
 
 
 @dataclass
@@ -53,8 +64,18 @@ class DeclaredTopic:
         }
 
     def allowed(self) -> frozenset[Allowance]:
-        today = datetime.now(UTC).date()
-        return frozenset(permit.change for permit in self.permits if permit.valid_on(today))
+        return in_force(self.permits)
+
+
+def in_force(permits: Sequence[Permission]) -> frozenset[Allowance]:
+    """Return what is allowed today."""
+    today = datetime.now(UTC).date()
+    return frozenset(permit.change for permit in permits if permit.valid_on(today))
+
+
+def days_later(permits: Sequence[Permission]) -> tuple[Permission, ...]:
+    """Return the permits as they are when days have passed: their last days are that much earlier."""
+    return tuple(replace(each, until=each.until - _PASSED) if each.until else each for each in permits)
 
 
 @dataclass(frozen=True)
@@ -66,9 +87,9 @@ class Copied:
 
 
 class ProjectFiles:
-    """A project with its own folder and its own Pulumi state."""
+    """A project with its own folder and its own Pulumi state; ``servers`` are the addresses of its cluster."""
 
-    def __init__(self, root: Path, starts: Sequence[TopicStart]) -> None:
+    def __init__(self, root: Path, starts: Sequence[TopicStart], servers: Sequence[str]) -> None:
         self.topics: dict[str, DeclaredTopic] = {
             start.name: DeclaredTopic(
                 start.folder,
@@ -81,7 +102,9 @@ class ProjectFiles:
         }
         self._defaults: dict[str, dict[str, str]] = {}
         self.project = project_of(root, {})
-        self.shell = empty_stack(self.project, root / "state")
+        self.shell = empty_stack(self.project, root / "state", {"PULUMI_CONFIG_PASSPHRASE": "guards"})
+        self._connect(servers)
+        self._state_file = root / "exported.json"
         self._engine = PulumiEngine(self.project, STACK, self.shell.variables)
         self.write()
 
@@ -113,7 +136,7 @@ class ProjectFiles:
                 topic.present = True
             case RenameFile():
                 topic.present = False
-                renamed = f"{action.topic}-renamed"
+                renamed = f"{action.topic}{RENAMED}"
                 self.topics[renamed] = DeclaredTopic(**{**vars(topic), "present": True})
                 return renamed
         return None
@@ -154,15 +177,79 @@ class ProjectFiles:
     def pulumi(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self.shell.run("pulumi", *arguments, "--stack", STACK, "--non-interactive")
 
-    def urns(self) -> dict[str, str]:
-        """Return the URN of each topic that the state contains under the program's own URN."""
-        found = {one["urn"]: one for one in self._engine.resources() if one["type"] == TOPIC_TYPE}
-        return {urn.rpartition("::")[2]: urn for urn in found}
+    def beside(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start ``pulumi`` in a PID namespace of its own, as in another container with the same host name."""
+        namespace = ("unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+        variables = {name: value for name, value in self.shell.variables.items() if name != SOCKET}
+        return subprocess.Popen(
+            [*namespace, "pulumi", *arguments, "--stack", STACK, "--non-interactive"],
+            cwd=self.project.root,
+            env={**os.environ, **variables, SOCKET: ""},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
-    def urn(self, topic: str) -> str:
-        """Return the URN that the program gives a topic, even if the state does not contain the topic yet."""
+    @contextmanager
+    def connected_to(self, servers: Sequence[str]) -> Iterator[None]:
+        """Give the stack other servers during the block."""
+        path = self._settings_file
+        before = path.read_bytes()
+        self._connect(servers)
+        try:
+            yield
+        finally:
+            path.write_bytes(before)
+
+    def _connect(self, servers: Sequence[str]) -> None:
+        settings = yaml.safe_load(self._settings_file.read_text(encoding="utf-8"))
+        settings["config"] = {"kafka:bootstrapServers": [*servers], "kafka:tlsEnabled": False}
+        self._settings_file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+
+    @property
+    def _settings_file(self) -> Path:
+        return self.project.stacks / f"Pulumi.{STACK}.yaml"
+
+    def export_state(self) -> None:
+        """Export the state for ``restore_state``."""
+        self._state_file.write_text(self.pulumi("stack", "export").stdout, encoding="utf-8")
+
+    def restore_state(self) -> bool:
+        """Import the exported state; return whether that succeeded."""
+        return self.pulumi("stack", "import", "--file", str(self._state_file)).returncode == 0
+
+    def days_pass(self) -> bool:
+        """Make every ``until`` in the state and in the YAML earlier; return whether that succeeded."""
+        state = self.pulumi("stack", "export").stdout
+        path = self.project.root / "later.json"
+        path.write_text(_UNTIL.sub(_earlier, state), encoding="utf-8")
+        if self.pulumi("stack", "import", "--file", str(path)).returncode:
+            return False
+        for topic in self.topics.values():
+            topic.permits = days_later(topic.permits)
+        return True
+
+    def move(self, topic: str) -> None:
+        """Move a topic's resource to another stack of the project."""
+        settings = self.project.stacks / f"Pulumi.{OTHER_STACK}.yaml"
+        if not settings.exists():
+            self.shell.run("pulumi", "stack", "init", OTHER_STACK, "--non-interactive")
+            settings.unlink(missing_ok=True)
+        stacks = ("--source", STACK, "--dest", OTHER_STACK)
+        self.shell.run("pulumi", "state", "move", *stacks, "--yes", "--include-parents", self.urn(topic))
+
+    def urn(self, topic: str, suffix: str = "") -> str:
+        """Return the URN that the program gives a topic, even if the state does not contain the topic yet.
+
+        ``suffix``: return the URN of the topic's imported or renamed resource.
+        """
+        if suffix == IMPORTED:
+            return f"urn:pulumi:{STACK}::topicwarden::{TOPIC_TYPE}::{topic}{suffix}"
         chain = f"topicwarden:index:TopicSet$topicwarden:index:Domain${TOPIC_TYPE}"
-        return f"urn:pulumi:{STACK}::topicwarden::{chain}::{topic}"
+        return f"urn:pulumi:{STACK}::topicwarden::{chain}::{topic}{suffix}"
+
+
+def _earlier(found: re.Match[str]) -> str:
+    return found[1] + str(date.fromisoformat(found[2]) - _PASSED)
 
 
 def _permit(permit: Permission) -> Any:
@@ -175,7 +262,7 @@ def _typed(config: dict[str, str]) -> dict[str, Any]:
 
 def _value(name: str, value: str) -> Any:
     if name == "cleanup.policy" or name.endswith("throttled.replicas"):
-        return value.split(",")
+        return [part for part in value.split(",") if part]
     if value in ("true", "false"):
         return value == "true"
     try:

@@ -5,30 +5,34 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Final
 
 from tests.system.guards.scenario import (
+    IMPORTED,
+    MOVED,
     Action,
     AddPartitionsByHand,
     Allow,
     Command,
     Commit,
     Configure,
+    DaysPass,
     DeleteByHand,
-    Forget,
     ImportAlias,
+    InState,
     Layer,
     RemoveFile,
     RenameFile,
     Resize,
     RestoreFile,
+    RestoreState,
     Scenario,
     SetByHand,
     Settings,
+    StateCommand,
     Step,
     TopicStart,
-    Unprotect,
     Verb,
     Write,
 )
@@ -43,36 +47,37 @@ FOLDERS: Final = ("billing", "orders")
 HOUR, DAY, MIB = 3_600_000, 86_400_000, 1 << 20
 AGES: Final = (11 * DAY, 3 * DAY, 2 * HOUR, 0)
 """Record ages, far from every drawn limit. No record expires only because the scenario takes some minutes."""
-_EXPIRED: Final = date(2020, 1, 1)
+_EXPIRED, _LAST_DAY = date(2020, 1, 1), datetime.now(UTC).date()
+_MOST, _MOST_INT = str(2**63 - 1), str(2**31 - 1)
 
 VALUES: Final[Mapping[str, tuple[str | None, ...]]] = {
-    "cleanup.policy": ("delete", "compact", "compact,delete", None),
+    "cleanup.policy": ("delete", "compact", "compact,delete", "delete,compact", None),
     "compression.gzip.level": ("1", "9", None),
     "compression.lz4.level": ("1", "9", None),
     "compression.type": ("uncompressed", "gzip", "producer", None),
     "compression.zstd.level": ("3", "9", None),
-    "delete.retention.ms": ("1000", str(DAY), str(30 * DAY), None),
-    "file.delete.delay.ms": ("100", "60000", None),
-    "flush.messages": ("1", "1000", None),
-    "flush.ms": ("1000", "60000", None),
+    "delete.retention.ms": ("0", "1000", str(DAY), str(30 * DAY), _MOST, None),
+    "file.delete.delay.ms": ("0", "100", "60000", _MOST, None),
+    "flush.messages": ("1", "1000", _MOST, None),
+    "flush.ms": ("0", "1000", "60000", _MOST, None),
     "follower.replication.throttled.replicas": ("*", None),
-    "index.interval.bytes": ("1024", "4096", "16384", None),
+    "index.interval.bytes": ("0", "1024", "4096", "16384", _MOST_INT, None),
     "leader.replication.throttled.replicas": ("*", None),
-    "max.compaction.lag.ms": (str(HOUR), str(DAY), str(40 * DAY), None),
-    "max.message.bytes": ("200000", "2097152", None),
-    "message.timestamp.after.max.ms": ("60000", str(HOUR), None),
-    "message.timestamp.before.max.ms": (str(30 * DAY), str(40 * DAY), None),
+    "max.compaction.lag.ms": ("1", str(HOUR), str(DAY), str(40 * DAY), _MOST, None),
+    "max.message.bytes": ("0", "200000", "2097152", _MOST_INT, None),
+    "message.timestamp.after.max.ms": ("0", "60000", str(HOUR), _MOST, None),
+    "message.timestamp.before.max.ms": ("0", str(30 * DAY), str(40 * DAY), _MOST, None),
     "message.timestamp.type": ("CreateTime", "LogAppendTime", None),
-    "min.cleanable.dirty.ratio": ("0.01", "0.5", "0.99", None),
-    "min.compaction.lag.ms": ("0", str(DAY), str(30 * DAY), None),
-    "min.insync.replicas": ("1", "2", None),
+    "min.cleanable.dirty.ratio": ("0", "0.01", "0.5", "0.99", "1", None),
+    "min.compaction.lag.ms": ("0", str(DAY), str(30 * DAY), _MOST, None),
+    "min.insync.replicas": ("1", "2", "3", None),
     "preallocate": ("true", "false", None),
-    "retention.bytes": ("-1", "2000", str(MIB), str(4 * MIB), None),
-    "retention.ms": ("-1", str(HOUR), str(DAY), str(5 * DAY), str(30 * DAY), None),
-    "segment.bytes": (str(MIB), str(4 * MIB), None),
-    "segment.index.bytes": ("1048576", "10485760", None),
-    "segment.jitter.ms": ("0", "600000", None),
-    "segment.ms": (str(HOUR), str(DAY), str(30 * DAY), None),
+    "retention.bytes": ("-1", "0", "1", "2000", str(MIB), str(4 * MIB), _MOST, None),
+    "retention.ms": ("-1", "0", "1", str(HOUR), str(DAY), str(5 * DAY), str(30 * DAY), _MOST, None),
+    "segment.bytes": (str(MIB), str(4 * MIB), _MOST_INT, None),
+    "segment.index.bytes": ("4", "1048576", "10485760", _MOST_INT, None),
+    "segment.jitter.ms": ("0", "600000", _MOST, None),
+    "segment.ms": ("1", str(HOUR), str(DAY), str(30 * DAY), _MOST, None),
     "unclean.leader.election.enable": ("true", "false", None),
 }
 NOT_DRAWN: Final[Mapping[str, str]] = {
@@ -153,8 +158,12 @@ class Chance:
         return TopicStart(name, folder, self._partitions[name], factor, settings, permits, writes)
 
     def _write(self, topic: str, compacted: bool, large: bool = False) -> Write:
-        ages = tuple(age for age in AGES if self._random.random() < 0.85) or AGES
-        return Write(topic, ages, keyless=not compacted and self._random.random() < 0.5, large=large)
+        draw = self._random
+        ages: tuple[int | None, ...] = tuple(age for age in AGES if draw.random() < 0.85) or AGES
+        if draw.random() < 0.2:
+            ages = (None, *ages[: draw.randint(0, len(ages))])
+        keyless = not compacted and draw.random() < 0.5
+        return Write(topic, ages, keyless, large, draw.random() < 0.2, aborted=draw.random() < 0.15)
 
     def _step(self, topics: list[str]) -> Step:
         draw = self._random
@@ -162,29 +171,43 @@ class Chance:
         actions = tuple(action for topic in chosen for action in self._actions(topic))
         down = draw.randint(1, BROKERS) if draw.random() < 0.08 else None
         repaired = tuple(topic for topic in topics if draw.random() < 0.5)
-        return Step(actions, self._command(topics, chosen), down, repaired, draw.random() < 0.2)
+        command = self._command(topics, chosen)
+        servers = draw.choice(("b", "ab", "ba")) if down is None and draw.random() < 0.1 else "a"
+        twice = command.verb in (Verb.UP, Verb.DESTROY) and servers == "a" and draw.random() < 0.05
+        return Step(actions, command, down, repaired, draw.random() < 0.2, servers, twice)
 
     def _command(self, topics: list[str], edited: list[str]) -> Command:
         draw = self._random
         some = tuple(sorted({*draw.sample(topics, min(2, len(topics))), *edited[:2]}))
-        return draw.choices(
-            (
-                Command(Verb.UP),
-                Command(Verb.UP, ("--continue-on-error",)),
-                Command(Verb.UP, ("--refresh",)),
-                Command(Verb.UP, (), "--target", some),
-                Command(Verb.UP, ("--target-dependents",), "--target", some),
-                Command(Verb.UP, (), "--exclude", some),
-                Command(Verb.UP, (), "--replace", some[:1]),
-                Command(Verb.UP, (), "--target-replace", some[:1]),
-                Command(Verb.REFRESH),
-                Command(Verb.DESTROY),
-                Command(Verb.DESTROY, ("--exclude-protected",)),
-                Command(Verb.DESTROY, (), "--target", some[:1]),
-                Command(Verb.REBALANCE),
-            ),
-            (36, 4, 12, 8, 3, 5, 10, 4, 4, 3, 3, 4, 10),
-        )[0]
+        suffix = draw.choices(("", IMPORTED, MOVED), (90, 5, 5))[0]
+        weights = {
+            Command(Verb.UP): 28,
+            Command(Verb.DEPLOY): 10,
+            Command(Verb.UP, ("--continue-on-error",)): 4,
+            Command(Verb.UP, ("--refresh",)): 8,
+            Command(Verb.UP, ("--refresh", "--run-program")): 3,
+            Command(Verb.UP, ("--parallel", "1")): 2,
+            Command(Verb.UP, (), "--target", some, suffix): 8,
+            Command(Verb.UP, ("--target-dependents",), "--target", some, suffix): 3,
+            Command(Verb.UP, (), "--exclude", some, suffix): 4,
+            Command(Verb.UP, ("--exclude-dependents",), "--exclude", some, suffix): 2,
+            Command(Verb.UP, (), "--replace", some[:1], suffix): 8,
+            Command(Verb.UP, (), "--target-replace", some[:1], suffix): 4,
+            Command(Verb.REFRESH): 4,
+            Command(Verb.REFRESH, ("--run-program",)): 2,
+            Command(Verb.REFRESH, (), "--target", some, suffix): 2,
+            Command(Verb.DESTROY): 4,
+            Command(Verb.DESTROY, ("--refresh",)): 2,
+            Command(Verb.DESTROY, ("--run-program",)): 3,
+            Command(Verb.DESTROY, ("--continue-on-error",)): 2,
+            Command(Verb.DESTROY, ("--preview-only",)): 1,
+            Command(Verb.DESTROY, ("--exclude-protected",)): 4,
+            Command(Verb.DESTROY, (), "--target", some[:1], suffix): 4,
+            Command(Verb.DESTROY, ("--target-dependents",), "--target", some, suffix): 2,
+            Command(Verb.DESTROY, (), "--exclude", some, suffix): 2,
+            Command(Verb.REBALANCE): 8,
+        }
+        return draw.choices(tuple(weights), tuple(weights.values()))[0]
 
     def _actions(self, topic: str) -> list[Action]:
         draw = self._random
@@ -201,7 +224,7 @@ class Chance:
                 self._in_the_state,
                 self._clients,
             ),
-            (55, 10, 6, 8, 12, 5, 8),
+            (52, 10, 6, 8, 12, 12, 8),
         )[0](topic)
 
     def _configure(self, topic: str) -> list[Action]:
@@ -231,14 +254,15 @@ class Chance:
         ordered = sorted(words)
         if not ordered:
             return []
-        kind = draw.choices(("right", "none", "wrong", "expired", "some"), (60, 12, 10, 10, 8))[0]
+        kind = draw.choices(("right", "today", "none", "wrong", "expired", "some"), (50, 10, 12, 10, 10, 8))[0]
         if kind == "none":
             return []
         if kind == "wrong":
             ordered = [word for word in Allowance if word not in words]
         if kind == "some":
             ordered = ordered[:1]
-        return [Allow(topic, tuple(Permission(word, _EXPIRED if kind == "expired" else None) for word in ordered))]
+        until = {"expired": _EXPIRED, "today": _LAST_DAY}.get(kind)
+        return [Allow(topic, tuple(Permission(word, until) for word in ordered))]
 
     def _remove(self, topic: str) -> list[Action]:
         if self._random.random() < 0.3:
@@ -251,7 +275,8 @@ class Chance:
         words = draw.sample(list(Allowance), draw.randint(0, 2))
         if draw.random() < 0.5:
             words = [Allowance.DELETE]
-        return [Allow(topic, tuple(Permission(word, _EXPIRED if draw.random() < 0.2 else None) for word in words))]
+        until = draw.choices((None, _EXPIRED, _LAST_DAY), (60, 15, 25))[0]
+        return [Allow(topic, tuple(Permission(word, until) for word in words))]
 
     def _by_hand(self, topic: str) -> list[Action]:
         draw = self._random
@@ -264,7 +289,13 @@ class Chance:
         return [SetByHand(topic, tuple((name, draw.choice(VALUES[name])) for name in names))]
 
     def _in_the_state(self, topic: str) -> list[Action]:
-        return [self._random.choice((Unprotect, Forget, ImportAlias))(topic)]
+        draw = self._random
+        command = draw.choice(list(StateCommand))
+        action = draw.choices(
+            (InState(topic, command), ImportAlias(topic), DaysPass(topic), RestoreState(topic)), (60, 12, 16, 12)
+        )[0]
+        unprotected = draw.random() < 0.3 and not isinstance(action, DaysPass | RestoreState)
+        return [InState(topic, StateCommand.UNPROTECT), action] if unprotected else [action]
 
     def _clients(self, topic: str) -> list[Action]:
         if self._random.random() < 0.4:

@@ -38,15 +38,13 @@ class Before:
     """The known state before a command.
 
     ``allowed``: by topic, the words of the YAML in force. ``deletable``: topics whose deletion the last deployed YAML
-    allowed. ``released``: topics that somebody unprotected in the state since then. ``declared``: topics that have a
-    YAML file.
+    allows, on a day that has not passed. ``declared``: topics that have a YAML file.
     """
 
     topics: Mapping[str, TopicState]
     plan: PlanReport
     allowed: Mapping[str, frozenset[Allowance]]
     deletable: frozenset[str]
-    released: frozenset[str]
     declared: frozenset[str]
 
 
@@ -112,7 +110,7 @@ def _destroyed(
     predicted = _consequence(before.plan, name, "destroyed")
     allowed = before.allowed.get(name, frozenset())
     if command.verb is Verb.DESTROY:
-        if name not in before.deletable and name not in before.released:
+        if name not in before.deletable:
             yield Fault("destroyed", name, f"`{command}` deleted it, and no deployed YAML allows that; {records}")
     elif "replace" in command.per_topic and name in command.topics:
         if name not in before.deletable and not (predicted and Allowance.RECREATE in allowed):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -9,21 +10,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.system.guards.cluster import HurriedCluster, TopicState
-from tests.system.guards.declared import Copied, ProjectFiles
+from tests.system.guards.declared import Copied, ProjectFiles, days_later, in_force
 from tests.system.guards.judge import Before, Fault, Prediction, judge
 from tests.system.guards.scenario import (
     EDITS,
+    IMPORTED,
+    MOVED,
     Action,
     AddPartitionsByHand,
     Command,
     Commit,
+    DaysPass,
     DeleteByHand,
-    Forget,
     ImportAlias,
+    InState,
+    RestoreState,
     Scenario,
     SetByHand,
+    StateCommand,
     Step,
-    Unprotect,
     Verb,
     Write,
 )
@@ -99,10 +104,11 @@ class Run:
     def __init__(self, cluster: HurriedCluster, scenario: Scenario, folder: Path, tally: Tally) -> None:
         self._cluster, self._scenario, self._tally = cluster, scenario, tally
         self._prefix = scenario.name
-        self._files = ProjectFiles(folder, scenario.topics)
-        self._deployed: dict[str, frozenset[Allowance]] = {}
+        self._files = ProjectFiles(folder, scenario.topics, cluster.servers)
+        self._deployed: dict[str, tuple[Permission, ...]] = {}
         """By topic: the permits in the YAML that was deployed last."""
-        self._released: set[str] = set()
+        self._first_deployed: dict[str, tuple[Permission, ...]] = {}
+        """The same for the exported state."""
         self._last: _Judged | None = None
         self._went_through = False
         self._nudges = 0
@@ -128,6 +134,10 @@ class Run:
             self._tally.interrupted.append(f"{self._scenario.name}: not begun: {_short(done.stdout + done.stderr)}")
             return False
         self._note_deployed(self._files.topics)
+        self._first_deployed = dict(self._deployed)
+        self._files.export_state()
+        if any("b" in step.servers for step in self._scenario.steps):
+            self._cluster.create_twins([start.name for start in self._scenario.topics])
         for start in self._scenario.topics:
             for write in start.writes:
                 self._write(write, range(start.partitions))
@@ -142,19 +152,21 @@ class Run:
         if any(stirred):
             self._settle()
         self._files.write()
-        before = self._cluster.observe(self._prefix)
+        before, twins = self._cluster.observe(self._prefix), self._twins(step)
         if step.broker_down is not None:
             self._cluster.stop(step.broker_down)
         try:
             plan = self._planned(number, step, before, copied)
             if plan is not None:
-                self._command(number, step.command, plan)
+                self._command(number, step, plan)
         finally:
             if step.broker_down is not None:
                 self._cluster.start(step.broker_down)
         self._nudge()
         self._settle()
         after = self._cluster.observe(self._prefix)
+        if changed := sorted(map(str, self._twins(step) ^ twins)):
+            self._violated(number, str(step.command), Fault("other-cluster", "", f"changed: {changed[:5]}"))
         if plan is None:  # nothing may have changed
             command, known = Command(), self._known(before, empty_plan())
         else:
@@ -166,8 +178,11 @@ class Run:
         self._tally.predictions += result.predictions
         self._tally.destroyed += result.destroyed
         self._tally.weakened += result.weakened
-        if self._went_through and plan is not None and command.verb is Verb.UP:
+        if self._went_through and plan is not None and command.deploys:
             self._note_deployed(name for name in self._files.topics if not _left_out(name, command))
+
+    def _twins(self, step: Step) -> frozenset[object]:
+        return self._cluster.twins(self._prefix) if "b" in step.servers else frozenset()
 
     def _judge_again(self, number: int) -> None:
         """Judge the last step by the current state, because the brokers may have deleted records since then."""
@@ -201,6 +216,9 @@ class Run:
             return plan
         self._repair(plan, step, copied)
         again = self._plan()
+        if again is not None and again.refused:
+            self._give_in(again)
+            again = self._plan()
         return again if again is not None and not again.refused else None
 
     def _plan(self) -> PlanReport | None:
@@ -212,7 +230,7 @@ class Run:
     def _must_be_refused(self, number: int, step: Step, plan: PlanReport | None) -> None:
         said = "YAML that does not hold" if plan is None else "a refused plan"
         commands = [["up", "--yes", "--skip-preview", *step.command.flags]]
-        if step.command.verb is not Verb.UP:
+        if not step.command.deploys:
             commands = [["up", "--yes", "--skip-preview"]]
         if step.preview:
             commands.append(["preview"])
@@ -229,24 +247,37 @@ class Run:
             fault = Fault("disagree", "", f"plan accepts ({plan.engine.ran}), preview says {_short(done.stdout)}")
             self._violated(number, "preview", fault)
 
-    def _command(self, number: int, command: Command, plan: PlanReport) -> None:
-        flags = list(command.flags)
-        for topic in command.topics:
-            flags += [command.per_topic, self._files.urn(topic)]
-        if command.verb is Verb.REBALANCE:
-            done = self._files.shell.topicwarden("rebalance", "--stack", "dev", "--yes")
-        else:
-            skip = ["--skip-preview"] if command.verb is not Verb.REFRESH else ["--skip-preview", "--suppress-progress"]
-            done = self._files.pulumi(command.verb.value, "--yes", *skip, *flags)
+    def _command(self, number: int, step: Step, plan: PlanReport) -> None:
+        command = step.command
+        with self._files.connected_to(self._cluster.addresses(step.servers)):
+            done = self._ran(command, twice=step.twice)
         self._went_through = done.returncode == 0
         words = [command.verb.value, *command.flags, *([command.per_topic] if command.per_topic else [])]
         self._tally.commands[f"{' '.join(words)} {'done' if self._went_through else 'failed'}"] += 1
         self._stop_at_traceback(number, words, done.stdout + done.stderr)
-        if command.plain and self._went_through != plan.engine.ran:
+        alone = step.servers == "a" and not step.twice
+        if alone and command.plain and self._went_through != plan.engine.ran:
             said = done.stdout + done.stderr
             accused = ", ".join(one.topic for one in plan.topics if f"'{one.topic}'" in said)
             told = f"plan's engine ran: {plan.engine.ran} {plan.engine.errors}; up said {_short(said)}"
             self._violated(number, str(command), Fault("disagree", accused, told))
+
+    def _ran(self, command: Command, *, twice: bool) -> subprocess.CompletedProcess[str]:
+        if command.verb in (Verb.REBALANCE, Verb.DEPLOY):
+            return self._files.shell.topicwarden(*command.verb.value.split()[-1:], "--stack", "dev", "--yes")
+        flags = list(command.flags)
+        for topic in command.topics:
+            flags += [command.per_topic, self._files.urn(topic, command.suffix)]
+        if "--preview-only" not in flags:
+            flags += ["--yes", "--skip-preview"]
+        if not twice:
+            return self._files.pulumi(command.verb.value, *flags)
+        with self._files.beside(command.verb.value, *flags) as other:
+            time.sleep(1)
+            done = self._files.pulumi(command.verb.value, *flags)
+            # One of the two may have found the stack locked.
+            done.returncode = min(done.returncode, other.wait(300))
+        return done
 
     def _stop_at_traceback(self, number: int, command: Iterable[str], said: str) -> None:
         if "Traceback" in said:
@@ -267,15 +298,30 @@ class Run:
                 edited[one.topic] = copied.topics[one.topic]
         self._files.write()
 
+    def _give_in(self, plan: PlanReport) -> None:
+        """Repair everything that ``plan`` still refuses: the YAML, and what was done to the state."""
+        edited = self._files.topics
+        for one in plan.topics:
+            if one.weight is not Severity.REFUSED or one.topic not in edited:
+                continue
+            topic = edited[one.topic]
+            kinds = {each.kind for each in one.consequences if each.weight is Severity.REFUSED}
+            topic.present, topic.permits = "foreign" not in kinds, tuple(map(Permission, Allowance))
+            if "duplicate" in kinds:
+                self._files.pulumi("state", "untaint", self._files.urn(one.topic), "--yes")
+                for suffix in (IMPORTED, MOVED):
+                    urn = self._files.urn(one.topic, suffix)
+                    self._files.pulumi("state", "delete", urn, "--force", "--yes")
+        self._files.write()
+
     def _known(self, before: Mapping[str, TopicState], plan: PlanReport) -> Before:
         topics = self._files.topics
-        deletable = frozenset(name for name, words in self._deployed.items() if Allowance.DELETE in words)
+        deletable = frozenset(name for name, permits in self._deployed.items() if Allowance.DELETE in in_force(permits))
         return Before(
             before,
             plan,
             {name: topic.allowed() for name, topic in topics.items() if topic.present},
             deletable,
-            frozenset(self._released),
             frozenset(name for name, topic in topics.items() if topic.present),
         )
 
@@ -283,14 +329,19 @@ class Run:
         for name in list(names):
             topic = self._files.topics[name]
             if topic.present:
-                self._deployed[name] = topic.allowed()
-                self._released.discard(name)
+                self._deployed[name] = topic.permits
 
     def _act(self, action: Action) -> bool:
         """Carry out an action; return whether the brokers may need time to settle afterwards."""
         if isinstance(action, EDITS):
             self._files.edit(action)
-            return False
+        elif isinstance(action, InState | RestoreState | DaysPass | ImportAlias):
+            self._change_state(action)
+        else:
+            return self._change_cluster(action)
+        return False
+
+    def _change_cluster(self, action: SetByHand | AddPartitionsByHand | DeleteByHand | Write | Commit) -> bool:
         match action:
             case SetByHand():
                 return self._cluster.set_by_hand(action.topic, action.settings)
@@ -298,27 +349,41 @@ class Run:
                 return self._cluster.add_partitions(action.topic, action.partitions)
             case DeleteByHand():
                 return self._cluster.delete(action.topic)
-            case Write():
-                live = self._cluster.observe(self._prefix).get(action.topic)
-                if live is not None:
-                    self._write(action, sorted(live.partitions))
-                return live is not None
-            case Commit():
-                if action.topic in self._cluster.observe(self._prefix):
-                    self._cluster.commit(f"{action.topic}-readers", action.topic, action.offset)
-            case Unprotect():
-                if not self._files.pulumi("state", "unprotect", self._files.urn(action.topic), "--yes").returncode:
-                    self._released.add(action.topic)
-            case Forget():
-                self._files.pulumi("state", "delete", self._files.urn(action.topic), "--force", "--yes")
+        live = self._cluster.observe(self._prefix).get(action.topic)
+        if live is not None and isinstance(action, Commit):
+            self._cluster.commit(f"{action.topic}-readers", action.topic, action.offset)
+        if live is not None and isinstance(action, Write):
+            self._write(action, sorted(live.partitions))
+        return live is not None
+
+    def _change_state(self, action: InState | RestoreState | DaysPass | ImportAlias) -> None:
+        match action:
+            case InState():
+                self._change_resource(action)
+            case RestoreState():
+                if self._files.restore_state():
+                    self._deployed = dict(self._first_deployed)
+            case DaysPass():
+                if self._files.days_pass():
+                    self._deployed = {name: days_later(permits) for name, permits in self._deployed.items()}
             case ImportAlias():
-                words = ("import", "kafka:index/topic:Topic", f"{action.topic}-alias", action.topic)
+                words = ("import", "kafka:index/topic:Topic", f"{action.topic}{IMPORTED}", action.topic)
                 self._files.pulumi(*words, "--protect=false", "--yes", "--generate-code=false", "--skip-preview")
-        return False
+
+    def _change_resource(self, action: InState) -> None:
+        urn = self._files.urn(action.topic)
+        match action.command:
+            case StateCommand.MOVE:
+                self._files.move(action.topic)
+            case StateCommand.RENAME:
+                self._files.pulumi("state", "rename", urn, f"{action.topic}{MOVED}", "--yes")
+            case StateCommand.DELETE:
+                self._files.pulumi("state", "delete", urn, "--force", "--yes")
+            case _:
+                self._files.pulumi("state", action.command.value, urn, "--yes")
 
     def _write(self, write: Write, partitions: Iterable[int]) -> None:
-        for age in sorted(write.ages, reverse=True):
-            self._cluster.append(write.topic, list(partitions), age, keyless=write.keyless, large=write.large)
+        self._cluster.append(write, list(partitions))
 
     def _nudge(self) -> None:
         live = self._cluster.observe(self._prefix)

@@ -88,12 +88,18 @@ class DeleteByHand:
 
 @dataclass(frozen=True)
 class Write:
-    """Append a batch of records of each age (milliseconds). If ``large``, each batch fills a segment."""
+    """Append a batch of records of each age (milliseconds; None is a record without a timestamp).
+
+    If ``large``, each batch fills a segment. The oldest records come first, unless ``youngest_first``. ``aborted``: the
+    records belong to transactions that are aborted.
+    """
 
     topic: str
-    ages: tuple[int, ...]
+    ages: tuple[int | None, ...]
     keyless: bool = False
     large: bool = False
+    youngest_first: bool = False
+    aborted: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,16 +110,36 @@ class Commit:
     offset: int
 
 
+class StateCommand(StrEnum):
+    """The commands of ``pulumi state`` that change one resource."""
+
+    DELETE = "delete"
+    MOVE = "move"
+    PROTECT = "protect"
+    RENAME = "rename"
+    TAINT = "taint"
+    UNPROTECT = "unprotect"
+    UNTAINT = "untaint"
+
+
 @dataclass(frozen=True)
-class Unprotect:
-    """Run ``pulumi state unprotect``."""
+class InState:
+    """Run a ``pulumi state`` command for the topic's resource. ``move`` takes it to another stack."""
+
+    topic: str
+    command: StateCommand
+
+
+@dataclass(frozen=True)
+class RestoreState:
+    """Import the state that was exported after the first deploy."""
 
     topic: str
 
 
 @dataclass(frozen=True)
-class Forget:
-    """Run ``pulumi state delete --force``."""
+class DaysPass:
+    """Let two days pass for every ``until``: each date in the YAML and in the state becomes two days earlier."""
 
     topic: str
 
@@ -137,16 +163,22 @@ Action = (
     | DeleteByHand
     | Write
     | Commit
-    | Unprotect
-    | Forget
+    | InState
+    | RestoreState
+    | DaysPass
     | ImportAlias
 )
 EDITS = (Configure, Resize, Allow, RemoveFile, RestoreFile, RenameFile)
 """Actions that only change files of the project."""
 
 
+IMPORTED, RENAMED, MOVED = "-alias", "-renamed", "-moved"
+"""Suffixes: of a resource that ``pulumi import`` adds, of a topic with a new name, and of a renamed resource."""
+
+
 class Verb(StrEnum):
     UP = "up"
+    DEPLOY = "topicwarden up"
     DESTROY = "destroy"
     REFRESH = "refresh"
     REBALANCE = "rebalance"
@@ -156,22 +188,28 @@ class Verb(StrEnum):
 class Command:
     """A Pulumi command with its ``flags``. ``per_topic`` is repeated for each of ``topics``.
 
-    ``per_topic`` is ``--target``, ``--exclude``, ``--replace``, ``--target-replace``, or empty.
+    ``per_topic`` is ``--target``, ``--exclude``, ``--replace``, ``--target-replace``, or empty. ``suffix`` selects the
+    topics' renamed or imported resources.
     """
 
     verb: Verb = Verb.UP
     flags: tuple[str, ...] = ()
     per_topic: str = ""
     topics: tuple[str, ...] = ()
+    suffix: str = ""
 
     def __str__(self) -> str:
-        named = [f"{self.per_topic} {topic}" for topic in self.topics]
+        named = [f"{self.per_topic} {topic}{self.suffix}" for topic in self.topics]
         return " ".join([self.verb.value, *self.flags, *named])
 
     @property
     def plain(self) -> bool:
         """Return whether the command does exactly what the plan says."""
-        return self.verb is Verb.UP and not self.per_topic and "--refresh" not in self.flags
+        return self.deploys and not self.per_topic and "--refresh" not in self.flags
+
+    @property
+    def deploys(self) -> bool:
+        return self.verb in (Verb.UP, Verb.DEPLOY)
 
 
 @dataclass(frozen=True)
@@ -179,7 +217,9 @@ class Step:
     """Actions, and then a command. ``broker_down`` is stopped after the actions and started after the command.
 
     ``repaired``: topics whose permits are written after a refusal; the edits of the others are reverted. ``preview``:
-    also run ``pulumi preview``.
+    also run ``pulumi preview``. ``servers``: the clusters whose addresses the stack's settings have for the command,
+    ``a`` and another cluster ``b`` with topics of the same names. ``twice``: a process in another PID namespace runs
+    the same command at the same time.
     """
 
     actions: tuple[Action, ...]
@@ -187,6 +227,8 @@ class Step:
     broker_down: int | None = None
     repaired: tuple[str, ...] = ()
     preview: bool = False
+    servers: str = "a"
+    twice: bool = False
 
 
 @dataclass(frozen=True)
@@ -235,7 +277,9 @@ class Scenario:
                 yield f"step {number}: {action}"
             down = f" with broker {step.broker_down} down" if step.broker_down else ""
             repaired = ", ".join(step.repaired) or "none"
-            yield f"step {number}: {step.command}{down}; after a refusal permits for {repaired}"
+            servers = f" with servers {', '.join(step.servers)}" if step.servers != "a" else ""
+            twice = ", twice at the same time" if step.twice else ""
+            yield f"step {number}: {step.command}{down}{servers}{twice}; after a refusal permits for {repaired}"
 
 
 def shown(permits: Iterable[Permission]) -> list[str]:
@@ -244,4 +288,6 @@ def shown(permits: Iterable[Permission]) -> list[str]:
 
 def _only(command: Command, kept: frozenset[str]) -> Command:
     topics = tuple(topic for topic in command.topics if topic in kept)
-    return replace(command, topics=topics, per_topic=command.per_topic if topics else "")
+    return replace(
+        command, topics=topics, per_topic=command.per_topic if topics else "", suffix=command.suffix if topics else ""
+    )

@@ -72,7 +72,7 @@ def before(
         engine=PreviewResult(ran=True),
     )
     deletable = frozenset({"t"} if deployed else ())
-    return Before({"t": was}, plan, {"t": frozenset(allowed)}, deletable, frozenset(), frozenset({"t"}))
+    return Before({"t": was}, plan, {"t": frozenset(allowed)}, deletable, frozenset({"t"}))
 
 
 def kinds(known: Before, after: TopicState | None, command: Command | None = None) -> list[str]:

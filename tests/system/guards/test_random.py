@@ -112,7 +112,7 @@ def test_a_loss_behind_the_guards_back_is_seen_on_disk(cluster: HurriedCluster, 
     run.step(0, refused)
     assert (tally.refused, tally.violations) == (1, [])
     was = cluster.observe("gb")
-    known = Before(was, empty_plan(), {}, frozenset(), frozenset(), frozenset(was))
+    known = Before(was, empty_plan(), {}, frozenset(), frozenset(was))
     cluster.set_by_hand("gb.v1", (("retention.ms", str(DAY)),))
     cluster.settle("gb")
     faults = judge(known, Command(), cluster.observe("gb"), int(time.time() * 1000)).faults

@@ -3,7 +3,9 @@
 **fail**: an expression of ``contents: {expressions: [{id, require, message}]}`` is false for a record that a consumer
 reading committed sees. Expressions are [CEL](https://cel.dev) over ``key`` and ``value``, decoded by their declared
 formats (bytes without a format), ``headers`` (texts by name) and ``timestamp``. A message of Protocol Buffers has CEL's
-own semantics: ``has(value.field)`` is false for an absent field, an enum is a number, ``3000000000u`` is unsigned.
+own semantics: ``has(value.field)`` is false for an absent field, an enum is a number, ``3000000000u`` is unsigned. An
+Avro enum is text, and a logical type is seen as the type that encodes it: a decimal is bytes, ``timestamp-millis`` an
+integer.
 **undecidable**: an expression returns neither true nor false, or cannot be evaluated, for example because a field is
 missing or has the wrong type, or the record has no timestamp; ``has(value.field)`` tests for a field. Also
 **undecidable**: a key or value exceeds the limits of ``value-schema``, or has a JSON number that CEL cannot represent,

@@ -21,7 +21,11 @@ import java.util.Map;
 /** A CEL expression over {@code key}, {@code value}, {@code headers} and {@code timestamp}. */
 final class CelExpression {
   private static final CelOptions OPTIONS =
-      CelOptions.current().enableHeterogeneousNumericComparisons(true).build();
+      CelOptions.current()
+          .enableHeterogeneousNumericComparisons(true)
+          .enableTimestampEpoch(true)
+          .enableQuotedIdentifierSyntax(true)
+          .build();
   private static final CelCompiler COMPILER =
       CelCompilerFactory.standardCelCompilerBuilder()
           .setOptions(OPTIONS)
@@ -44,6 +48,7 @@ final class CelExpression {
   }
 
   private static CelRuntime runtime(Collection<FileDescriptor> schemas) {
+    WellKnownTypes.link();
     return CelRuntimeFactory.standardCelRuntimeBuilder()
         .setOptions(OPTIONS)
         .addFileTypes(schemas)

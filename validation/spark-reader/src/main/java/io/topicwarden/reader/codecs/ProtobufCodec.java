@@ -47,14 +47,17 @@ final class ProtobufCodec implements Codec {
    */
   static FileDescriptor fromDescriptorSet(String base64) {
     try {
-      Map<String, FileDescriptor> files = new HashMap<>();
+      Map<String, FileDescriptor> files = new HashMap<>(WellKnownTypes.FILES);
       FileDescriptor last = null;
       for (FileDescriptorProto file :
           FileDescriptorSet.parseFrom(Base64.getDecoder().decode(base64)).getFileList()) {
         FileDescriptor[] imports =
             file.getDependencyList().stream().map(files::get).toArray(FileDescriptor[]::new);
-        last = FileDescriptor.buildFrom(file, imports);
-        files.put(file.getName(), last);
+        last = files.get(file.getName());
+        if (last == null) {
+          last = FileDescriptor.buildFrom(file, imports);
+          files.put(file.getName(), last);
+        }
       }
       return last;
     } catch (DescriptorValidationException | InvalidProtocolBufferException error) {
@@ -78,7 +81,7 @@ final class ProtobufCodec implements Codec {
         }
         SchemaLoader loader = new SchemaLoader(FileSystems.getDefault());
         loader.initRoots(List.of(Location.get(folder.toString())), List.of());
-        return build(MAIN_FILE, loader.loadSchema(), new HashMap<>());
+        return build(MAIN_FILE, loader.loadSchema(), new HashMap<>(WellKnownTypes.FILES));
       } finally {
         try (Stream<Path> paths = Files.walk(folder)) {
           paths.sorted(Comparator.reverseOrder()).forEach(path -> path.toFile().delete());
