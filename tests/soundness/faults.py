@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from tests.soundness.draw import Draw, Fault, Plant, history_of, murmur2_place, repeats
-from tests.soundness.scenario import DAY_MS, Configure, Drop, Grow, History, Record, Recreate, Write
+from tests.soundness.scenario import DAY_MS, Configure, Drop, Grow, History, Record, Recreate, Step, Write
 from topicwarden.model.contents import (
     Contents,
     HeaderContents,
@@ -111,6 +111,25 @@ def _scattered(draw: Draw) -> History:
     held = tuple(_keys(draw, topic, lambda _: draw.random.randrange(topic.partitions)))
     moved = tuple(replace(one, partition=(one.partition + 1) % topic.partitions) for one in held[: draw.few()])
     return history_of(topic, None, Write(held), Write(moved))
+
+
+def _fixed_partition(draw: Draw) -> History:
+    """Let a producer always select one partition of a topic that it has for itself."""
+    topic = draw.topic(6, 2)
+    partition = draw.random.choice((0, topic.partitions - 1))
+    held = tuple(_keys(draw, topic, lambda _: partition))
+    return history_of(topic, Contents(key=KeyContents(partitioner="murmur2")), Write(held))
+
+
+def _fixed_partition_among_others(draw: Draw) -> History:
+    """Let a producer always select one partition for some keys, among many of a producer that does not."""
+    topic = draw.topic(8, 4, cleanup_policy=draw.random.choice(("delete", "compact")), segment_ms="600000")
+    partition = draw.random.randrange(topic.partitions)
+    keys = [f"order-{number}-{draw.random.random()}".encode() for number in range(topic.partitions * 150)]
+    good = tuple(Record(murmur2_place(key, topic.partitions), key, b"{}") for key in keys)
+    bad = tuple(Record(partition, f"fixed-{number}".encode(), b"{}") for number in range(24))
+    history = history_of(topic, Contents(key=KeyContents(partitioner="murmur2")))
+    return replace(history, steps=(Step(0, 0.0, Write(draw.among(good, bad))),))
 
 
 def _keyless_before_compaction(draw: Draw) -> History:
@@ -230,6 +249,8 @@ FAULTS: Final[dict[str, Fault]] = {
     "cleaner held by the future": Fault(_held_by_future, ("timestamp-future",)),
     "hung transaction": Fault(hung, ("hung-transaction",), stuck=True),
     "wrong partitioner": Fault(_wrong_partitioner, ("key-partition",)),
+    "fixed partition": Fault(_fixed_partition, ("key-partition",)),
+    "fixed partition for some keys": Fault(_fixed_partition_among_others, ("key-partition",)),
     "two kinds of producer": Fault(_mixed_producers, ("key-in-several-partitions",)),
     "keys in several partitions": Fault(_scattered, ("key-in-several-partitions",)),
     "keyless before compaction": Fault(_keyless_before_compaction, ("null-key",)),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from topicwarden.audit.checks.common.placement_conclusion import conclusion_text
 from topicwarden.audit.keys.key_placement import KeyPlacement, PlacementKind, PlacementStudy, SampledKey, conclude
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, ALGORITHMS_BY_NAME
@@ -76,6 +77,18 @@ def test_a_producer_that_always_selects_one_partition_is_not_growth(planted: int
     every = len(KEYS) // planted
     told = concluded(lambda number, held: partition if number % every == 0 else held["crc32"] % TODAY)
     assert told.kind is PlacementKind.OWN
+
+
+def test_partitions_that_no_key_needs_are_said_to_be_unused() -> None:
+    told = concluded(lambda _, held: held["crc32"] % 4)
+    assert (told.kind, told.algorithms, told.partition_counts) == (PlacementKind.FEWER, ("crc32",), (4,))
+    assert "every key is where crc32 puts it over 4 of the 6 partitions" in conclusion_text(told)
+
+
+def test_the_usual_partitioner_of_a_topic_is_named_with_its_exceptions() -> None:
+    told = concluded(lambda number, held: 3 if number % 50 == 0 else held["crc32"] % TODAY)
+    assert told.kind is PlacementKind.OWN
+    assert conclusion_text(told).startswith("crc32 explains 98.")
 
 
 @pytest.mark.parametrize("keys", [6, 12, 30])

@@ -3,10 +3,14 @@
 **fail**: the YAML declares a partitioner (``contents: {key: {partitioner: …}}``, or a custom one as
 ``partition_expression`` or ``partition_function``), and a key is in a partition that the partitioner does not select,
 neither for the current number of partitions nor for any smaller number that the topic can have had. Kafka only ever
-adds partitions, so the key was never in the right place; a record after the previous audit was written when the topic
-had at least as many partitions as then. Keys that fit a smaller number pass if all keys show, in order of their
-offsets, that partitions were added; this needs twenty keys for each number. Otherwise they are ``undecidable``, because
-the earlier numbers are not known. Only keys count that a consumer reading committed sees.
+adds partitions, so the key was never in the right place. A record after the previous audit was written when the topic
+had at least as many partitions as then. So was a record behind many keys of its partition that fit murmur2 for the
+current number, more than can by chance (an error of less than 2⁻⁶⁴). Keys that fit a smaller number pass if all keys
+show, in order of their offsets, that partitions were added; this needs twenty keys for each number. Otherwise they are
+``undecidable``, because the earlier numbers are not known. Only keys count that a consumer reading committed sees.
+
+A producer learns of new partitions after ``metadata.max.age.ms`` (5 minutes). What it writes until then is misplaced
+too, and fails: its key has later records in another partition.
 
 | declared | rule | producers |
 |---|---|---|

@@ -2,9 +2,9 @@
 
 Kafka reserves the names of its own topics. The names of Connect's and Streams' topics are a convention and prove
 nothing alone. A Connect topic is certain if its newest records have the keys and the values that Connect's workers
-write (``KafkaConfigBackingStore``, ``KafkaOffsetBackingStore``, ``KafkaStatusBackingStore``), and the cluster has a
-group of workers. A Streams topic is certain if a group with the application's id commits offsets as Streams does: in
-this topic, if Streams reads it.
+write (``KafkaConfigBackingStore``, ``KafkaOffsetBackingStore``, ``KafkaStatusBackingStore``), of several kinds where
+Connect writes several, and the cluster has a group of workers. A Streams topic is certain if a group with the
+application's id commits offsets as Streams does: in this topic, if Streams reads it.
 """
 
 from __future__ import annotations
@@ -122,7 +122,8 @@ _CONFIG_FIELDS = {
     re.compile(rb"session-key"): {"key", "algorithm", "creation-timestamp"},
 }
 _STATUS_FIELDS = {
-    re.compile(rb"status-(connector|task)-.+"): {"state", "worker_id", "generation"},
+    re.compile(rb"status-connector-.+"): {"state", "worker_id", "generation"},
+    re.compile(rb"status-task-.+"): {"state", "worker_id", "generation"},
     re.compile(rb"status-topic-.+:connector-.+"): {"topic"},
 }
 """The fields that the values of such keys have (``KafkaConfigBackingStore``, ``KafkaStatusBackingStore``)."""
@@ -180,8 +181,11 @@ def _connect_topic(
 ) -> InternalTopic | None:
     if not records:
         return InternalTopic(role, "its name alone", certain=False) if "connect" in name else None
-    if not all(_written_by_connect(record, role) for record in records) or not any(value for _, value in records):
+    kinds = {_connect_kind(record, role) for record in records}
+    if None in kinds or not any(value for _, value in records):
         return None
+    if len(kinds) < 2 and role is not InternalRole.CONNECT_OFFSETS:
+        return InternalTopic(role, "its name and records of one kind", certain=False)
     if not workers:
         return InternalTopic(role, "its name and records, but no group of Connect workers is visible", certain=False)
     return InternalTopic(role, "its name, its newest records, and a group of Connect workers", certain=True)
@@ -195,21 +199,21 @@ def _streams_role(name: str, application: str = "") -> InternalRole | None:
     return next((role for pattern, role in _STREAMS_NAMES.items() if pattern.fullmatch(rest)), None)
 
 
-def _written_by_connect(record: KeyAndValue, role: InternalRole) -> bool:
-    """Return whether the key, and the value if there is one, are those of ``role``."""
+def _connect_kind(record: KeyAndValue, role: InternalRole) -> str | None:
+    """Return the kind of a record of ``role``; None if its key, or the value that it has, is another one."""
     key, value = record
     if key is None:
-        return False
+        return None
     if role is InternalRole.CONNECT_OFFSETS:
         where = _json(key)
         is_offset = isinstance(where, list) and len(where) == 2 and isinstance(where[0], str)
-        return is_offset and isinstance(where[1], dict) and (not value or isinstance(_json(value), dict))
+        is_offset = is_offset and isinstance(where[1], dict) and (not value or isinstance(_json(value), dict))
+        return "offset" if is_offset else None
     fields = _CONFIG_FIELDS if role is InternalRole.CONNECT_CONFIGS else _STATUS_FIELDS
-    needed = next((names for pattern, names in fields.items() if pattern.fullmatch(key)), None)
-    if needed is None:
-        return False
+    pattern, needed = next(((form, names) for form, names in fields.items() if form.fullmatch(key)), (None, set()))
     content = _json(value) if value else None
-    return not value or (isinstance(content, dict) and needed <= content.keys())
+    is_valid = not value or (isinstance(content, dict) and needed <= content.keys())
+    return pattern.pattern.decode() if pattern is not None and is_valid else None
 
 
 def _json(text: bytes) -> Any:

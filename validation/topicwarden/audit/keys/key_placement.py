@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import combinations
-from math import exp, gcd, log
+from math import exp, gcd
 
+from topicwarden.audit.keys.chance import divergence
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, Algorithm
 
@@ -37,6 +38,7 @@ class PlacementKind(StrEnum):
     ONE = "one partitioner"
     GROWN = "one partitioner, and partitions were added since"
     MIXED = "two kinds of producer"
+    FEWER = "one partitioner, over fewer partitions than there are"
     OWN = "a partitioner of its own"
     SINGLE = "all keys are in one partition"
     SCATTERED = "no partitioner: keys lie in several partitions"
@@ -99,9 +101,9 @@ class KeyPlacement:
     """The conclusion about one topic.
 
     ``scores``: the share of keys that each algorithm explains with the current number of partitions. ``algorithms``:
-    those that explain the keys, alone (``ONE``, ``GROWN``) or together (``MIXED``). ``ONE`` has several algorithms if
-    there are too few partitions or keys to distinguish them. ``partition_counts``: the numbers of partitions that the
-    topic has had, ascending.
+    those that explain the keys, alone (``ONE``, ``GROWN``, ``FEWER``) or together (``MIXED``). ``ONE`` has several
+    algorithms if there are too few partitions or keys to distinguish them. ``partition_counts``: the numbers of
+    partitions that the topic has had, ascending; for ``FEWER``, the number that its producers use.
     """
 
     kind: PlacementKind
@@ -138,18 +140,36 @@ def conclude(partitions: int, counts: Iterable[PartitionCounts], study: Placemen
         return KeyPlacement(PlacementKind.ONE, partitions, keys, score, exact, (partitions,), study)
     if study is None:
         return KeyPlacement(PlacementKind.OWN, partitions, keys, score)
+    kind, algorithms, past_counts = _explanation(study, partitions)
+    return KeyPlacement(kind, partitions, keys, score, algorithms, past_counts, study)
+
+
+def _explanation(study: PlacementStudy, partitions: int) -> tuple[PlacementKind, tuple[str, ...], tuple[int, ...]]:
+    """Return kind, algorithms and partition counts of a ``KeyPlacement`` if no algorithm explains every key."""
     if grown := _explain_by_growth(study.sample, partitions):
-        algorithm, past_counts = grown
-        return KeyPlacement(PlacementKind.GROWN, partitions, keys, score, (algorithm.name,), past_counts, study)
+        return PlacementKind.GROWN, (grown[0].name,), grown[1]
     if pair := _explain_by_two(study.sample, partitions):
-        return KeyPlacement(PlacementKind.MIXED, partitions, keys, score, pair, (partitions,), study)
-    return KeyPlacement(_unexplained(study), partitions, keys, score, (), (partitions,), study)
+        return PlacementKind.MIXED, pair, (partitions,)
+    if fewer := _explain_by_fewer(study.sample, partitions):
+        return PlacementKind.FEWER, (fewer[0].name,), (fewer[1],)
+    return _unexplained(study), (), (partitions,)
+
+
+def _explain_by_fewer(sample: tuple[SampledKey, ...], partitions: int) -> tuple[Algorithm, int] | None:
+    """Return the algorithm that explains all keys over fewer partitions, at least two, and their number."""
+    if len(sample) < _FEWEST_KEYS:
+        return None
+    for algorithm in ALGORITHMS:
+        for count in range(partitions - 1, 1, -1):
+            if all(_fits(key, algorithm, count) for key in sample):
+                return algorithm, count
+    return None
 
 
 def _unexplained(study: PlacementStudy) -> PlacementKind:
     if study.scattered_keys:
         return PlacementKind.SCATTERED
-    in_one = len(_by_partition(study.sample)) == 1 and len(study.sample) >= _FEWEST_KEYS
+    in_one = len(by_partition(study.sample)) == 1 and len(study.sample) >= _FEWEST_KEYS
     return PlacementKind.SINGLE if in_one else PlacementKind.OWN
 
 
@@ -171,7 +191,7 @@ def _is_shown(sample: tuple[SampledKey, ...], algorithm: Algorithm, counts: list
     fitting_counts = [[count for count in counts if _fits(key, algorithm, count)] for key in sample]
     only = Counter(fitting[0] for fitting in fitting_counts if len(fitting) == 1)
     return all(only[count] >= _FEWEST_KEYS for count in counts) and all(
-        _are_older(keys, algorithm, counts) for keys in _by_partition(sample).values()
+        _are_older(keys, algorithm, counts) for keys in by_partition(sample).values()
     )
 
 
@@ -187,18 +207,12 @@ def _are_older(keys: list[SampledKey], algorithm: Algorithm, counts: list[int]) 
     until = old[int(ALMOST_ALL * (len(old) - 1))] + 1
     share = sum(_fits(key, algorithm, last) for key in keys[:until]) / until
     by_chance = max(gcd(count, last) / last for count in counts[:-1])
-    return share <= by_chance or exp(-until * _divergence(share, by_chance)) > _CHANCE
-
-
-def _divergence(share: float, expected: float) -> float:
-    """Return the Kullback-Leibler divergence of two coins; ``exp(-n * d)`` bounds the probability (Chernoff)."""
-    terms = ((share, expected), (1 - share, 1 - expected))
-    return sum(part * log(part / whole) for part, whole in terms if part > 0)
+    return share <= by_chance or exp(-until * divergence(share, by_chance)) > _CHANCE
 
 
 def _section_counts(sample: tuple[SampledKey, ...], algorithm: Algorithm, partitions: int) -> Iterator[int]:
     """Yield the largest number of partitions that explains all keys of a section, for each section of a partition."""
-    for keys in _by_partition(sample).values():
+    for keys in by_partition(sample).values():
         size = max(_FEWEST_KEYS, -(-len(keys) // _SECTIONS))
         for start in range(0, len(keys), size):
             section = keys[start : start + size]
@@ -216,7 +230,7 @@ def _in_order(sample: tuple[SampledKey, ...], algorithm: Algorithm, counts: list
 
     A few keys may be out of order, because producers learn of new partitions at different times.
     """
-    for keys in _by_partition(sample).values():
+    for keys in by_partition(sample).values():
         fitting_counts = [[count for count in counts if _fits(key, algorithm, count)] for key in keys]
         if not all(fitting_counts):
             return False
@@ -261,7 +275,7 @@ def _fits(key: SampledKey, algorithm: Algorithm, count: int) -> bool:
     return algorithm.partition_for(key.hashes[algorithm.hash_column], count) == key.partition
 
 
-def _by_partition(sample: Iterable[SampledKey]) -> dict[int, list[SampledKey]]:
+def by_partition(sample: Iterable[SampledKey]) -> dict[int, list[SampledKey]]:
     """Return the keys of each partition in the order of their first record."""
     keys: dict[int, list[SampledKey]] = {}
     for key in sorted(sample, key=lambda key: key.first):

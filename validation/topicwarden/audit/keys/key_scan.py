@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.storagelevel import StorageLevel
 
 from topicwarden.audit.contents.contracts import Contracts
+from topicwarden.audit.keys.complete_since import complete_since
 from topicwarden.audit.keys.key_placement import (
     KeyPlacement,
     MisplacedKey,
@@ -94,10 +95,10 @@ def _studies(
         totals, scattered, samples = _totals(placed), _scattered(placed), _samples(placed)
         studies = {}
         for number, keys in enumerate(topics):
-            wrong, failed = misplaced(placed.where(F.col("topic") == number), keys, root, functions)
+            sample = tuple(samples.get(number, ()))
+            wrong, failed = misplaced(placed.where(F.col("topic") == number), keys, root, functions, sample)
             scattered_keys, examples, hottest = scattered.get(number, (0, (), None))
             distinct, fits = totals.get(number, (0, ()))
-            sample = tuple(samples.get(number, ()))
             studies[keys.topic] = PlacementStudy(
                 distinct, fits, scattered_keys, examples, sample, wrong, failed, hottest
             )
@@ -194,23 +195,27 @@ def _samples(placed: DataFrame) -> dict[int, list[SampledKey]]:
 
 
 def misplaced(
-    placed: DataFrame, keys: TopicKeys, root: Path, functions: frozenset[str]
+    placed: DataFrame, keys: TopicKeys, root: Path, functions: frozenset[str], sample: tuple[SampledKey, ...] = ()
 ) -> tuple[dict[int, MisplacedKey], str]:
-    """Return the keys by partition that the declared partitioner puts elsewhere, and why a custom one failed."""
+    """Return the keys by partition that the declared partitioner puts elsewhere, and why a custom one failed.
+
+    ``sample`` is a sample of the keys.
+    """
     if not keys.contents.key.placed:
         return {}, ""
     if message := refusal_reason(keys.contents, functions):
         return {}, message
     try:
         expected = _expected_partition(keys.contents, root)
+        bounds = _bounds(keys, sample)
         with_raw_key = placed.withColumn("raw", F.col("key"))
         if keys.contents.key.partition_expression:
             with_raw_key = with_raw_key.withColumn("key", F.col("key").cast("string"))
         wrong = with_raw_key.withColumn("partitions", F.lit(keys.partitions)).where(~_agrees(expected))
         smaller = F.explode_outer(
             F.when(
-                _fewest_partitions(keys) < keys.partitions,
-                F.sequence(_fewest_partitions(keys), F.lit(keys.partitions - 1)),
+                _fewest_partitions(bounds) < keys.partitions,
+                F.sequence(_fewest_partitions(bounds), F.lit(keys.partitions - 1)),
             )
         )
         is_possible = F.col("smaller").isNotNull() & (F.col("smaller") > F.col("partition"))
@@ -219,7 +224,7 @@ def misplaced(
             .withColumn("partitions", F.coalesce("smaller", F.lit(1)))
             .withColumn("fits_smaller", is_possible & _agrees(expected))
             .groupBy("partition", "raw")
-            .agg(F.min(_decisive_offset(keys)).alias("first"), F.max("fits_smaller").alias("fits_smaller"))
+            .agg(F.min(_decisive_offset(bounds)).alias("first"), F.max("fits_smaller").alias("fits_smaller"))
         )
         fits_none = ~F.col("fits_smaller")
         rows = (
@@ -238,25 +243,41 @@ def misplaced(
     return {row["partition"]: MisplacedKey(row["keys"], row["fits_none"], row["offset"]) for row in rows}, ""
 
 
-def _earlier_end(keys: TopicKeys) -> Column:
-    """Return a column: the log end of the partition in the previous audit; null if there was none."""
-    if not keys.earlier_ends:
-        return F.lit(None).cast("long")
-    ends = F.create_map(*(F.lit(number) for end in keys.earlier_ends.items() for number in end))
-    return F.try_element_at(ends, F.col("partition"))
+@dataclass(frozen=True)
+class _Bound:
+    """A fewest number of partitions that the topic had from the offsets in ``since`` on, by partition."""
+
+    since: Mapping[int, int]
+    partitions: int
+
+    @property
+    def offset(self) -> Column:
+        """A column: the offset for the partition of the row; null if there is none."""
+        return F.try_element_at(
+            F.create_map(*(F.lit(number) for entry in self.since.items() for number in entry)), F.col("partition")
+        )
 
 
-def _fewest_partitions(keys: TopicKeys) -> Column:
+def _bounds(keys: TopicKeys, sample: tuple[SampledKey, ...]) -> list[_Bound]:
+    """Return the known bounds, that of the most partitions first."""
+    by_keys = complete_since(sample, keys.partitions) if keys.contents.key.partitioner == "murmur2" else {}
+    bounds = [_Bound(by_keys, keys.partitions), _Bound(keys.earlier_ends, max(keys.earlier_ends, default=0) + 1)]
+    return [bound for bound in bounds if bound.since]
+
+
+def _fewest_partitions(bounds: list[_Bound]) -> Column:
     """Return a column: the fewest partitions that the topic can have had at the last record of a key."""
-    seen = max(keys.earlier_ends, default=0) + 1
-    return F.when(F.col("last") >= _earlier_end(keys), seen).otherwise(1)
+    possible = [F.when(F.col("last") >= bound.offset, bound.partitions) for bound in bounds]
+    return F.coalesce(*possible, F.lit(1))
 
 
-def _decisive_offset(keys: TopicKeys) -> Column:
-    """Return a column: the first record of a key, or its last one if only that was written after the previous audit."""
-    end = _earlier_end(keys)
-    only_last = (F.col("last") >= end) & (F.col("first") < end)
-    return F.when(only_last, F.col("last")).otherwise(F.col("first"))
+def _decisive_offset(bounds: list[_Bound]) -> Column:
+    """Return a column: the first record of a key, or its last one if only that is within the first bound it is in."""
+    decisive = F.col("first")
+    for bound in reversed(bounds):
+        last, first = F.col("last") >= bound.offset, F.col("first") >= bound.offset
+        decisive = F.when(last, F.when(first, F.col("first")).otherwise(F.col("last"))).otherwise(decisive)
+    return decisive
 
 
 def _agrees(expected: Callable[[], Column]) -> Column:

@@ -11,6 +11,8 @@ _FIXED_TEXTS = {
     PlacementKind.SCATTERED: "no known partitioner explains the keys, and some are in several partitions",
     PlacementKind.NONE: "there are no keys",
 }
+_MOST = 0.9
+"""The share of keys from which a partitioner is the usual one of a topic, with exceptions."""
 _EMPTY_KEY = ", except for the empty key, which librdkafka's consistent_random puts into any partition"
 
 
@@ -28,6 +30,15 @@ def conclusion_text(placement: KeyPlacement) -> str:
             producers = "; ".join(f"{name}: {ALGORITHMS_BY_NAME[name].producers}" for name in placement.algorithms)
             shares = ", ".join(f"{name} {placement.scores[name]:.2%}" for name in placement.algorithms)
             return f"two kinds of producer, {names} (today's keys: {shares}) ({producers})"
+        case PlacementKind.FEWER:
+            (count,) = placement.partition_counts
+            return (
+                f"every key is where {names} puts it over {count} of the {placement.partitions} partitions: "
+                "a producer does not use the others, or nothing was written since they were added"
+            )
+        case PlacementKind.OWN | PlacementKind.SCATTERED if max(placement.scores.values(), default=0) >= _MOST:
+            name, share = max(placement.scores.items(), key=lambda item: item[1])
+            return f"{name} explains {share:.2%} of the keys: another producer, or a fixed partition, placed the others"
         case kind:
             return _FIXED_TEXTS[kind]
 
