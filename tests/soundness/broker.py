@@ -103,7 +103,7 @@ def room(folder: Path) -> Iterator[Room]:
         project = project_of(folder / "project", {"s.yaml": "{partitions: 1, replication_factor: 1}"})
         sandbox = sandbox_of(project)
         try:
-            sandbox.up(brokers=1, overrides=WELL, heap="384m")
+            sandbox.up(brokers=1, overrides=WELL, heap="512m")
             yield Room(project, sandbox, folder)
         finally:
             sandbox.down(remove=True)

@@ -82,7 +82,10 @@ class Workload:
     """Write histories to one broker; see ``running_workload``."""
 
     def __init__(self, servers: list[str]) -> None:
-        self._servers, self._admin = ",".join(servers), KafkaAdminClient(bootstrap_servers=servers)
+        self._servers, self._admin = (
+            ",".join(servers),
+            KafkaAdminClient(bootstrap_servers=servers, bootstrap_timeout_ms=60_000),
+        )
         self._producer = Producer(
             {"bootstrap.servers": self._servers, "linger.ms": 1, "log_level": 0, "message.timeout.ms": 20_000}
         )
@@ -99,7 +102,7 @@ class Workload:
         a later topic of the same name (``ConfigurationsDelta.replay(RemoveTopicRecord)``).
         """
         self._admin.close()
-        self._admin = KafkaAdminClient(bootstrap_servers=self._servers)
+        self._admin = KafkaAdminClient(bootstrap_servers=self._servers, bootstrap_timeout_ms=60_000)
         for truth in [one for one in self.truths.values() if one.there and one.earlier]:
             held = self._set_on(truth.name)
             both = truth.earlier.items() & held.items()

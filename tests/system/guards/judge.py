@@ -109,8 +109,9 @@ def _destroyed(
     records = f"{len(was.records)} records; id {was.id} became {now_is.id if now_is else 'none'}"
     predicted = _consequence(before.plan, name, "destroyed")
     allowed = before.allowed.get(name, frozenset())
+    deletable = name in before.deletable or (command.runs_program and Allowance.DELETE in allowed)
     if command.verb is Verb.DESTROY:
-        if name not in before.deletable:
+        if not deletable:
             yield Fault("destroyed", name, f"`{command}` deleted it, and no deployed YAML allows that; {records}")
     elif "replace" in command.per_topic and name in command.topics:
         if name not in before.deletable and not (predicted and Allowance.RECREATE in allowed):

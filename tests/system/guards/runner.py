@@ -178,7 +178,7 @@ class Run:
         self._tally.predictions += result.predictions
         self._tally.destroyed += result.destroyed
         self._tally.weakened += result.weakened
-        if self._went_through and plan is not None and command.deploys:
+        if self._went_through and plan is not None and command.runs_program:
             self._note_deployed(name for name in self._files.topics if not _left_out(name, command))
 
     def _twins(self, step: Step) -> frozenset[object]:

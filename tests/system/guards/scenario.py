@@ -208,6 +208,11 @@ class Command:
         return self.deploys and not self.per_topic and "--refresh" not in self.flags
 
     @property
+    def runs_program(self) -> bool:
+        """Return whether the program reads the YAML during the command."""
+        return self.deploys or "--run-program" in self.flags
+
+    @property
     def deploys(self) -> bool:
         return self.verb in (Verb.UP, Verb.DEPLOY)
 

@@ -128,6 +128,13 @@ def test_a_topic_is_destroyed_only_with_its_own_word(command: Command) -> None:
     assert kinds(deployed, after, command) == []
 
 
+def test_a_destroy_that_runs_the_program_needs_its_word() -> None:
+    command = Command(Verb.DESTROY, ("--run-program",))
+    assert kinds(before(FULL, allowed=(Allowance.RECREATE,)), None, command) == ["destroyed"]
+    assert kinds(before(FULL, allowed=(Allowance.DELETE,)), None, command) == []
+    assert kinds(before(FULL, allowed=(Allowance.DELETE,)), None, Command(Verb.DESTROY)) == ["destroyed"]
+
+
 def test_an_underestimated_deletion_is_a_fault() -> None:
     known = before(FULL, cut(2, "destroyed"), allowed=(Allowance.RECREATE,))
     assert kinds(known, state(topic_id="b")) == ["underestimated"]

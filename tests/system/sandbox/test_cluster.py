@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +20,7 @@ import pytest
 from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient, NewTopic
 
+from tests.support.clients import until
 from topicwarden.kafka.stack_connection import sandbox_servers
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
@@ -252,6 +255,20 @@ def test_a_start_time_stays_and_a_zombie_has_none(read: Callable[[int], str | No
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
     assert read(child.pid) is None
     child.wait()
+
+
+@pytest.mark.skipif(
+    (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="ends a thread with a system call of Linux on x86"
+)
+def test_a_process_whose_first_thread_has_ended_is_still_alive() -> None:
+    """The other threads still hold its ports."""
+    code = "import ctypes, threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\n"
+    child = subprocess.Popen([sys.executable, "-c", f"{code}ctypes.PyDLL(None).syscall(60, 0)"])  # exit of one thread
+    until(lambda: ") Z " in Path(f"/proc/{child.pid}/stat").read_text(), "the first thread has ended", 10)
+    assert _from_proc(child.pid) is not None
+    child.kill()
+    child.wait()
+    assert _from_proc(child.pid) is None
 
 
 def test_the_telling_line_is_the_exception() -> None:

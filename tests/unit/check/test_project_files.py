@@ -69,8 +69,55 @@ def test_a_project_file_that_pulumi_refuses_is_an_error_of_the_check(root: Path,
     (root / "Pulumi.yaml").write_text(text)
     code, output = checked(root)
     assert code == 1
-    assert output.startswith("Pulumi.yaml:1:1: ")
+    assert output.startswith("Pulumi.yaml:")
     assert "[project-file]" in output
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: a b\nruntime: python\n", "1:7: Pulumi refuses this file: name: expected text that matches"),
+        ("name: 5\nruntime: python\n", "1:7: Pulumi refuses this file: name: expected text, seen the number 5"),
+        ("name: shop\nruntime: 5\n", "2:10: Pulumi refuses this file: runtime: expected a mapping, seen the number 5"),
+        ("name: shop\nruntime: ''\n", "2:10: Pulumi refuses this file: runtime: expected text, seen empty text"),
+        (
+            "name: shop\nruntime: python\nmain: 5\n",
+            "3:7: Pulumi refuses this file: main: expected text, seen the number 5",
+        ),
+        ("name: shop\nruntime: python\nbackend: 5\n", "3:10: Pulumi refuses this file: backend: expected a mapping"),
+        ("name: shop\nruntime: python\ndescription: 5\n", "3:14: Pulumi refuses this file: description: expected text"),
+        ("name: shop\nruntime: python\nconfig: [1]\n", "3:9: Pulumi refuses this file: config: expected a mapping"),
+        (
+            "name: shop\nruntime: python\nplugins: {providers: 5}\n",
+            "3:22: Pulumi refuses this file: plugins.providers: expected a list",
+        ),
+        ("name: a\nname: b\nruntime: python\n", '2:1: Pulumi refuses this file: the key "name" is written twice'),
+    ],
+)
+def test_a_wrong_value_in_the_project_file_is_an_error_at_its_place(root: Path, text: str, said: str) -> None:
+    (root / "Pulumi.yaml").write_text(text)
+    code, output = checked(root)
+    assert (code, output.startswith(f"Pulumi.yaml:{said}")) == (1, True), output
+
+
+@pytest.mark.parametrize(
+    "more",
+    ["config: stacks\n", "config: {shop:a: 1}\n", "runtime: {name: python, options: {virtualenv: v}}\n", "x: 1\n"],
+)
+def test_a_project_file_that_pulumi_accepts_is_accepted(root: Path, more: str) -> None:
+    (root / "Pulumi.yaml").write_text(f"name: shop\n{'' if 'runtime' in more else 'runtime: python' + chr(10)}{more}")
+    assert checked(root)[0] == 0
+
+
+@pytest.mark.parametrize("where", ["topics/many.yaml", "policies/many.yaml"])
+@pytest.mark.parametrize("text", ["".join(f"key{n}: 1\n" for n in range(50_000)), "---\nx: 1\n" * 50_000])
+def test_a_file_of_errors_has_a_limited_number_of_them(root: Path, where: str, text: str) -> None:
+    (root / "policies").mkdir(exist_ok=True)
+    (root / where).write_text(text)
+    code, output = checked(root)
+    assert code == 1
+    assert "there are more errors than these 100; correct them, and check again [problems-more]" in output
+    assert len(output.splitlines()) < 500
 
 
 def test_a_hidden_file_is_not_read_and_named(root: Path) -> None:

@@ -52,7 +52,7 @@ def test_servers_may_be_json_as_pulumi_config_writes_them(tmp_path: Path) -> Non
     [
         ("config: {}", "names no cluster: set kafka:bootstrapServers"),
         ("", "names no cluster"),
-        ("config: [", "cannot be read as stack settings"),
+        ("config: [", "not YAML"),
         ("config: 3", "cannot be read as stack settings"),
         ("config: {'topicwarden:cluster': sandbox}", "start it with `topicwarden sandbox up`"),
         (
@@ -90,7 +90,8 @@ def test_an_unknown_stack_is_refused_as_check_does(tmp_path: Path, stack: str, h
     [
         ("'kafka:saslPassword': x", "needs kafka:saslUsername"),
         ("'kafka:saslUsername': x", "needs kafka:saslPassword"),
-        ("'kafka:saslUsername': x, 'kafka:saslPassword': 0123", "kafka:saslPassword: expected text"),
+        ("'kafka:saslUsername': x, 'kafka:saslPassword': 0123", 'kafka:saslPassword: "0123" is no text in YAML 1.1'),
+        ("'kafka:saslUsername': yes, 'kafka:saslPassword': x", 'kafka:saslUsername: "yes" is no text in YAML 1.1'),
         ("'kafka:saslUsername': 7, 'kafka:saslPassword': x", "kafka:saslUsername: expected text"),
     ],
 )

@@ -12,17 +12,15 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
-
 from topicwarden import child_processes
 from topicwarden.kafka.connection import Connection
-from topicwarden.model.problem import Refusal
+from topicwarden.model.problem import Refusal, limited
 from topicwarden.model.project import Project
-from topicwarden.model.regular_file import read_regular_file
 from topicwarden.model.sandbox_folder import ADDRESS_FILE, refuse_copy, refuse_link
 from topicwarden.specs.connection_settings import NAMES, SERVERS, read_connection_settings
 from topicwarden.specs.services import by_hosts
 from topicwarden.specs.services.profile import ServiceProfile
+from topicwarden.specs.stack_document import read_stack_document
 from topicwarden.specs.stack_selection import selected_stacks
 from topicwarden.specs.stack_settings import CLUSTER, MOVED_TO, PROFILE, SANDBOX, TWO_CLUSTERS, named_profile
 
@@ -130,13 +128,17 @@ def stack_settings(project: Project, stack: str) -> Mapping[str, Any]:
 
 def _written(project: Project, stack: str) -> Mapping[str, Any]:
     selected_stacks(project, stack)
+    file = settings_file(stack)
     try:
-        document = yaml.safe_load(read_regular_file(project.root / settings_file(stack))) or {}
-    except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
-        raise Refusal(f"{settings_file(stack)} cannot be read as stack settings: {_first_line(error)}") from error
-    settings = document.get("config") or {} if isinstance(document, dict) else document
+        document, problems = read_stack_document(project.root / file, file)
+    except OSError as error:
+        raise Refusal(f"{file} cannot be read as stack settings: {_first_line(error)}") from error
+    if problems:
+        raise Refusal("\n".join(f"{each.location}: {each.line}" for each in limited(problems)))
+    settings = document.value.get("config") if isinstance(document.value, dict) else document.value
+    settings = {} if settings is None else settings
     if not isinstance(settings, dict):
-        raise Refusal(f"{settings_file(stack)} cannot be read as stack settings: expected a mapping `config:`")
+        raise Refusal(f"{file} cannot be read as stack settings: expected a mapping `config:`")
     return settings
 
 

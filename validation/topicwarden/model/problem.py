@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 
 class Level(StrEnum):
@@ -42,6 +45,28 @@ class Problem:
     def line(self) -> str:
         """The message on one line. Messages from policy files may have several lines."""
         return " ".join(part.strip() for part in self.message.splitlines())
+
+
+MOST_PROBLEMS: Final = 100
+"""The most errors, and the most warnings, of one file that are reported."""
+
+
+def limited(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the first errors and warnings of each file, at most ``MOST_PROBLEMS`` of each, and say where more exist.
+
+    The order stays.
+    """
+    seen: Counter[tuple[str, Level]] = Counter()
+    kept: list[Problem] = []
+    for problem in problems:
+        place = (problem.location.file, problem.level)
+        seen[place] += 1
+        if seen[place] <= MOST_PROBLEMS:
+            kept.append(problem)
+        elif seen[place] == MOST_PROBLEMS + 1:
+            message = f"there are more {problem.level.value}s than these {MOST_PROBLEMS}; correct them, and check again"
+            kept.append(Problem(problem.location, message, "problems-more", problem.level))
+    return kept
 
 
 class Refusal(Exception):

@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema
 
 from topicwarden.model.field_types import Nullable, StrictModel
 from topicwarden.model.message_text import did_you_mean, quoted
-from topicwarden.model.problem import Location, Problem
+from topicwarden.model.problem import MOST_PROBLEMS, Location, Problem, limited
 from topicwarden.model.project import Project
 from topicwarden.model.timestamps import today as current_date
 from topicwarden.policies.expressions import CelError, CompiledExpression, ExpressionSpec, compile_expression
@@ -113,7 +113,7 @@ class _PolicyLoader:
             tuple(placed for placed in self._waivers if not self._is_expired(placed)),
             stack_files,
             tuple(self._patterns),
-            tuple(self.problems),
+            tuple(limited(self.problems)),
         )
 
     def load(self, file: SpecFile) -> None:
@@ -192,11 +192,14 @@ class _PolicyLoader:
 
     def _drop_waivers_of_unknown_rules(self) -> None:
         known = [*_ALL_RULES, *(name for name in self._first_locations if name not in _ALL_RULES)]
+        unknown = 0
         for placed in tuple(self._waivers):
             if placed.waiver.rule not in known:
                 self._waivers.remove(placed)
-                message = _unknown_rule_message(placed.waiver.rule, known)
-                self.problems.append(Problem(placed.place, message, "rule-unknown"))
+                unknown += 1
+                if unknown <= MOST_PROBLEMS + 1:
+                    message = _unknown_rule_message(placed.waiver.rule, known)
+                    self.problems.append(Problem(placed.place, message, "rule-unknown"))
 
     def _is_expired(self, placed: PlacedWaiver) -> bool:
         """Return True if the last day of the waiver is over, and add a problem."""

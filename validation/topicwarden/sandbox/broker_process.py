@@ -101,11 +101,13 @@ def command_line(pid: int) -> str:
 def _from_proc(pid: int) -> str | None:
     try:
         text = (_PROC / str(pid) / "stat").read_text()
+        threads = len(os.listdir(_PROC / str(pid) / "task"))  # noqa: PTH208
     except (FileNotFoundError, ProcessLookupError):
         return None
     fields = text.rpartition(")")[2].split()  # the program's name before it can contain spaces and brackets
     state, ticks_since_boot = fields[0], fields[19]
-    return None if state in "ZX" else ticks_since_boot
+    # The first thread of a killed process can end before the others, which still hold the process's ports.
+    return None if state in "ZX" and threads <= 1 else ticks_since_boot
 
 
 def _from_ps(pid: int) -> str | None:

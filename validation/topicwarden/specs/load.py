@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from topicwarden.model.message_text import quoted
-from topicwarden.model.problem import Level, Location, Problem
+from topicwarden.model.problem import MOST_PROBLEMS, Level, Location, Problem, limited
 from topicwarden.specs.document_model import CommonSettings, DefaultsSpec, TopicDocument
 from topicwarden.specs.spec_files import DEFAULTS, SpecFile, read_files
 from topicwarden.specs.topic_names import metric_name, name_problem
@@ -56,7 +56,9 @@ def load(
             loader.problems.append(spec)
         else:
             loader.read(spec)
-    return LoadedSpecs(tuple(loader.topics), loader.defaults, loader.stacks, tuple(sorted(set(loader.problems))))
+    return LoadedSpecs(
+        tuple(loader.topics), loader.defaults, loader.stacks, tuple(limited(sorted(set(loader.problems))))
+    )
 
 
 class _Loader:
@@ -76,8 +78,11 @@ class _Loader:
         if spec.defaults:
             self._add_defaults(spec, documents, bool(problems))
         elif documents:
+            before = len(self.problems)
             for document in documents:
                 self._add_topic(spec, document, only_document=len(documents) == 1)
+                if len(self.problems) - before > MOST_PROBLEMS:
+                    break  # the rest of the file is not worth the time
         elif not problems:
             message = "this file declares no topic; add a topic, or delete the file"
             self.problems.append(Problem(Location(spec.file), message, "empty"))

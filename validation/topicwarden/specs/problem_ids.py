@@ -28,6 +28,7 @@ PROBLEM_IDS: Final = MappingProxyType(
         "topicwarden:partitionFunctions, or its expression does more than compute. The audit does not run it.",
         "plaintext-secret": "A secret in a stack's settings file is not encrypted, so everyone who can read the "
         "repository can read it.",
+        "problems-more": "A file has more errors, or more warnings, than are reported.",
         "project-file": "Pulumi cannot read the project's Pulumi.yaml, so nothing can be deployed.",
         "rule-twice": "A rule or an expression is set twice. Only one of the two could apply.",
         "rule-unknown": "A waiver names an unknown rule.",

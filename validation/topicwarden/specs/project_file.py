@@ -3,15 +3,77 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Final
 
 import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from topicwarden.model.problem import Location, Problem
+from topicwarden.model.problem import Location, Problem, limited
 from topicwarden.model.regular_file import read_regular_file
+from topicwarden.specs.validation_errors import validation_problems
+from topicwarden.specs.yaml_nodes import UNREADABLE, ParsedDocument, read_documents
 
-FILE = "Pulumi.yaml"
+FILE: Final = "Pulumi.yaml"
+_RULE: Final = "project-file"
+
+
+class _Strict(BaseModel):
+    """Accepts no value of another type; Pulumi ignores most keys that it does not know."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class _Runtime(_Strict):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    name: str = Field(min_length=1)
+    options: dict[str, Any] = {}
+
+
+class _Backend(_Strict):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    url: str = ""
+
+
+class _Plugin(_Strict):
+    name: str
+    path: str = ""
+    version: str = ""
+
+
+class _Plugins(_Strict):
+    providers: list[_Plugin] = []
+    analyzers: list[_Plugin] = []
+    languages: list[_Plugin] = []
+
+
+def _named(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+def _no_text(value: Any) -> Any:
+    return None if isinstance(value, str) else value  # a text is the folder of the stack files
+
+
+class PulumiProject(_Strict):
+    """The keys of ``Pulumi.yaml`` that Pulumi needs, or refuses if their values have another type.
+
+    Source: ``project.json`` and ``ValidateProjectName`` in Pulumi's ``sdk/go/common``.
+    """
+
+    name: str = Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9_.-]+$")
+    runtime: Annotated[_Runtime, BeforeValidator(_named)]
+    main: str | None = None
+    description: str | None = None
+    stack_config_dir: str | None = Field(default=None, alias="stackConfigDir")
+    config: Annotated[
+        dict[str, Any] | None, BeforeValidator(lambda value: None if isinstance(value, str) else value)
+    ] = None
+    backend: _Backend | None = None
+    plugins: _Plugins = _Plugins()
 
 
 def read_project_file(root: Path) -> Mapping[str, Any]:
@@ -28,14 +90,20 @@ def read_project_file(root: Path) -> Mapping[str, Any]:
 
 
 def project_file_problems(root: Path) -> Iterator[Problem]:
-    """Yield the problem of a ``Pulumi.yaml`` that Pulumi cannot read; none if there is no such file."""
+    """Yield the problems of a ``Pulumi.yaml`` that Pulumi cannot read; none if there is no such file."""
     if not (root / FILE).exists():
         return
     try:
-        settings = read_project_file(root)
-    except ValueError as error:
-        yield Problem(Location(FILE), f"{error}; `topicwarden init` writes one", "project-file")
+        documents, problems = read_documents(read_regular_file(root / FILE), FILE)
+    except OSError as error:
+        yield Problem(Location(FILE), f"cannot be read: {error.strerror}; `topicwarden init` writes one", _RULE)
         return
-    for name in ("name", "runtime"):
-        if not settings.get(name):
-            yield Problem(Location(FILE), f"{name} is missing, and Pulumi refuses the file", "project-file")
+    document = documents[0] if documents else ParsedDocument(FILE)
+    problems += [problem for problem in document.problems if problem.rule in UNREADABLE]
+    if not problems:
+        try:
+            PulumiProject.model_validate(document.value)
+        except ValidationError as error:
+            problems += validation_problems(error, document, PulumiProject)
+    for problem in limited(problems):
+        yield replace(problem, message=f"Pulumi refuses this file: {problem.message}", rule=_RULE)

@@ -8,15 +8,15 @@ from itertools import islice
 from typing import Any, Final
 
 from topicwarden.model.message_text import describe_value, did_you_mean, quoted
-from topicwarden.model.problem import Level, Location, Problem
+from topicwarden.model.problem import MOST_PROBLEMS, Level, Location, Problem, limited
 from topicwarden.model.project import Project
-from topicwarden.model.regular_file import read_regular_file
 from topicwarden.specs.broker_settings import BrokerSettings
 from topicwarden.specs.connection_settings import SECRETS, SERVERS, read_connection_settings
 from topicwarden.specs.registry_settings import SECRETS as REGISTRY_SECRETS
 from topicwarden.specs.services import by_hosts
 from topicwarden.specs.settings_reader import InvalidSetting, decoded
 from topicwarden.specs.spec_files import printable_path
+from topicwarden.specs.stack_document import read_stack_document
 from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
 from topicwarden.specs.stack_settings import (
     BROKER_COUNT,
@@ -31,7 +31,7 @@ from topicwarden.specs.stack_settings import (
     SETTINGS,
     TWO_CLUSTERS,
 )
-from topicwarden.specs.yaml_nodes import ParsedDocument, read_documents
+from topicwarden.specs.yaml_nodes import ParsedDocument
 
 _RULE: Final = "stack-setting"
 _NAMESPACE: Final = "topicwarden:"
@@ -44,12 +44,6 @@ _BROKER_FIELDS: Final = {
     PARTITION_FUNCTIONS: "partition_functions",
     PROFILE: "profile",
 }
-
-
-_UNREADABLE = ("duplicate-key", "yaml-alias", "yaml-depth", "yaml-line")
-"""Problems of the YAML itself; Pulumi accepts other things that declarations of topics may not have."""
-_MOST_UNKNOWN = 100
-"""The most unknown settings of one file that are reported."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +66,17 @@ def read_stack_file(project: Project, stack: str) -> StackFile:
     path = project.stacks / f"Pulumi.{stack}.yaml"
     file = printable_path(path.relative_to(project.root).as_posix())
     try:
-        documents, problems = read_documents(read_regular_file(path), file)
+        document, problems = read_stack_document(path, file)
     except OSError as error:
         problem = Problem(Location(file), f"cannot be read: {error.strerror}", "file-unreadable")
         return StackFile(problems=(problem,))
-    document = documents[0] if documents else ParsedDocument(file)
-    problems += [problem for problem in document.problems if problem.rule in _UNREADABLE]
     problems += _misplaced(document)
     config = document.value.get("config") if isinstance(document.value, dict) else None
     if config is not None and not isinstance(config, dict):
         message = f"config: expected a mapping, seen {describe_value(config)}"
         problems.append(Problem(document.at(("config",)), message, _RULE))
     settings: Mapping[str, Any] = config if isinstance(config, dict) else {}
-    problems += islice(_unknown(document, settings), _MOST_UNKNOWN)
+    problems += islice(_unknown(document, settings), MOST_PROBLEMS + 1)
     problems += _plaintext(document, settings)
     values: dict[str, Any] = {}
     for name, setting in SETTINGS.items():
@@ -108,7 +100,7 @@ def read_stack_file(project: Project, stack: str) -> StackFile:
         scope=values.get(SCOPE, EVERY_TOPIC),
         scope_place=document.at(("config", SCOPE)) if SCOPE in values else None,
         addresses=frozenset({SANDBOX} if on_sandbox else map(str.lower, connection.servers)),
-        problems=tuple(problems),
+        problems=tuple(limited(problems)),
     )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
 from topicwarden.model.message_text import did_you_mean, quoted
-from topicwarden.model.problem import Location, Problem
+from topicwarden.model.problem import MOST_PROBLEMS, Location, Problem
 from topicwarden.specs.document_model import CommonSettings
 from topicwarden.specs.validation_errors import validation_problems
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
@@ -64,7 +65,7 @@ def validate(
         return None, problems
     if message := other_tool_message(document.value):
         return None, [*problems, Problem(document.at(()), message, "file-foreign")]
-    problems += _unknown_stacks(document, stacks)
+    problems += islice(_unknown_stacks(document, stacks), MOST_PROBLEMS + 1)
     try:
         spec = model.model_validate(document.value)
     except ValidationError as error:

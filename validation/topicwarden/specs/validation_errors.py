@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -17,7 +18,7 @@ from topicwarden.model.message_text import (
     quoted,
     whole_number_hint,
 )
-from topicwarden.model.problem import Problem
+from topicwarden.model.problem import MOST_PROBLEMS, Problem
 from topicwarden.specs import configs
 from topicwarden.specs.document_model import CommonSettings, TopicSettings
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
@@ -39,8 +40,9 @@ _MISSING_SPACE = re.compile(r"[a-z_.]+:[^\s:]", re.ASCII)
 
 
 def validation_problems(error: ValidationError, document: ParsedDocument, model: type[BaseModel]) -> list[Problem]:
-    """Return one Problem for each error of ``model`` in ``document``."""
-    return [_problem(detail, document, model) for detail in error.errors(include_url=False)]
+    """Return one Problem for each error of ``model`` in ``document``, up to one more than are reported."""
+    details = islice(error.errors(include_url=False), MOST_PROBLEMS + 1)
+    return [_problem(detail, document, model) for detail in details]
 
 
 def message_of(error: ErrorDetails) -> str:

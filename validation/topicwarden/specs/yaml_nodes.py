@@ -54,6 +54,10 @@ class ParsedDocument:
         return Location(self.file, *self.keys[path]) if path in self.keys else self.at(path)
 
 
+UNREADABLE: Final = ("duplicate-key", "yaml-alias", "yaml-depth", "yaml-line", "yaml-merge")
+"""Problems of the YAML itself; Pulumi accepts other things that declarations of topics may not have."""
+
+
 def read_documents(data: bytes, file: str) -> tuple[list[ParsedDocument], list[Problem]]:
     """Return the documents of a YAML file, and the problem if it is not UTF-8 or has a syntax error.
 

@@ -1,4 +1,4 @@
-"""How unlikely a number of keys is by chance."""
+"""Bound how likely a number of keys is by chance."""
 
 from __future__ import annotations
 
