@@ -3,8 +3,13 @@
 # Everything is pinned: base images by version, Python packages and Go modules by hash. The image runs as any user whose
 # group is 0, as OpenShift does.
 
+# The bases are arguments, for machines that cannot reach Docker Hub.
+ARG GO_IMAGE=golang:1.25.11-bookworm
+ARG PYTHON_IMAGE=python:3.12.12-slim-bookworm
+ARG JAVA_IMAGE=eclipse-temurin:21.0.8_9-jre
+
 # Pulumi's CLI, built from the modules that go.sum pins by hash, for the platform of the image.
-FROM --platform=$BUILDPLATFORM golang:1.25.11-bookworm AS pulumi
+FROM --platform=$BUILDPLATFORM $GO_IMAGE AS pulumi
 ARG TARGETOS
 ARG TARGETARCH
 WORKDIR /src
@@ -15,7 +20,7 @@ RUN version="$(go list -m -mod=readonly -f '{{.Version}}' github.com/pulumi/pulu
       -o /opt/pulumi/bin/pulumi github.com/pulumi/pulumi/pkg/v3/cmd/pulumi
 
 # The locked Python packages, and the wheel that `make wheel` has built.
-FROM python:3.12.12-slim-bookworm AS packages
+FROM $PYTHON_IMAGE AS packages
 COPY container/requirements.lock /tmp/requirements.lock
 RUN python -m venv /opt/topicwarden \
     && /opt/topicwarden/bin/pip install --no-cache-dir --require-hashes --requirement /tmp/requirements.lock
@@ -29,9 +34,9 @@ RUN /opt/topicwarden/bin/pip install --no-cache-dir --no-index --no-deps /tmp/to
     && ln -s "$packages/pyspark" /opt/topicwarden/spark \
     && ln -s "$packages/topicwarden/audit/__main__.py" /opt/topicwarden/audit.py
 
-FROM eclipse-temurin:21.0.8_9-jre AS java
+FROM $JAVA_IMAGE AS java
 
-FROM python:3.12.12-slim-bookworm
+FROM $PYTHON_IMAGE
 ARG VERSION=0.1.0
 ARG REVISION=""
 LABEL org.opencontainers.image.title="topicwarden" \

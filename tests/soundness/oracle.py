@@ -125,7 +125,6 @@ def _blocked(finding: Finding, scene: Scene, truth: Truth, partition: int, log: 
     if not found or found[0].time != stamp or stamp < scene.report.started:
         return f"no record at {at} is stamped {stamp}, in the future"
     earlier = [entry.time for entry in log.entries if entry.offset < at and entry.time >= 0]
-    earlier += [one.time for one in log.segments if one.base < at and log.end_of(one) <= at]
     if any(scene.report.finished - retention < time for time in earlier):
         return "an earlier record has not expired"
     behind = [entry.time for entry in log.entries if entry.offset > at and entry.time >= 0]

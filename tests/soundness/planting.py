@@ -138,10 +138,7 @@ def _hang(workload: Workload, topics: Sequence[str]) -> dict[str, float]:
 
     The coordinator loses the topic in which it remembers transactions, and creates it again for the next producer.
     """
-    begun = {}
-    for topic in topics:
-        begun[topic] = time.time()
-        workload.hang(topic, [Record(0, b"key", b"{}")])
+    begun = workload.hang({topic: [Record(0, b"key", b"{}")] for topic in topics})
     if begun:
         workload.lose_transactions()
     return begun

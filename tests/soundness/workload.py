@@ -166,12 +166,18 @@ class Workload:
             )
         sender.flush(20)
 
-    def hang(self, topic: str, records: Iterable[Record]) -> None:
-        """Begin a transaction whose producer disappears."""
-        producer = self._transactional()
-        producer.begin_transaction()
-        self.write(topic, records, producer)
-        self._gone.append(producer)
+    def hang(self, records: Mapping[str, Iterable[Record]]) -> dict[str, float]:
+        """Begin a transaction for each topic, whose producer disappears; return the start time of each.
+
+        The producers connect first: the coordinator would abort the first transaction before the last one begins.
+        """
+        begun = {}
+        for producer, (topic, held) in zip([self._transactional() for _ in records], records.items(), strict=True):
+            begun[topic] = time.time()
+            producer.begin_transaction()
+            self.write(topic, held, producer)
+            self._gone.append(producer)
+        return begun
 
     def lose_transactions(self) -> None:
         """Delete the topic in which the coordinator remembers transactions, so that it ends none of them."""

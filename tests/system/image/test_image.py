@@ -81,7 +81,9 @@ def test_every_file_that_is_copied_exists_and_reaches_the_build() -> None:
 
 
 def test_base_images_have_exact_versions_which_are_those_of_the_project() -> None:
-    bases = [shlex.split(text.replace("--platform=$BUILDPLATFORM", ""))[0] for text in of("FROM")]
+    arguments = dict(text.split("=", 1) for text in of("ARG", -1))
+    named = [shlex.split(text.replace("--platform=$BUILDPLATFORM", ""))[0] for text in of("FROM")]
+    bases = [arguments[name.removeprefix("$")] for name in named]
     assert [base for base in bases if not re.search(r":\d+\.\d+\.\d+", base)] == []
     go = re.search(r"^go (\S+)$", (REPOSITORY / GO_MODULE).read_text("utf-8"), re.MULTILINE)
     assert go

@@ -79,7 +79,9 @@ def _from_files(session: ImportSession, sources: Sequence[Path], form: str | Non
     _report_skipped(len(chosen) - sum(file.topic is not None for file in draft.files), 0, {}, len(others))
     session.show(differences)
     errors = session.check_files(draft.files, dry_run)
-    if not dry_run:
+    if not chosen:
+        echo("nothing was imported: the files have no topic that a declaration could be written for")
+    elif not dry_run:
         echo(
             f"next: `topicwarden import --stack {session.stack}` adopts the topics that are on the cluster as declared"
         )

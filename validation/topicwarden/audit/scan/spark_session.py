@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import functools
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -174,9 +175,18 @@ def _own_session(
     os.environ["SPARK_CONF_DIR"] = str(archive.configuration_folder if archive else project.spark_conf)
     log = _own_log(project)
     log.parent.mkdir(parents=True, exist_ok=True)
+    _have_an_address()
     # A signal between the start of the JVM and the read of its gateway port would leave the JVM running.
     with _stderr_to(log), defer_signals():
         return builder.config(map=_own_settings(project, jars, archive)).getOrCreate(), archive
+
+
+def _have_an_address() -> None:
+    """Let Spark use the loopback address if the name of this machine has none, as in some containers."""
+    try:
+        socket.gethostbyname(socket.gethostname())
+    except OSError:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 
 def _own_log(project: Project) -> Path:

@@ -24,6 +24,7 @@ from topicwarden.specs.convert import (
     terraform,
     topicctl,
 )
+from topicwarden.specs.convert.other_tools import unsupported_message
 from topicwarden.specs.convert.source_file import SourceFile
 from topicwarden.specs.convert.topic_reader import ConvertedTopic, TopicReader
 from topicwarden.specs.topic_names import metric_name
@@ -112,8 +113,9 @@ def _read_file(reader: TopicReader, format_name: str | None) -> TopicReader:
     else:
         source_format.read(reader)
         if not reader.topics and not reader.problems and not reader.excluded and not reader.auxiliary:
-            message = "this file declares only Kafka's internal topics; do not import it"
-            reader.add_problem(Location(source.file), message, "empty")
+            internal = any("internal topics of Kafka" in note.message for note in reader.notes())
+            what = "only Kafka's internal topics" if internal else "no topic"
+            reader.add_problem(Location(source.file), f"this file declares {what}; do not import it", "empty")
     return reader
 
 
@@ -124,6 +126,8 @@ def _report_unrecognised(reader: TopicReader, format_name: str | None) -> None:
         reader.add_problem(Location(source.file), message, "value")
     elif not format_name and source.problems:
         reader.problems += source.problems
+    elif unsupported := unsupported_message(source):
+        reader.add_problem(Location(source.file), unsupported, "value")
     else:
         formats = f"the format {format_name}" if format_name else f"one of the formats {', '.join(FORMATS)}"
         message = f"expected topics in {formats}, seen none; select the format with --from-format"

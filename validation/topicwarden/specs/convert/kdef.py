@@ -15,7 +15,7 @@ from topicwarden.specs.convert.topic_values import TopicValues, add_topic
 
 _VERSION: Final = "v1"
 _KIND: Final = "topic"
-_PLACEMENT: Final = ("assignments", "rackAssignments", "managedAssignments")
+_PLACEMENT: Final = ("assignments", "rackAssignments", "managedAssignments", "maintainLeaders", "reassignment")
 _SPEC: Final = ("configs", "deleteUndefinedConfigs", "partitions", "replicationFactor", *_PLACEMENT)
 
 

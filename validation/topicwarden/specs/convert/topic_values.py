@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from topicwarden.model.contents import NO_CONTENTS, Contents
-from topicwarden.model.message_text import describe_value, quoted
+from topicwarden.model.message_text import describe_value, quoted, whole_number_hint
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import INTERNAL_TOPICS, Topic
 from topicwarden.specs import configs
@@ -133,7 +133,8 @@ def _checked_setting(reader: TopicReader, name: str, value: Any, places: list[Lo
     text = _text(value)
     problems = [variant.problem(text) for variant in configs.variants(name)]
     if None not in problems:
-        reader.add_problem(places[-1], f"{name}: {problems[0]}", "config-value")
+        hint = whole_number_hint(value) if isinstance(value, float) else ""
+        reader.add_problem(places[-1], f"{name}: {problems[0]}{hint}", "config-value")
     # As DescribeConfigs returns it: without spaces, booleans in lower case.
     if definition.type == "list":
         return ",".join(item.strip() for item in text.split(","))
