@@ -85,7 +85,7 @@ def test_no_cluster_answers(own_cache: dict[str, str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ("config: [", "stacks/Pulumi.dev.yaml cannot be read as stack settings: "),
+        ("config: [", "stacks/Pulumi.dev.yaml:2:1: not YAML: "),
         ("config: 7", "stacks/Pulumi.dev.yaml cannot be read as stack settings: "),
         ("- config", "stacks/Pulumi.dev.yaml cannot be read as stack settings: "),
         ("{}", "stacks/Pulumi.dev.yaml names no cluster: set kafka:bootstrapServers"),

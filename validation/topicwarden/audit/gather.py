@@ -27,7 +27,7 @@ from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.internal_limits import limit_internal_topics
-from topicwarden.audit.scan.java_errors import root_cause
+from topicwarden.audit.scan.java_errors import remedy, root_cause
 from topicwarden.audit.scan.partition_reads import DeletedKey, partition_reads
 from topicwarden.audit.scan.progress import Progress, report_progress
 from topicwarden.audit.scan.superseded_pairs import MOST_PARTITIONS, superseded_pairs
@@ -168,9 +168,7 @@ def _gather(
             spark, request.connection, _new_tombstones(snapshot, counts, comparable)
         )
     except (PySparkException, Py4JJavaError) as error:
-        raise Refusal(
-            f"the scan failed: {root_cause(error)}; check that the cluster is reachable, then audit again"
-        ) from error
+        raise Refusal(f"the scan failed: {root_cause(error)}; {remedy(error)}") from error
     history.notes += outcome.notes
     total = sum(read.range.size for read in all_reads)
     return AuditEvidence(

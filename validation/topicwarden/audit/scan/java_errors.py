@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from py4j.protocol import Py4JJavaError
+
+_OF_SPARK: Final = (
+    "ExecutorLostFailure",
+    "FetchFailed",
+    "missing an output location for shuffle",
+    "OutOfMemoryError",
+    "No space left on device",
+)
+"""What Spark writes into the message of a job that failed for a reason of its own."""
+
+
+def remedy(error: Exception) -> str:
+    """Return what to do about a scan that failed: Spark lost a part of it, or the cluster did not answer."""
+    if any(part in str(error) for part in _OF_SPARK):
+        return "Spark lost an executor or its files: give executors more memory and disk, then audit again"
+    return "check that the cluster is reachable, then audit again"
 
 
 def root_cause(error: Exception) -> str:

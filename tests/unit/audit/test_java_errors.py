@@ -1,0 +1,28 @@
+"""What the message about a scan that failed asks for."""
+
+from __future__ import annotations
+
+import pytest
+
+from topicwarden.audit.scan.java_errors import remedy
+
+_LOST = "Job aborted due to stage failure: Task 0 in stage 3.0 failed 1 times, most recent failure: "
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f"{_LOST}ExecutorLostFailure (executor 1 exited caused by one of the running tasks)",
+        "org.apache.spark.shuffle.MetadataFetchFailedException: missing an output location for shuffle 0",
+        f"{_LOST}FetchFailed(null, shuffleId=0, mapIndex=-1, mapId=-1, reduceId=0)",
+        f"{_LOST}Lost task 0.0 in stage 3.0 (TID 3) (host): java.lang.OutOfMemoryError: Java heap space",
+        f"{_LOST}java.io.IOException: No space left on device",
+    ],
+)
+def test_a_failure_of_spark_asks_for_memory_and_disk(message: str) -> None:
+    assert remedy(RuntimeError(message)).startswith("Spark lost an executor or its files: give executors more memory")
+
+
+def test_a_failure_of_the_cluster_asks_for_the_cluster() -> None:
+    lost = f"{_LOST}Lost task 0.0 in stage 3.0 (TID 3) (host executor driver): TimeoutException: no answer in 15 s"
+    assert remedy(RuntimeError(lost)) == "check that the cluster is reachable, then audit again"
