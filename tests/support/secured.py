@@ -54,6 +54,12 @@ class SecuredBroker:
     tokens: TokenServer = field(repr=False)
 
     @property
+    def controller(self) -> str:
+        """The address of the KRaft controller's listener."""
+        host, _, port = self.addresses["PLAINTEXT"].rpartition(":")
+        return f"{host}:{int(port) + CONTROLLER_PORT_OFFSET}"
+
+    @property
     def ca_pem(self) -> str:
         return self.ca.cert_pem.bytes().decode()
 

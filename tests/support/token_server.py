@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 
 LIFETIME_S = 12
+_FAILING = {"/failing": 503, "/missing": 404}
 
 
 @dataclass
@@ -63,6 +64,9 @@ def token_server(client: str, secret: str) -> Iterator[TokenServer]:
             self.answer(200, served.keys())
 
         def do_POST(self) -> None:
+            if self.path in _FAILING:
+                self.answer(_FAILING[self.path], {})
+                return
             form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
             known = {_basic(client, secret), _basic(quote_plus(client), quote_plus(secret))}
             if self.headers.get("Authorization") in known and form["grant_type"] == ["client_credentials"]:

@@ -88,6 +88,14 @@ FAILURES: dict[str, tuple[Callable[[SecuredBroker], Connection], str]] = {
         lambda broker: oauth(broker, broker.tokens.token_url, "wrong"),
         "/token answers HTTP 401 Unauthorized; correct kafka:saslUsername, kafka:saslPassword or kafka:saslOauthScopes",
     ),
+    "failing token endpoint": (
+        lambda broker: oauth(broker, f"{broker.tokens.url}/failing"),
+        "/failing answers HTTP 503 Service Unavailable; run the command again later",
+    ),
+    "other path of the token endpoint": (
+        lambda broker: oauth(broker, f"{broker.tokens.url}/missing"),
+        "/missing answers HTTP 404 Not Found; correct kafka:saslTokenUrl",
+    ),
     "no token": (
         lambda broker: oauth(broker, "http://127.0.0.1:1/token"),
         "the token endpoint http://127.0.0.1:1/token does not answer",
@@ -107,6 +115,10 @@ FAILURES: dict[str, tuple[Callable[[SecuredBroker], Connection], str]] = {
     "advertised address": (
         lambda broker: plain(broker, "FARAWAY"),
         "advertise addresses that do not answer: 127.0.0.1:",
+    ),
+    "controller of KRaft": (
+        lambda broker: Connection((broker.controller,), tls=False),
+        "this is the listener of a KRaft controller, which serves no clients; use the port of a broker",
     ),
     "nothing listens": (lambda _: Connection(("127.0.0.1:1",), tls=False), "127.0.0.1:1: nothing listens on this port"),
     "unknown host": (
@@ -141,7 +153,7 @@ def test_each_address_is_reported_with_its_reason(broker: SecuredBroker) -> None
 def test_what_is_no_broker_is_named_so(answer: bytes | None, line: str, encrypted: bool) -> None:
     with listening(answer) as address:
         said = refusal(Connection((address,), tls=encrypted))
-    assert (line in said) if answer is None or not encrypted else "the TLS handshake failed" in said
+    assert (line in said) if answer is None or not encrypted else any(words in said for words in _NO_TLS)
 
 
 def test_a_broker_that_answers_is_enough(broker: SecuredBroker) -> None:
@@ -149,6 +161,9 @@ def test_a_broker_that_answers_is_enough(broker: SecuredBroker) -> None:
         servers = (silent, "127.0.0.1:1", broker.addresses["PLAINTEXT"])
         with open_cluster(Connection(servers, tls=False)) as cluster:
             assert cluster.snapshot().cluster_id
+
+
+_NO_TLS = ("the TLS handshake failed", "the listener speaks no TLS, and is no Kafka broker")
 
 
 @contextmanager

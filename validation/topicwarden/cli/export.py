@@ -12,6 +12,7 @@ from topicwarden.cli.declared_topics import declared
 from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
+from topicwarden.model.regular_file import read_regular_file
 from topicwarden.model.replace_file import replace_file
 from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.report import terminal_output
@@ -19,6 +20,7 @@ from topicwarden.specs.export import asyncapi_document, odcs_contract
 from topicwarden.specs.export.exported_topic import ExportedTopic, LostSetting, warnings, with_schemas
 from topicwarden.specs.stack_selection import selected_stacks
 
+_MAX_BYTES: Final = 256 << 20
 STANDARDS: Final = {"asyncapi": "AsyncAPI", "odcs": "ODCS"}
 
 
@@ -77,7 +79,9 @@ def _write(files: Mapping[Path, str], *, overwrite: bool) -> None:
     """Write the files; none if one of them exists with another text and ``overwrite`` is not set."""
     try:
         changed = {
-            path: text for path, text in files.items() if not path.exists() or path.read_bytes() != text.encode()
+            path: text
+            for path, text in files.items()
+            if not path.exists() or read_regular_file(path, _MAX_BYTES) != text.encode()
         }
         existing = [path for path in changed if path.exists()]
         if existing and not overwrite:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from topicwarden.cli.find_pulumi import writing_engine_of
 from topicwarden.cli.waiting import waiting
@@ -19,11 +20,14 @@ from topicwarden.kafka.stack_connection import connect_to, settings_file
 from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project
+from topicwarden.model.regular_file import read_regular_file
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.specs.convert import FORMATS, SourceFile, read_all
 from topicwarden.specs.stack_settings import SCOPE
 
+_MAX_BYTES: Final = 64 << 20
+"""The most bytes of a file of another tool. A description of 10,000 topics has less than 20 MiB."""
 _ON_CLUSTER = "on the cluster"
 
 
@@ -164,6 +168,6 @@ def _source(project: Project, path: Path) -> SourceFile:
     display_path = absolute.relative_to(project.root) if absolute.is_relative_to(project.root) else path
     try:
         root = project.root if absolute.is_relative_to(project.root) else absolute.parent
-        return SourceFile(display_path.as_posix(), path.read_bytes(), absolute, root)
+        return SourceFile(display_path.as_posix(), read_regular_file(path, _MAX_BYTES), absolute, root)
     except OSError as error:
         raise Refusal(f"{path} cannot be read: {error.strerror}") from error

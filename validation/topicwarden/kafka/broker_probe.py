@@ -18,7 +18,7 @@ from typing import Final
 from cryptography import x509
 
 from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.probe_requests import TIMEOUT_S, request_api_versions
+from topicwarden.kafka.probe_requests import TIMEOUT_S, OfController, request_api_versions
 from topicwarden.kafka.tls_context import tls_context
 from topicwarden.specs.certificates import names
 
@@ -28,6 +28,9 @@ _OTHERS_S: Final = 0.5
 _LIMIT_S: Final = 3 * TIMEOUT_S
 _TOO_LATE: Final = f"no answer within {_LIMIT_S:.0f} s; look for a firewall in between, or correct the address"
 _MOST: Final = 32
+_NO_TLS: Final = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
+"""OpenSSL's reasons for an answer that is not TLS."""
+
 _WRONG_CA: Final = (18, 19, 20, 21)
 _WRONG_NAME: Final = (62, 64)
 _EXPIRED: Final = 10
@@ -104,6 +107,8 @@ def _cause(connection: Connection, host: str, port: int, error: Exception) -> st
             f"accepts connections, but does not answer within {TIMEOUT_S:.0f} s: the broker hangs, or another service "
             "listens there"
         )
+    if isinstance(error, OfController):
+        return str(error)
     if isinstance(error, ssl.SSLError):
         return _refused_certificate(connection, error)
     return _without_answer(connection, host, port, error)
@@ -138,12 +143,14 @@ def _with_tls(connection: Connection, plain: socket.socket, host: str, port: int
     except (ssl.SSLError, OSError) as error:
         if isinstance(error, ssl.SSLError) and "ALERT" in (error.reason or "") and "VERSION" not in error.reason:
             raise
+        if isinstance(error, TimeoutError):
+            raise
         if _answers_without_tls(host, port):
             raise Unreachable(
                 "the listener speaks no TLS; set kafka:tlsEnabled: false, or use the port of a TLS listener"
             ) from error
-        if isinstance(error, TimeoutError):
-            raise
+        if isinstance(error, ssl.SSLError) and error.reason in _NO_TLS:
+            raise Unreachable("the listener speaks no TLS, and is no Kafka broker; correct the address") from error
         raise Unreachable(f"the TLS handshake failed: {_reason(error)}; look at the broker's log") from error
 
 

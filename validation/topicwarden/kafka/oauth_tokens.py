@@ -21,6 +21,9 @@ from topicwarden.specs.aws_settings import AwsSettings
 _TIMEOUT_S: Final = 10.0
 _RENEWED_AT: Final = 0.8
 """The share of its lifetime after which a token is renewed, as in Kafka's ``sasl.login.refresh.window.factor``."""
+_REFUSED: Final = (400, 401, 403)
+"""The answers of HTTP about a client that the endpoint does not accept (RFC 6749, section 5.2)."""
+_OF_SERVER: Final = 500
 _LIFETIME_S: Final = 60.0
 """The lifetime of a token whose endpoint does not tell it."""
 
@@ -57,7 +60,13 @@ class ClientCredentials(AbstractTokenProvider):  # type: ignore[misc]
                 answer = json.load(response)
         except HTTPError as error:
             error.close()
-            remedy = "correct kafka:saslUsername, kafka:saslPassword or kafka:saslOauthScopes"
+            remedy = (
+                "correct kafka:saslUsername, kafka:saslPassword or kafka:saslOauthScopes"
+                if error.code in _REFUSED
+                else "run the command again later, or look at the log of this service"
+                if error.code >= _OF_SERVER
+                else "correct kafka:saslTokenUrl"
+            )
             raise NoToken(f"the token endpoint {url} answers HTTP {error.code} {error.reason}; {remedy}") from error
         except (URLError, OSError) as error:
             reason = getattr(error, "reason", error)

@@ -9,13 +9,23 @@ from typing import Final
 TIMEOUT_S: Final = 5.0
 """How long a broker may take for one answer."""
 
-_SASL_HANDSHAKE, _API_VERSIONS, _SASL_AUTHENTICATE = 17, 18, 36
+_METADATA, _SASL_HANDSHAKE, _API_VERSIONS, _SASL_AUTHENTICATE = 3, 17, 18, 36
 _LARGEST_RESPONSE: Final = 1 << 20
+
+
+class OfController(ValueError):
+    """Raised for a controller of KRaft, which does not answer Metadata requests."""
+
+    def __str__(self) -> str:
+        return "this is the listener of a KRaft controller, which serves no clients; use the port of a broker"
 
 
 def request_api_versions(channel: socket.socket) -> None:
     """Send ApiVersions (KIP-35). Raises OSError without an answer, and ValueError if it is not that of a broker."""
-    _exchange(channel, _API_VERSIONS, 0, b"")
+    body = _exchange(channel, _API_VERSIONS, 0, b"")
+    error, number = struct.unpack_from(">hi", body)
+    if not error and _METADATA not in {key for key, _, _ in struct.iter_unpack(">hhh", body[6 : 6 + 6 * number])}:
+        raise OfController
 
 
 def request_sasl_handshake(channel: socket.socket, mechanism: str) -> tuple[int, list[str]]:
@@ -47,7 +57,8 @@ def _exchange(channel: socket.socket, api_key: int, version: int, body: bytes) -
     channel.sendall(struct.pack(">i", len(request)) + request)
     size, correlation = struct.unpack(">ii", _received(channel, 8))
     if correlation != 1 or not 4 <= size <= _LARGEST_RESPONSE:
-        raise ValueError("its answer is not Kafka's protocol")
+        protocol = "HTTP" if struct.pack(">i", size) == b"HTTP" else "not Kafka's protocol"
+        raise ValueError(f"its answer is {protocol}")
     return _received(channel, size - 4)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
 
@@ -14,6 +14,9 @@ _OF_SPARK: Final = (
     "No space left on device",
 )
 """What Spark writes into the message of a job that failed for a reason of its own."""
+
+
+_NO_CLASS: Final = ("java.lang.ClassNotFoundException", "java.lang.NoClassDefFoundError")
 
 
 def remedy(error: Exception) -> str:
@@ -31,5 +34,12 @@ def root_cause(error: Exception) -> str:
     cause = error.java_exception if isinstance(error, Py4JJavaError) else None
     while cause is not None and cause.getCause() is not None:
         cause = cause.getCause()
-    message = str(error) if cause is None else str(cause.getMessage() or cause.getClass().getName())
+    message = str(error) if cause is None else _message(cause)
     return message.strip().partition("\n")[0]
+
+
+def _message(cause: Any) -> str:
+    """Return what a Java exception says."""
+    name = str(cause.getClass().getName())
+    text = str(cause.getMessage() or name)
+    return f"Spark has no class {text.replace('/', '.')}: add its library to Spark" if name in _NO_CLASS else text
