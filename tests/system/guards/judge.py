@@ -237,10 +237,10 @@ def _policies(value: str) -> frozenset[str]:
 
 
 def _left_alone(name: str, command: Command) -> bool:
-    """Return whether the command's flags exclude the topic."""
+    """Return whether the command's flags exclude the topic, as the program registers it."""
     if command.per_topic in ("--target", "--target-replace"):
         return name not in command.topics
-    return command.per_topic == "--exclude" and name in command.topics
+    return command.per_topic == "--exclude" and not command.suffix and name in command.topics
 
 
 def _settings_changed(was: TopicState, now_is: TopicState) -> bool:

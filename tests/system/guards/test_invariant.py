@@ -162,6 +162,7 @@ def test_a_topic_that_the_flags_leave_out_stays_as_it_is() -> None:
     other = state(OLD, YOUNG, max_message_bytes="1")
     assert kinds(before(FULL), other, Command(Verb.UP, (), "--target", ("u",))) == ["not-selected"]
     assert kinds(before(FULL), other, Command(Verb.UP, (), "--exclude", ("t",))) == ["not-selected"]
+    assert kinds(before(FULL), other, Command(Verb.UP, (), "--exclude", ("t",), "-moved")) == []
     assert kinds(before(FULL), other, Command(Verb.UP, (), "--target", ("t",))) == []
 
 
