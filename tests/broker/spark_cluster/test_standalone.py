@@ -60,6 +60,23 @@ def test_a_history_that_only_the_driver_can_write_is_refused(
     assert "Traceback" not in done.stderr
 
 
+def test_a_cluster_without_room_for_an_executor_is_named_so(cluster: SparkCluster) -> None:
+    code = f"""
+from pyspark.sql import SparkSession
+from topicwarden.audit.scan.executors import require_executor
+from topicwarden.model.problem import Refusal
+spark = SparkSession.builder.master({cluster.url!r}).config("spark.executor.memory", "900g").getOrCreate()
+try:
+    require_executor(spark, print, limit_s=3)
+except Refusal as refusal:
+    print(refusal)
+spark.stop()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.startswith("Spark got no executor within 3s: "), done.stdout + done.stderr
+    assert "no worker with 900g of memory" in done.stdout
+
+
 def test_spark_submit_uses_a_history_on_a_shared_disk(project: Project, cluster: SparkCluster) -> None:
     configure(project)  # as `topicwarden sandbox env` does
     # The driver and the executors are different users, who share folders that all may write.

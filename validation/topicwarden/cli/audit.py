@@ -16,6 +16,7 @@ from topicwarden.audit.history.audit_history import NONE
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit as audit_cluster
 from topicwarden.audit.scan import reader_jars
+from topicwarden.audit.scan.executors import require_executor
 from topicwarden.audit.scan.hadoop_files import ReportFolder
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_session import spark_session
@@ -156,10 +157,11 @@ def auditing(
         observing = [] if first is None else [executor.submit(request(first).observe)]
         with waiting("starting Spark"):
             spark = resources.enter_context(spark_session(project, master))
+            require_executor(spark, terminal_output.note)
 
         def audit_topics(patterns: tuple[str, ...]) -> AuditReport:
             observed = observing.pop().result() if observing else None
-            with waiting("reading the topics") as progress:
+            with waiting("reading the topics", then="judging the topics") as progress:
                 return audit_cluster(spark, request(patterns), progress, observed)
 
         yield audit_topics

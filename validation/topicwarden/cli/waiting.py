@@ -22,10 +22,11 @@ ShareReport: TypeAlias = Callable[[float], None]
 
 
 @contextmanager
-def waiting(status: str) -> Iterator[ShareReport]:
+def waiting(status: str, then: str = "") -> Iterator[ShareReport]:
     """Show that the block works on ``status``: a bar on a terminal, else a line every ten seconds.
 
-    Yields a function that reports the share that is done. Without reports, only the elapsed time is shown.
+    Yields a function that reports the share that is done. Without reports, only the elapsed time is shown. Once the
+    share is 1, the block works on ``then``, if there is such work.
     """
     console = Console(stderr=True)
     if VERBOSITY.quiet:
@@ -34,21 +35,31 @@ def waiting(status: str) -> Iterator[ShareReport]:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
         with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
             task = progress.add_task(status, total=None)
-            yield lambda share: progress.update(task, total=1.0, completed=share)
+
+            def show(share: float) -> None:
+                if then and share >= 1.0:
+                    progress.update(task, description=then, total=None)
+                else:
+                    progress.update(task, total=1.0, completed=share)
+
+            yield show
     else:
-        with _lines(status) as report:
+        with _lines(status, then) as report:
             yield report
 
 
 @contextmanager
-def _lines(status: str) -> Iterator[ShareReport]:
+def _lines(status: str, then: str) -> Iterator[ShareReport]:
     latest: float | None = None
     ended, started = threading.Event(), time.monotonic()
 
     def write() -> None:
         while not ended.wait(LINE_INTERVAL_S):
-            share = "" if latest is None else f"{latest:.0%} after "
-            note(f"{status}: {share}{duration(1000 * round(time.monotonic() - started))}")
+            elapsed = duration(1000 * round(time.monotonic() - started))
+            if then and latest is not None and latest >= 1.0:
+                note(f"{then}: {elapsed} in all")
+            else:
+                note(f"{status}: {'' if latest is None else f'{latest:.0%} after '}{elapsed}")
 
     def report(share: float) -> None:
         nonlocal latest
