@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
@@ -65,6 +65,9 @@ def run(
     try:
         lines = list(_forwarded(child.stdout, on_line)) if on_line and child.stdout else []
         out, err = child.communicate()
+    except BaseException:
+        _end([child])  # now, while this process still answers its questions
+        raise
     finally:
         with _lock:
             _running.discard(child)
@@ -123,13 +126,18 @@ def defer_signals() -> Iterator[None]:
 
 
 def _end_running() -> None:
+    with _lock:
+        children = list(_running)
+    _end(children)
+
+
+def _end(children: Collection[subprocess.Popen[str]]) -> None:
     for number, seconds in _GRACE_S:
-        with _lock:
-            children = [child for child in _running if child.poll() is None]
-        for child in children:
+        alive = [child for child in children if child.poll() is None]
+        for child in alive:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, number)
-        for child in children:
+        for child in alive:
             with suppress(subprocess.TimeoutExpired):
                 child.wait(seconds)
 

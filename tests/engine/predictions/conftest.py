@@ -80,7 +80,7 @@ class Deployment:
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self.shell.variables.items():
                 patch.setenv(name, value)
-            return planned(self.project, "dev", engine_of(self.project, "dev"), patterns)
+            return planned(engine_of(self.project, "dev"), patterns)
 
 
 def deployment(folder: Path, files: dict[str, str]) -> Deployment:

@@ -95,5 +95,19 @@ def test_a_renamed_resource_does_not_delete_its_topic(held: Deployment) -> None:
     assert "no YAML declares this topic" in held.refused(f"destroy --yes --skip-preview --target {renamed}")
 
 
+def test_a_topic_that_was_imported_into_an_emptied_state_is_not_destroyed(held: Deployment) -> None:
+    """As after `pulumi state move --include-parents`, which takes all other topics and the records, too."""
+
+    def empty(resources: list[dict[str, Any]]) -> None:
+        stack = next(each for each in resources if each["type"] == "pulumi:pulumi:Stack")["urn"]
+        imported = {**_own(resources), "urn": alias, "parent": stack, "protect": False}
+        resources[:] = [*(each for each in resources if each["type"].startswith("pulumi:")), imported]
+
+    prefix, _, _ = REGISTERED.partition(SET_TYPE)
+    alias = f"{prefix}{TOPIC}::held.v1-alias"
+    edited(held, empty)
+    assert "no YAML declares this topic" in " ".join(held.refused("destroy --yes --skip-preview").split())
+
+
 def _own(resources: list[dict[str, Any]]) -> dict[str, Any]:
     return next(each for each in resources if each["type"] == TOPIC)

@@ -89,6 +89,19 @@ def test_a_topic_that_is_there_is_adopted_or_refused(
     there.pulumi("preview --expect-no-changes")
 
 
+def test_a_topic_is_adopted_with_values_that_are_defaults(servers: list[str], cluster: Cluster, tmp_path: Path) -> None:
+    with connected(servers) as admin:
+        admin.create_topics({"plain.v1": {"num_partitions": 2, "replication_factor": 2}})
+    plain = deployment(tmp_path / "plain", {})
+    declared = "{owner: team, partitions: 2, replication_factor: 2, config: {flush.messages: 9223372036854775807}}\n"
+    plain.write({"plain/plain.v1.yaml": declared})
+    assert of(plain.plan(), "plain.v1").action is Action.ADOPT
+    assert not plain.plan().refused
+    plain.pulumi("up --yes --suppress-outputs")
+    assert plain.plan().topics == []
+    plain.pulumi("preview --expect-no-changes")
+
+
 def test_replicas_are_left_to_rebalance_and_land_where_foretold(door: Deployment, cluster: Cluster) -> None:
     door.write({"door/door.v1.yaml": _ONE.replace("factor: 2", "factor: 3").replace("7d", "8d")})
     before = cluster.snapshot({"door.v1"}).topics["door.v1"].replicas

@@ -23,11 +23,13 @@ def child(folder: Path) -> None:
 
 
 def engine(root: Path) -> None:
-    """Wait in a thread for a preview."""
+    """Wait for a preview."""
+    from topicwarden.deploy.program_run import ProgramRun  # noqa: PLC0415
+    from topicwarden.deploy.pulumi_commands import pulumi_preview  # noqa: PLC0415
     from topicwarden.deploy.pulumi_engine import PulumiEngine  # noqa: PLC0415
 
     with ending_children():
-        ThreadPoolExecutor(max_workers=1).submit(PulumiEngine(Project(root), "dev").preview).result()
+        pulumi_preview(lambda: ProgramRun(PulumiEngine(Project(root), "dev")))
 
 
 def spark(root: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.projects import project_of
+from topicwarden.deploy.program_run import ProgramRun
+from topicwarden.deploy.pulumi_commands import pulumi_preview
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.model.problem import Refusal
 from topicwarden.toolchain import Toolchain
@@ -40,7 +42,7 @@ def test_without_a_passphrase(engine: PulumiEngine, tmp_path: Path, monkeypatch:
         patch.setenv("PULUMI_CONFIG_PASSPHRASE", "mine")
         assert engine.run("stack", "init").returncode == 0
     with pytest.raises(Refusal, match=r"stack dev is encrypted with a passphrase: set PULUMI_CONFIG_PASSPHRASE"):
-        engine.preview()
+        pulumi_preview(lambda: ProgramRun(engine))
 
 
 def test_with_the_passphrase_of_another_stack(
@@ -52,7 +54,7 @@ def test_with_the_passphrase_of_another_stack(
     assert engine.run("stack", "init").returncode == 0
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "yours")
     with pytest.raises(Refusal, match=r"is not the passphrase of stack dev: correct it; for a stack on the sandbox"):
-        engine.preview()
+        pulumi_preview(lambda: ProgramRun(engine))
 
 
 def test_without_pulumi(engine: PulumiEngine, monkeypatch: pytest.MonkeyPatch) -> None:

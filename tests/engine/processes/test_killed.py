@@ -96,12 +96,10 @@ def slow(tools: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> t
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-def test_the_preview_and_its_language_host_end_too(
-    slow: tuple[Project, dict[str, str]], number: signal.Signals, tmp_path: Path
-) -> None:
+def test_the_preview_ends_too(slow: tuple[Project, dict[str, str]], number: signal.Signals, tmp_path: Path) -> None:
     project, variables = slow
     (tmp_path / "tmp").mkdir()
-    _ended("engine", project.root, number, "language_exec.py", {**variables, "TMPDIR": str(tmp_path / "tmp")})
+    _ended("engine", project.root, number, "pulumi preview", {**variables, "TMPDIR": str(tmp_path / "tmp")})
     assert list((tmp_path / "tmp").iterdir()) == []
 
 

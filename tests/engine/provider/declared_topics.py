@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pulumi_kafka as kafka
 
+from topicwarden.deploy import topic_resources
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.deploy.topic_resources import TopicResources
 from topicwarden.model.topic import Allowance, Permission, Topic
 
+if os.environ["TEST_REGISTRATION"] == "sdk":
+    topic_resources._needs_sdk = lambda registration: True
 PREFIX = os.environ["TEST_PREFIX"]
 
 
@@ -33,5 +36,4 @@ TopicResources(
     provider=kafka.Provider(
         "cluster", bootstrap_servers=os.environ["TEST_SERVERS"].split(","), tls_enabled=False, sasl_mechanism="plain"
     ),
-    lean=os.environ["TEST_REGISTRATION"] == "lean",
 )

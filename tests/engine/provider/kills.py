@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support.clients import until
 from tests.support.projects import Shell, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
@@ -25,8 +26,9 @@ from topicwarden.model.project import Project
 from topicwarden.toolchain import environment
 
 TOPICS = 120  # more than 100, so that the state is written at the end only
-PROCESSES = {"engine": "pulumi\0up\0", "program": "language_exec.py", "provider": "resource-kafka"}
-"""A part of the command line of each process of a deploy."""
+_ENGINE = "pulumi\0up\0"
+PROCESSES = {"engine": _ENGINE, "command": "run; run()\0up\0"}
+"""A part of the command line of each process of a deploy. The command runs the program and the provider, too."""
 CHANGES = ("create", "update", "delete")
 
 
@@ -155,6 +157,7 @@ def _killed_up(stack: KillableStack, process: str, after_s: float) -> bool:
     for pid in targets:
         os.kill(pid, signal.SIGKILL)
     running_up.wait(180)
+    until(lambda: not _processes(_ENGINE, marker), "the engine of a killed command ends")
     return bool(targets)
 
 
@@ -179,7 +182,7 @@ def campaign(folder: Path, kills: int, seed: int) -> Mapping[str, list[KilledDep
         for change in CHANGES:
             stack = killable_stack(folder, f"k{number}{change}")
             process = chosen.choice(sorted(PROCESSES))
-            result = kill_one_deploy(stack, change, process, chosen.uniform(0.8, 4.5))
+            result = kill_one_deploy(stack, change, process, chosen.uniform(0.5, 3.0))
             results[change].append(result)
             print(result, file=sys.stderr, flush=True)
     return results

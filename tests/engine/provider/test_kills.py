@@ -19,7 +19,7 @@ def cluster(tools: Toolchain, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.mark.parametrize(
     ("change", "process", "after_s"),
-    [("create", "engine", 4.0), ("create", "provider", 5.0), ("update", "program", 4.0), ("delete", "engine", 5.0)],
+    [("create", "engine", 1.5), ("create", "command", 1.8), ("update", "command", 1.6), ("delete", "engine", 2.0)],
 )
 def test_the_same_command_repairs_a_killed_deploy(cluster: Path, change: str, process: str, after_s: float) -> None:
     result = kill_one_deploy(killable_stack(cluster, f"{change}{process}"), change, process, after_s)

@@ -148,7 +148,7 @@ class PlanScene:
         with pytest.MonkeyPatch.context() as patch:
             for name, value in self._stack.shell.variables.items():
                 patch.setenv(name, value)
-            report = planned(self._stack.project, "dev", engine_of(self._stack.project, "dev"))
+            report = planned(engine_of(self._stack.project, "dev"))
         assert report.engine.ran, report.engine.errors
         found = _consequences(report)
         self._whole = self._whole or found

@@ -172,7 +172,7 @@ class ProjectFiles:
 
     def plan(self) -> PlanReport:
         """Return the result of `topicwarden plan`. Invalid YAML is refused."""
-        return planned(self.project, STACK, self._engine)
+        return planned(self._engine)
 
     def pulumi(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return self.shell.run("pulumi", *arguments, "--stack", STACK, "--non-interactive")

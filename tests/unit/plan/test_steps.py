@@ -19,6 +19,7 @@ def weight(action: Action | None, op: str, live: bool = True) -> Severity | None
     [
         (Action.CREATE, "create"),
         (Action.ADOPT, "import"),
+        (Action.ADOPT, "update"),
         (Action.UPDATE, "update"),
         (Action.RECREATE, "delete-replaced"),
         (Action.RECREATE, "create-replacement"),
@@ -29,8 +30,15 @@ def test_what_is_predicted_passes(action: Action, op: str) -> None:
     assert weight(action, op) is None
 
 
-@pytest.mark.parametrize("op", ["delete", "delete-replaced", "replace", "update", "discard", "import-replacement"])
-@pytest.mark.parametrize("action", [None, Action.DRIFT, Action.MOVE, Action.CREATE, Action.ADOPT])
+@pytest.mark.parametrize(
+    ("action", "op"),
+    [
+        (action, op)
+        for action in (None, Action.DRIFT, Action.MOVE, Action.CREATE, Action.ADOPT)
+        for op in ("delete", "delete-replaced", "replace", "update", "discard", "import-replacement")
+        if (action, op) != (Action.ADOPT, "update")
+    ],
+)
 def test_anything_else_is_refused(action: Action | None, op: str) -> None:
     assert weight(action, op) is Severity.REFUSED
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.policies.check_specs import check
+from topicwarden.policies.check_specs import CheckedStacks, check
 from topicwarden.specs.resolve import Declaration
 
 
 def declared(project: Project, stack: str, participle: str) -> tuple[Declaration, ...]:
-    """Return the declared topics of ``stack``.
+    """Return the declared topics of ``stack``; see ``checked_stack``."""
+    return checked_stack(project, stack, participle).declarations[stack]
+
+
+def checked_stack(project: Project, stack: str, participle: str) -> CheckedStacks:
+    """Return the declarations of ``stack``, which have no error.
 
     Raises Refusal if the check finds errors. ``participle`` names the operation for its message, such as "audited".
     """
@@ -19,4 +24,4 @@ def declared(project: Project, stack: str, participle: str) -> tuple[Declaration
         raise Refusal(
             f"the declared topics cannot be {participle}: {errors[0]}{more}; run `topicwarden check --stack {stack}`"
         )
-    return checked.declarations[stack]
+    return checked

@@ -8,18 +8,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from topicwarden.cli.declared_topics import declared
+from topicwarden.cli.declared_topics import checked_stack
 from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.waiting import waiting
 from topicwarden.deploy.preview import preview
-from topicwarden.deploy.pulumi_engine import PulumiEngine as Pulumi
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.stack_connection import connect_to
+from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.model.planned_change import PlanReport, PreviewResult, Severity, TopicPlan
 from topicwarden.model.problem import Refusal
-from topicwarden.model.project import Project, find_project
+from topicwarden.model.project import find_project
 from topicwarden.plan.engine_steps import with_unpredicted
+from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.report import terminal_output
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.report.plan import FILES, FORMATS, render, text
@@ -40,7 +39,7 @@ def plan(stack: str, form: str | None, detailed: bool, patterns: Sequence[str] =
         require_writable(out)
     project = find_project()
     with without_garbage_collection():
-        report = planned(project, stack, engine_of(project, stack), patterns)
+        report = planned(engine_of(project, stack), patterns)
     if out is not None:
         write_files(out, {name: render(report, each, project.root) for name, each in FILES.items()})
     if form == "text":
@@ -52,24 +51,21 @@ def plan(stack: str, form: str | None, detailed: bool, patterns: Sequence[str] =
     return _PENDING if detailed and report.pending else 0
 
 
-def planned(project: Project, stack: str, engine: Pulumi, patterns: Sequence[str] = ()) -> PlanReport:
-    """Return the plan of ``stack``, for topics that match ``patterns``, as the program under the preview predicts it.
+def planned(engine: PulumiEngine, patterns: Sequence[str] = (), checked: CheckedStacks | None = None) -> PlanReport:
+    """Return the plan of the engine's stack, for topics that match ``patterns``.
 
-    Raises Refusal if the declarations have errors, if the cluster or Pulumi does not respond, or if no topic matches.
+    ``checked`` are its declarations, if the caller has checked them. Raises Refusal if the declarations have errors, if
+    the cluster or Pulumi does not respond, or if no topic matches.
     """
-    connection = connect_to(project, stack)
-    declarations = declared(project, stack, "planned")
+    checked = checked or checked_stack(engine.project, engine.stack, "planned")
     with waiting("running the preview and reading the cluster"):
-        with open_cluster(connection):
-            pass
-        previewed = preview(engine, declarations, patterns)
-    predicted = previewed.prediction(stack)
-    report = predicted.report
+        previewed = preview(engine, checked, patterns)
+    report = previewed.predicted.report
     expected_errors = _protection_errors(previewed.engine, report.topics)
-    previewed.require_end(stack, expected_errors)
+    previewed.require_end(engine.stack, expected_errors)
     return report.model_copy(
         update={
-            "topics": list(with_unpredicted(report.topics, previewed.steps, predicted.live)),
+            "topics": list(with_unpredicted(report.topics, previewed.steps, previewed.predicted.live)),
             "remarks": [*report.remarks, *_omitted(patterns)],
             "engine": _without(expected_errors, previewed.engine),
         }

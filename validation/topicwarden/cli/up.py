@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from typing import TextIO
 
 import typer
 from rich.console import Console
 
-from topicwarden.cli.declared_topics import declared
+from topicwarden.cli.declared_topics import checked_stack
 from topicwarden.cli.find_pulumi import writing_engine_of
 from topicwarden.cli.plan import planned
-from topicwarden.deploy.backend_locks import run_past_lost_locks
 from topicwarden.deploy.intent_log import Intent, intent_log
+from topicwarden.deploy.program_run import ProgramRun, Refused
+from topicwarden.deploy.pulumi_commands import pulumi_up
 from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backend
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.deploy.up_options import backend_url, up_options
@@ -33,11 +34,11 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
     """
     project = find_project()
     engine = writing_engine_of(project, stack)
-    topics = len(declared(project, stack, "deployed"))
+    checked = checked_stack(project, stack, "deployed")
     if not yes:
         if not sys.stdin.isatty():
             raise Refusal("nobody can answer here: run `topicwarden up --yes`, after `topicwarden plan`")
-        report = planned(project, stack, engine)
+        report = planned(engine, (), checked)
         terminal_output.write_text(text.render(report, Console()))
         if report.refused or not report.engine.ran:
             return 1
@@ -45,26 +46,18 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
             return 0
     if refresh:
         _refuse_another_cluster(engine)
-    backend = backend_url(engine)
     reason = "as requested" if refresh else "because a deploy was killed" if _deletion_was_killed(engine) else ""
-    options = up_options(backend, topics, refresh=reason)
+    options = up_options(backend_url(engine), len(checked.declarations[stack]), refresh=reason)
     typer.echo(f"pulumi up: {options.line}", err=True)
-    running = replace(engine, variables={**engine.variables, **options.variables})
-    done = run_past_lost_locks(
-        lambda *arguments: running.stream(_show, *arguments),
-        "up",
-        "--yes",
-        "--skip-preview",
-        "--suppress-outputs",
-        *options.arguments,
-    )
+    run, out = ProgramRun(engine, checked=checked), sys.stdout
+    done = pulumi_up(run, options, "--suppress-outputs", on_line=lambda line: _show(line, out))
     if done.returncode:
         refuse_missing_backend(done.stdout, stack)
         if "no stack named" in done.stdout:
             engine.resources()  # refuses with what to do
-        with open_cluster(connect_to(project, stack)):  # refuses if the cluster is the reason
-            return 1
-    return 0
+        if run.refusal is not None and not isinstance(run.refusal, Refused):
+            raise run.refusal
+    return 1 if done.returncode else 0
 
 
 def _refuse_another_cluster(engine: PulumiEngine) -> None:
@@ -87,8 +80,8 @@ def _deletion_was_killed(engine: PulumiEngine) -> bool:
     return not deleted.isdisjoint({*state.topics, *state.duplicates})
 
 
-def _show(line: str) -> None:
+def _show(line: str, out: TextIO) -> None:
     """Print a line of `pulumi up`, without dots that only show that it runs."""
     if line.strip(" .\n") and not line.startswith("@ "):
-        sys.stdout.write(line)
-        sys.stdout.flush()
+        out.write(line)
+        out.flush()

@@ -6,11 +6,12 @@ The program registers such topics with ``import``. This module applies these imp
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
-from topicwarden.deploy.invoking_command import CommandKind, Invocation, invoking
-from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, EngineStep, PulumiEngine
+from topicwarden.deploy.program_run import ProgramRun, Purpose
+from topicwarden.deploy.pulumi_commands import EngineStep, pulumi_preview, pulumi_up
+from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, error_text, log_of, targeted
 from topicwarden.deploy.up_options import backend_url, up_options
 from topicwarden.model.problem import Refusal
 
@@ -33,28 +34,32 @@ def adopt(engine: PulumiEngine) -> Adoption:
     All imports and their parents are passed to Pulumi as targets. Pulumi also imports resources that are not targets,
     but then writes a state without their parents, which it refuses to read again.
     """
-    with invoking(engine, CommandKind.IMPORT) as invocation:
-        return _adopt(invocation)
-
-
-def _adopt(invocation: Invocation) -> Adoption:
-    engine = invocation.engine
-    steps = engine.preview()
-    if not invocation.ended():
-        raise Refusal(
-            "nothing was adopted, because the program ended early: run "
-            f"`pulumi preview --stack {engine.stack}` to see why"
-        )
+    steps = _previewed(engine)
     imports = [step for step in steps if step.op == "import"]
     pending = sum(step.op not in ("same", "import") and step.type == TOPIC_TYPE for step in steps)
     if not imports:
         return Adoption((), pending)
     targets = [*_parents(imports, steps), *(step.urn for step in imports)]
     if not all(map(_harmless, steps)):
-        _refuse_more(engine, engine.preview(targets))
+        _refuse_more(engine, _previewed(engine, targets))
     options = up_options(backend_url(engine), len(imports), refresh="")
-    replace(engine, variables={**engine.variables, **options.variables}).up(targets)
+    done = pulumi_up(ProgramRun(engine, Purpose.ADOPT), options, *targeted(targets))
+    if done.returncode:
+        raise Refusal(f"`pulumi up` failed: {error_text(done)}", details=log_of(done))
     return Adoption(tuple(sorted(step.urn.rpartition("::")[2] for step in imports)), pending)
+
+
+def _previewed(engine: PulumiEngine, targets: Sequence[str] = ()) -> Sequence[EngineStep]:
+    """Return the steps of the adoption; refuse a preview that failed."""
+    run, answer = pulumi_preview(lambda: ProgramRun(engine, Purpose.ADOPT), targets)
+    if answer.done.returncode:
+        raise Refusal(f"nothing was adopted: `pulumi preview` failed: {error_text(answer.done)}", log_of(answer.done))
+    if not run.complete:
+        raise Refusal(
+            "nothing was adopted, because the program ended early: run "
+            f"`pulumi preview --stack {engine.stack}` to see why"
+        )
+    return answer.steps
 
 
 def _refuse_more(engine: PulumiEngine, steps: Iterable[EngineStep]) -> None:

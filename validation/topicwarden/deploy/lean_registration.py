@@ -31,7 +31,7 @@ def known_output(value: Awaitable[Value]) -> pulumi.Output[Value]:
 
     ``Output.from_input`` would make an output of each part of a nested value, ten thousands for a thousand topics.
     """
-    return pulumi.Output(set(), value, _true())
+    return pulumi.Output(set(), value, asyncio.ensure_future(_true()))
 
 
 async def _true() -> bool:

@@ -1,22 +1,15 @@
-"""Runs `pulumi preview`, and takes over what the program predicts meanwhile."""
+"""Previews a deploy: the engine's own steps, and what the program predicts meanwhile."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from topicwarden.deploy.invoking_command import CommandKind, invoking
-from topicwarden.deploy.pulumi_engine import (
-    ALL_AT_ONCE,
-    TOPIC_TYPE,
-    PulumiEngine,
-    decoded,
-    log_of,
-    targeted,
-    without_traceback,
-)
+from topicwarden.deploy.program_run import ProgramRun, Purpose
+from topicwarden.deploy.pulumi_commands import EngineStep, pulumi_preview
+from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, log_of, without_traceback
 from topicwarden.deploy.stack_state import deployed_stack
 from topicwarden.deploy.target_urns import target_urns
 from topicwarden.model import planned_change
@@ -24,31 +17,22 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.plan.engine_steps import TopicStep
 from topicwarden.plan.predicted_stack import PredictedStack
+from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.specs.resolve import Declaration
-
-_PROGRAM_FAILED: Final = ("Program exited with non-zero exit code", "Program failed with an unhandled exception")
 
 
 @dataclass(frozen=True)
 class PreviewedStack:
     """The result of a preview, and its steps on topics, without steps that do not change a topic.
 
-    ``ended`` is true if the program registered all its topics. ``log`` has Pulumi's full messages. ``predicted`` is
-    what the program predicted before; None if it ended earlier.
+    ``complete`` is true if the program registered all its topics. ``log`` has Pulumi's full messages.
     """
 
     engine: planned_change.PreviewResult
     steps: tuple[TopicStep, ...]
-    ended: bool
+    complete: bool
     log: str
-    predicted: PredictedStack | None
-
-    def prediction(self, stack: str) -> PredictedStack:
-        """Return what the program predicted; refuse a preview whose program ended before."""
-        if self.predicted is None:
-            self.require_end(stack, ())
-            raise Refusal("the project's own environment has another version of topicwarden: install this one there")
-        return self.predicted
+    predicted: PredictedStack
 
     def require_end(self, stack: str, explained: Collection[str]) -> None:
         """Refuse a preview whose program ended early: it has not registered all topics that the YAML declares.
@@ -56,34 +40,35 @@ class PreviewedStack:
         ``explained`` are the errors of the engine at topics that the plan refuses.
         """
         rest = [error for error in self.engine.errors if error not in explained]
-        if (self.ended or (explained and not rest)) and not _died(rest):
+        if self.complete or (explained and not rest):
             return
-        reason = "; ".join(rest) or "the program ended before all its topics were registered"
-        raise Refusal(
-            f"`pulumi preview` ended early, so there is no plan: {reason}; run "
-            f"`pulumi preview --stack {stack}` to see the failure",
-            details=self.log,
-        )
+        raise _ended_early(stack, rest, self.log)
 
 
-def preview(engine: PulumiEngine, declarations: Iterable[Declaration], patterns: Sequence[str]) -> PreviewedStack:
-    """Run `pulumi preview`. With ``patterns``, only for the topics that match these globs.
+def preview(engine: PulumiEngine, checked: CheckedStacks, patterns: Sequence[str]) -> PreviewedStack:
+    """Preview the deploy of the ``checked`` topics. With ``patterns``, only of the topics that match these globs.
 
-    Raises Refusal if no topic matches, or if the state cannot be read.
+    Raises Refusal if no topic matches, if the state cannot be read, or if the program ended before its prediction.
     """
-    targets = _targets(engine, declarations, patterns) if patterns else []
-    with invoking(engine, CommandKind.PLAN, patterns) as invocation:
-        done = invocation.engine.run_read_only("preview", "--json", *ALL_AT_ONCE, *targeted(targets))
-        ended, result = invocation.ended(), invocation.result()
-    if result is None:
+    targets = _targets(engine, checked.declarations[engine.stack], patterns) if patterns else []
+    run, answer = pulumi_preview(lambda: ProgramRun(engine, Purpose.PLAN, tuple(patterns), checked), targets)
+    errors, log = _errors(answer.diagnostics), log_of(answer.done)
+    if run.prediction is None:
         engine.resources()  # refuses a state that cannot be read, with what to do
-    answer = decoded(done, "pulumi preview")
-    errors = _errors(answer)
-    steps = tuple(_steps(answer))
+        raise _ended_early(engine.stack, errors, log)
+    steps = tuple(_topic_steps(answer.steps))
     counts = dict(sorted(Counter(step.op for step in steps).items()))
-    engine_report = planned_change.PreviewResult(ran=done.returncode == 0, steps=counts, errors=errors)
-    predicted = None if result is None else PredictedStack.model_validate_json(result)
-    return PreviewedStack(engine_report, steps, ended, log_of(done), predicted)
+    engine_report = planned_change.PreviewResult(ran=answer.done.returncode == 0, steps=counts, errors=errors)
+    return PreviewedStack(engine_report, steps, run.complete, log, run.prediction)
+
+
+def _ended_early(stack: str, errors: Sequence[str], log: str) -> Refusal:
+    reason = "; ".join(errors) or "the program ended before all its topics were registered"
+    return Refusal(
+        f"`pulumi preview` ended early, so there is no plan: {reason}; run "
+        f"`pulumi preview --stack {stack}` to see the failure",
+        details=log,
+    )
 
 
 def _targets(engine: PulumiEngine, declarations: Iterable[Declaration], patterns: Sequence[str]) -> list[str]:
@@ -101,22 +86,14 @@ def _targets(engine: PulumiEngine, declarations: Iterable[Declaration], patterns
     return target_urns(engine, (topic.domain for topic in topics), names, deployed, existing)
 
 
-def _died(errors: Iterable[str]) -> bool:
-    """Return whether a language host, this package's or Pulumi's own, reports that the program failed."""
-    return any(message in error for error in errors for message in _PROGRAM_FAILED)
+def _topic_steps(steps: Iterable[EngineStep]) -> Iterator[TopicStep]:
+    for step in steps:
+        if step.op != "same" and step.type == TOPIC_TYPE:
+            yield TopicStep(str(step.properties.get("name") or step.id), step.op, step.urn)
 
 
-def _steps(answer: Mapping[str, Any]) -> Iterator[TopicStep]:
-    for step in answer.get("steps") or ():
-        state = step.get("oldState") or step.get("newState") or {}
-        if step["op"] != "same" and state.get("type") == TOPIC_TYPE:
-            properties = {**(state.get("inputs") or {}), **(state.get("outputs") or {})}
-            yield TopicStep(str(properties.get("name") or state.get("id")), str(step["op"]), str(step["urn"]))
-
-
-def _errors(answer: Mapping[str, Any]) -> list[str]:
+def _errors(diagnostics: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return the errors, one line each, without the engine's closing line."""
-    diagnostics = answer.get("diagnostics") or ()
     messages = (str(entry["message"]) for entry in diagnostics if entry.get("severity") == "error")
     lines = (" ".join(without_traceback(message.removeprefix("error: ")).split()) for message in messages)
     return [line for line in dict.fromkeys(lines) if line and line != "preview failed"]

@@ -5,14 +5,15 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 
 import pulumi
 import pulumi_kafka as kafka
 
 from topicwarden.deploy.dangers import dangers
-from topicwarden.deploy.intent_log import intent_log, orphans, unfinished
-from topicwarden.deploy.invoking_command import CommandKind, hand_over, invoked_by, report_end, selected_patterns
-from topicwarden.deploy.program_end import ProgramEnd
+from topicwarden.deploy.intent_log import Intent, intent_log, orphans, unfinished
+from topicwarden.deploy.program_end import fail_unless_complete
+from topicwarden.deploy.program_run import ProgramRun, Purpose, Refused, current_run
 from topicwarden.deploy.provider_choice import require_cluster, require_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.sdk_debug_log import shorten_debug_messages
@@ -31,7 +32,7 @@ from topicwarden.model.topic import Allowance, Topic
 from topicwarden.model.topic_selection import selected
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
-from topicwarden.plan.predict import predict, refusals
+from topicwarden.plan.predict import Prediction, predict, refusals
 from topicwarden.plan.predicted_stack import predicted_stack
 from topicwarden.plan.topic_change import added_by_hand
 from topicwarden.policies.check_specs import check
@@ -46,70 +47,121 @@ from topicwarden.specs.stack_settings import SCOPE
 def deploy() -> None:
     """Register every topic of the selected stack; stop if a declaration or a change is refused.
 
-    Nothing is registered with the engine before everything is checked, so a refused deploy changes nothing.
+    Nothing is registered with the engine before everything is checked, so a refused deploy changes nothing:
+
+    1. ``_declared``: the YAML is checked, unless the command that runs this program has done so.
+    2. ``_observe``: Pulumi's state and the cluster are read, and the consequences of all changes predicted.
+    3. ``_refuse``: what no YAML allows ends the program; a plan reports it instead.
+    4. ``_register``: the engine gets the topics.
     """
-    gc.disable()  # the process ends with the deploy; a collection would visit every topic again, a third of its time
     shorten_debug_messages()
-    stack = pulumi.get_stack()
+    run = current_run() or _alone()
+    try:
+        declared = _declared(run)
+        observed = _observe(run, declared)
+        _refuse(run, declared, observed)
+        _register(run, declared, observed)
+    except Refusal as refusal:
+        run.refusal = refusal
+        raise pulumi.RunError(str(refusal)) from None
+
+
+@dataclass(frozen=True)
+class _Declared:
+    """The declaration: the topics of the stack that the run is about, and how to reach the cluster."""
+
+    topics: tuple[Declaration, ...]
+    scope: StackScope
+    settings: dict[str, str]
+    connection: Connection
+    state: Future[DeployedStack]
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(each.topic.name for each in self.topics)
+
+
+@dataclass(frozen=True)
+class _Observed:
+    """The topics as deployed and as live, and the prediction. ``intents`` are those of killed deploys."""
+
+    deployed: DeployedStack
+    live: Snapshot
+    prediction: Prediction
+    intents: Mapping[str, Intent]
+    remark: str | None
+
+
+def _alone() -> ProgramRun:
+    """Return the run of a program that plain `pulumi` has started in a process of its own."""
+    gc.disable()  # the process ends with the deploy; a collection would visit every topic again, a third of its time
     try:
         project = find_project()
-        refuse_sandbox_passphrase(project, stack)
-        require_provider(project)
-        reading = _read_state(project)
-        checked = check(project, [stack])
-        _stop_at(_blocking(checked.errors, invoked_by(CommandKind.IMPORT, project, stack)))
-        scope = _scope(project, stack)
-        planning = pulumi.runtime.is_dry_run() and invoked_by(CommandKind.PLAN, project, stack)
-        patterns = selected_patterns(project, stack) if planning else ()
-        declarations = [each for each in checked.declarations[stack] if selected(each.topic.name, patterns)]
-        settings = {name: value for name in SETTINGS if (value := _setting(name)) is not None}
-        connection = connection_from(project, settings_file(stack), settings)
-        deployed = reading.result().only(patterns)
-        log = intent_log(project, stack)
-        intents = {name: intent for name, intent in log.read().items() if selected(name, patterns)}
-        with open_cluster(connection) as cluster:
-            names = {
-                *deployed.topics,
-                *deployed.duplicates,
-                *(declaration.topic.name for declaration in declarations),
-                *intents,
-            }
-            live = cluster.snapshot(names, expected=names, extents=False)
-            remark = check_cluster(stack, connection, deployed, live)
-            prediction = predict(cluster, live, declarations, deployed, scope)
     except Refusal as refusal:
         raise pulumi.RunError(str(refusal)) from None
-    plans = prediction.plans
-    if planning:
-        hand_over(project, stack, predicted_stack(stack, prediction, declarations, deployed, remark).model_dump_json())
+    return ProgramRun(PulumiEngine(project, f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"))
+
+
+def _declared(run: ProgramRun) -> _Declared:
+    project, stack = run.engine.project, pulumi.get_stack()
+    refuse_sandbox_passphrase(project, stack)
+    require_provider(project)
+    state = _read_state(run.engine)
+    checked = run.checked or check(project, [stack])
+    _stop_at(_blocking(checked.errors, adopting=run.purpose is Purpose.ADOPT))
+    settings = {name: value for name in SETTINGS if (value := _setting(name)) is not None}
+    return _Declared(
+        tuple(each for each in checked.declarations[stack] if selected(each.topic.name, run.patterns)),
+        _scope(project, stack),
+        settings,
+        connection_from(project, settings_file(stack), settings),
+        state,
+    )
+
+
+def _observe(run: ProgramRun, declared: _Declared) -> _Observed:
+    stack = pulumi.get_stack()
+    deployed = declared.state.result().only(run.patterns)
+    log = intent_log(run.engine.project, stack)
+    intents = {name: intent for name, intent in log.read().items() if selected(name, run.patterns)}
+    names = {*deployed.topics, *deployed.duplicates, *declared.names, *intents}
+    with open_cluster(declared.connection) as cluster:
+        live = cluster.snapshot(names, expected=names, extents=False)
+        remark = check_cluster(stack, declared.connection, deployed, live)
+        prediction = predict(cluster, live, declared.topics, deployed, declared.scope)
+    run.prediction = predicted_stack(stack, prediction, declared.topics, deployed, remark)
     intents = unfinished(intents, deployed=deployed.topics, live=live.topics)
-    declared = {declaration.topic.name for declaration in declarations}
-    _stop_at(orphans(intents, declared))
+    return _Observed(deployed, live, prediction, intents, remark)
+
+
+def _refuse(run: ProgramRun, declared: _Declared, observed: _Observed) -> None:
+    _stop_at(orphans(observed.intents, declared.names))
     if not pulumi.runtime.is_dry_run():
-        log.keep(intents)
-    if not planning:
-        _stop_at(refusals(plans))
-    provider = _provider(settings, connection)
+        intent_log(run.engine.project, pulumi.get_stack()).keep(observed.intents)
+    if run.purpose is not Purpose.PLAN:
+        _stop_at(refusals(observed.prediction.plans))
+
+
+def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None:
+    stack, live, plans = pulumi.get_stack(), observed.live, observed.prediction.plans
+    provider = _provider(declared.settings, declared.connection)
     if not pulumi.runtime.is_dry_run() and live.cluster_id is not None:
-        try:
-            require_cluster(live.cluster_id, provider)
-        except Refusal as refusal:
-            raise pulumi.RunError(str(refusal)) from None
+        require_cluster(live.cluster_id, provider)
     lines = dangers(plans, stack)
-    for line in (*([remark] if remark else []), *lines):
+    for line in (*([observed.remark] if observed.remark else []), *lines):
         pulumi.warn(line)
-    end = ProgramEnd(lambda: report_end(project, stack))
-    registrations = _registrations(declarations, plans, deployed, live)
+    if current_run() is None:
+        fail_unless_complete(run)
     topics = TopicResources(
         stack,
-        registrations,
-        root=project.root,
+        _registrations(declared.topics, plans, observed.deployed, live),
+        root=run.engine.project.root,
         cluster_id=live.cluster_id,
         dangers=lines,
-        departing=[topic for name, topic in sorted(deployed.topics.items()) if name not in declared],
+        departing=[topic for name, topic in sorted(observed.deployed.topics.items()) if name not in declared.names],
         provider=provider,
     )
-    end.expect(topics.urn, topics.topics)
+    run.expect(topics.urn, topics.topics)
     pulumi.export("topics", topics.topics)
 
 
@@ -164,7 +216,7 @@ def _blocking(errors: Sequence[Problem], adopting: bool) -> list[Problem]:
 
 def _stop_at(errors: Sequence[Problem]) -> None:
     if errors:
-        raise pulumi.RunError("\n".join(map(str, errors)))
+        raise Refused("\n".join(map(str, errors)))
 
 
 def _setting(name: str) -> str | None:
@@ -187,9 +239,8 @@ def _scope(project: Project, stack: str) -> StackScope:
     )
 
 
-def _read_state(project: Project) -> Future[DeployedStack]:
+def _read_state(engine: PulumiEngine) -> Future[DeployedStack]:
     """Start to export this stack's state before the deploy. The SDK would hide resources that are pending deletion."""
-    engine = PulumiEngine(project, f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}")
     executor = ThreadPoolExecutor(max_workers=1)
     reading = executor.submit(read_stack_state, engine)
     executor.shutdown(wait=False)

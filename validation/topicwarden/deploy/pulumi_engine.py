@@ -12,7 +12,6 @@ from itertools import takewhile
 from typing import Any
 
 from topicwarden import child_processes
-from topicwarden.deploy.backend_locks import run_past_lost_locks
 from topicwarden.deploy.partial_state import raise_if_partial, retry_partial_state
 from topicwarden.kafka.stack_connection import NO_PULUMI
 from topicwarden.model.problem import Refusal
@@ -22,16 +21,6 @@ _LEVELS = ("error", "info#err")
 TOPIC_TYPE = "kafka:index/topic:Topic"
 ALL_AT_ONCE = ("--parallel", "10000")
 """Options of `pulumi`: our provider sends together what the engine asks for at the same time."""
-
-
-@dataclass(frozen=True)
-class EngineStep:
-    """A step of a preview on one resource; ``op`` is Pulumi's, such as ``create``, ``import`` and ``same``."""
-
-    op: str
-    urn: str
-    type: str
-    parent: str | None
 
 
 @dataclass(frozen=True)
@@ -60,9 +49,13 @@ class PulumiEngine:
 
     def run_read_only(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a ``pulumi`` command that changes nothing; retry while the state is being written. See ``run``."""
+        return self.retried(lambda: self.run(*arguments))
+
+    def retried(self, run: Callable[[], subprocess.CompletedProcess[str]]) -> subprocess.CompletedProcess[str]:
+        """Return the result of ``run``, a command that changes nothing; retry while the state is being written."""
 
         def run_once() -> subprocess.CompletedProcess[str]:
-            done = self.run(*arguments)
+            done = run()
             if done.returncode:
                 errors = error_text(done)
                 raise_if_partial(errors)
@@ -83,19 +76,6 @@ class PulumiEngine:
             )
         deployment = decoded(done, "pulumi stack export").get("deployment") or {}
         return deployment.get("resources") or []
-
-    def preview(self, targets: Sequence[str] = ()) -> list[EngineStep]:
-        """Return the steps that ``pulumi up`` would take; with ``targets``, only on these URNs. Refuse if it fails."""
-        done = self.run_read_only("preview", "--json", *ALL_AT_ONCE, *targeted(targets))
-        if done.returncode:
-            raise Refusal(f"`pulumi preview` failed: {error_text(done)}", details=log_of(done))
-        return [_step(entry) for entry in decoded(done, "pulumi preview").get("steps") or ()]
-
-    def up(self, targets: Sequence[str]) -> None:
-        """Run ``pulumi up`` for ``targets``, past the lock of a killed ``pulumi``; refuse if it fails."""
-        done = run_past_lost_locks(self.run, "up", "--yes", "--skip-preview", *ALL_AT_ONCE, *targeted(targets))
-        if done.returncode:
-            raise Refusal(f"`pulumi up` failed: {error_text(done)}", details=log_of(done))
 
 
 def decoded(done: subprocess.CompletedProcess[str], command: str) -> dict[str, Any]:
@@ -175,8 +155,3 @@ def without_traceback(text: str) -> str:
 def targeted(targets: Sequence[str]) -> list[str]:
     """Return the options that restrict ``pulumi`` to these URNs; empty for all resources."""
     return [argument for target in targets for argument in ("--target", target)]
-
-
-def _step(entry: Mapping[str, Any]) -> EngineStep:
-    state = entry.get("newState") or entry.get("oldState") or {}
-    return EngineStep(entry["op"], entry["urn"], state.get("type", ""), state.get("parent"))

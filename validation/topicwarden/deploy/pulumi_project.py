@@ -28,13 +28,18 @@ def require_program(project: Project) -> None:
     Pulumi would deploy whatever that program describes, or read the settings of another stack file. Pulumi's older name
     of ``stackConfigDir`` is ``config``. Source: https://www.pulumi.com/docs/iac/concepts/projects/project-file/
     """
-    settings = project_settings(project)
-    runtime = settings.get("runtime")
-    name = runtime.get("name") if isinstance(runtime, dict) else runtime
-    folders = settings.get("main"), settings.get("stackConfigDir") or settings.get("config")
-    if name == "python" and all(isinstance(each, str) and os.path.normpath(each) == _STACKS for each in folders):
+    if runs_topicwarden(project):
         return
     raise Refusal(
         f"{project.root / 'Pulumi.yaml'} is of another Pulumi program: expected {_LINES}; "
         "keep the topics in a folder of their own: `topicwarden init kafka-topics`"
     )
+
+
+def runs_topicwarden(project: Project) -> bool:
+    """Return whether ``Pulumi.yaml`` runs ``stacks/__main__.py``; raises as ``project_settings`` does."""
+    settings = project_settings(project)
+    runtime = settings.get("runtime")
+    name = runtime.get("name") if isinstance(runtime, dict) else runtime
+    folders = settings.get("main"), settings.get("stackConfigDir") or settings.get("config")
+    return name == "python" and all(isinstance(each, str) and os.path.normpath(each) == _STACKS for each in folders)

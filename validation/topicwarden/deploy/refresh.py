@@ -7,7 +7,7 @@ from typing import Any
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
-from topicwarden.deploy.backend_locks import run_past_lost_locks
+from topicwarden.deploy.pulumi_commands import pulumi_without_program
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, error_text, targeted
 from topicwarden.kafka.throttle_admin import REPLICAS
 from topicwarden.model.problem import Refusal
@@ -39,7 +39,7 @@ def refresh(engine: PulumiEngine, urns: list[str]) -> None:
         wait=wait_fixed(_PAUSE_S),
         reraise=True,
     )
-    done = retrying(run_past_lost_locks, engine.run, *arguments)
+    done = retrying(pulumi_without_program, engine, *arguments)
     if done.returncode:
         raise Refusal(
             f"the replicas are placed, but `pulumi refresh` failed: {error_text(done)}; "

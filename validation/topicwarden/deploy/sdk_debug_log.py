@@ -11,13 +11,14 @@ from typing import Any, Final
 
 import pulumi
 
+_DEBUG: Final = pulumi.log.debug
 _LONGEST: Final = 10_000
 """Characters of a message."""
 
 
 def shorten_debug_messages() -> None:
     """Cut the debug messages of this process to a length that a person may read."""
-    pulumi.log.debug = shortened(pulumi.log.debug)
+    pulumi.log.debug = shortened(_DEBUG)
 
 
 def shortened(debug: Callable[..., None]) -> Callable[..., None]:

@@ -35,9 +35,9 @@ class TopicResources(pulumi.ComponentResource):
     ``cluster_id`` is Kafka's id of the target cluster. ``dangers`` has one line for each danger of the deploy.
     ``departing`` topics are deployed, but no longer declared. The engine deletes them after it has written the outputs,
     so their allowances stay recorded: if a deletion fails, the next deploy may repeat it.
-    ``provider`` defaults to the stack's default provider. ``root`` is the folder of the project. Without ``lean``, the
-    SDK registers the topics; see ``lean_registration``. Replicas of an existing topic are never changed, because the
-    official provider would place them on random brokers; ``topicwarden rebalance`` places them.
+    ``provider`` defaults to the stack's default provider. ``root`` is the folder of the project. Replicas of an
+    existing topic are never changed, because the official provider would place them on random brokers;
+    ``topicwarden rebalance`` places them.
     """
 
     topics: pulumi.Output[dict[str, dict[str, Any]]]
@@ -56,7 +56,6 @@ class TopicResources(pulumi.ComponentResource):
         dangers: Sequence[str] = (),
         departing: Iterable[DeployedTopic] = (),
         provider: kafka.Provider | None = None,
-        lean: bool = True,
     ) -> None:
         super().__init__(SET_TYPE, name)
         ordered = sorted(topics, key=lambda each: (each.topic.domain, each.topic.name))
@@ -66,8 +65,8 @@ class TopicResources(pulumi.ComponentResource):
             for domain in [DomainResource(f"{name}/{folder or 'topics'}", pulumi.ResourceOptions(parent=self))]
             for registration in members
         ]
-        by_sdk = [register_with_sdk(*each, provider) for each in placed if each[0].hooked or not lean]
-        leanly = register_topics([each for each in placed if lean and not each[0].hooked], provider, root)
+        by_sdk = [register_with_sdk(*each, provider) for each in placed if _needs_sdk(each[0])]
+        leanly = register_topics([each for each in placed if not _needs_sdk(each[0])], provider, root)
         declared = {each.topic.name: each.topic.config.keys() for each in ordered}
 
         async def records() -> dict[str, dict[str, Any]]:
@@ -87,6 +86,11 @@ class TopicResources(pulumi.ComponentResource):
                 DANGERS: list(dangers),
             }
         )
+
+
+def _needs_sdk(registration: TopicRegistration) -> bool:
+    """Return whether only the SDK can register the topic; see ``lean_registration``."""
+    return registration.hooked
 
 
 def _by_name(topics: Iterable[dict[str, Any]], declared: Mapping[str, Collection[str]]) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +40,10 @@ class UpOptions:
     arguments: tuple[str, ...]
     variables: Mapping[str, str]
     line: str
+
+    def on(self, engine: PulumiEngine) -> PulumiEngine:
+        """Return ``engine`` with these variables."""
+        return replace(engine, variables={**engine.variables, **self.variables})
 
 
 def up_options(backend: str, topics: int, *, refresh: str) -> UpOptions:

@@ -58,7 +58,8 @@ _REPLACES: Final = ("replace", "create-replacement", "delete-replaced", "discard
 _CREATES: Final = frozenset({"create", "create-replacement", "replace", "remove-pending-replace"})
 _PREDICTED: Final[Mapping[Action, Sequence[str]]] = {
     Action.CREATE: ("create",),
-    Action.ADOPT: ("import",),
+    # An import may be followed by an update, which only sets declared values that were in effect already.
+    Action.ADOPT: ("import", "update"),
     Action.UPDATE: ("update",),
     Action.RECREATE: ("replace", "create-replacement", "delete-replaced"),
     Action.DELETE: ("delete",),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-
-from pydantic import BaseModel
+from dataclasses import dataclass
 
 from topicwarden import __version__
 from topicwarden.model.planned_change import PlanReport, PreviewResult
@@ -14,11 +13,9 @@ from topicwarden.plan.predict import Prediction
 from topicwarden.specs.resolve import Declaration
 
 
-class PredictedStack(BaseModel):
-    """A report without the engine's part, and the names of the topics on the cluster.
-
-    It is JSON on its way from the program, which predicts, to `topicwarden plan`, which reports.
-    """
+@dataclass(frozen=True)
+class PredictedStack:
+    """A report without the engine's part, and the names of the topics on the cluster."""
 
     report: PlanReport
     live: frozenset[str]

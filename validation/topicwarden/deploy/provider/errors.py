@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
-
 from topicwarden.deploy.provider.resource_urn import ResourceUrn
 from topicwarden.kafka.request_error import RequestError
-from topicwarden.model.problem import Location, Refusal
-from topicwarden.model.project import find_project
-from topicwarden.specs.load import load
-from topicwarden.specs.resolve import resolve
+from topicwarden.model.problem import Location
 
 _DENIED = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")
 _RIGHTS = (
@@ -20,11 +13,10 @@ _RIGHTS = (
 )
 
 
-def resource_error(error: Exception, urn: str) -> str:
-    """Return the line for ``error`` of the resource ``urn``, which a Pulumi program runs in this folder."""
+def resource_error(error: Exception, urn: str, location: Location | None) -> str:
+    """Return the line for ``error`` of the resource ``urn``, whose topic is declared at ``location``."""
     name = ResourceUrn(urn).name
-    place = _places(ResourceUrn(urn).stack).get(name)
-    return f"{place}: {name}: {reason_of(error)}" if place else f"{name}: {reason_of(error)}"
+    return f"{location}: {name}: {reason_of(error)}" if location else f"{name}: {reason_of(error)}"
 
 
 def reason_of(error: Exception) -> str:
@@ -37,14 +29,3 @@ def reason_of(error: Exception) -> str:
     if error.passing:
         return f"Kafka has not done this in time: {error}; run the command again"
     return f"Kafka refuses: {error}"
-
-
-@cache
-def _places(stack: str) -> Mapping[str, Location]:
-    """Return where each topic of ``stack`` is declared; empty outside of a project, such as for another program."""
-    try:
-        project = find_project(Path.cwd())
-    except Refusal:
-        return {}
-    declarations = resolve(load(project.topics, project.root, project.stack_names()), stack).declarations
-    return {declaration.topic.name: declaration.places.at(()) for declaration in declarations}

@@ -9,6 +9,7 @@ import signal
 import grpc.aio
 
 from topicwarden.deploy.provider.engine_log import EngineLog
+from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.service import KafkaProvider
 from topicwarden.deploy.provider.stubs import provider_pb2_grpc
 
@@ -23,13 +24,19 @@ _NO_LIMIT = [
 _ORPHAN_POLL_S = 0.5
 
 
+async def start_provider(engine: str | None, home: ProviderHome) -> tuple[grpc.aio.Server, int]:
+    """Return a provider that serves the engine at the address ``engine``, and its port."""
+    server = grpc.aio.server(options=_NO_LIMIT)
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(KafkaProvider(EngineLog(engine), home), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    return server, port
+
+
 async def serve(engine: str | None) -> None:
     """Print the port and serve, until a signal arrives or the process that started this one has ended."""
     parent = os.getppid()
-    server = grpc.aio.server(options=_NO_LIMIT)
-    provider_pb2_grpc.add_ResourceProviderServicer_to_server(KafkaProvider(EngineLog(engine)), server)
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
+    server, port = await start_provider(engine, ProviderHome.here())
     print(port, flush=True)
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

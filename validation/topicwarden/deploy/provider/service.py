@@ -8,20 +8,21 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from functools import cache
 from importlib.metadata import version
 from typing import Any, NoReturn, Protocol, TypeAlias
 
 import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
-from topicwarden.deploy.intent_log import Intent, intent_log
+from topicwarden.deploy.intent_log import Intent
 from topicwarden.deploy.provider import provider_settings
 from topicwarden.deploy.provider.acl_type import ACL, Acls
 from topicwarden.deploy.provider.deletion_guard import DeletionGuard
 from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.engine_log import EngineLog
 from topicwarden.deploy.provider.errors import reason_of, resource_error
+from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.properties import (
     UNKNOWN,
     Properties,
@@ -31,7 +32,6 @@ from topicwarden.deploy.provider.properties import (
     with_secrets,
 )
 from topicwarden.deploy.provider.quota_type import QUOTA, Quotas
-from topicwarden.deploy.provider.recorded_state import recorded_state
 from topicwarden.deploy.provider.resource_type import DEFAULTS, Difference, ResourceType
 from topicwarden.deploy.provider.resource_urn import ResourceUrn
 from topicwarden.deploy.provider.scram_type import SCRAM, Credentials
@@ -40,8 +40,7 @@ from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
 from topicwarden.deploy.provider.topic_type import GET_TOPIC, GET_TOPICS, REQUIRE_CLUSTER, TOPIC, Topics
 from topicwarden.kafka.admin_session import AdminSession
 from topicwarden.kafka.request_error import RequestError
-from topicwarden.model.problem import Refusal
-from topicwarden.model.project import find_project
+from topicwarden.model.problem import Location, Refusal
 from topicwarden.plan.deployed_stack import DeployedStack
 
 
@@ -62,8 +61,10 @@ _Context: TypeAlias = grpc.aio.ServicerContext
 class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
     """The resource provider. Errors of a resource become the message of its call."""
 
-    def __init__(self, log: EngineLog) -> None:
+    def __init__(self, log: EngineLog, home: ProviderHome) -> None:
         self._log = log
+        self._home = home
+        self._locations = cache(home.locations)
         self._calls = EngineCalls()
         self._secrets = False
         self._resources: Mapping[str, Resources] | None = None
@@ -81,6 +82,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         return plugin_pb2.PluginInfo(version=version("pulumi-kafka"))
 
     async def Attach(self, request: plugin_pb2.PluginAttach, context: _Context) -> Empty:
+        self._log.attach(request.address)
         return Empty()
 
     async def Cancel(self, request: Empty, context: _Context) -> Empty:
@@ -88,7 +90,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
 
     async def CheckConfig(self, request: rpc.CheckRequest, context: _Context) -> rpc.CheckResponse:
         settings = from_struct(request.news)
-        failures = [rpc.CheckFailure(reason=reason) for reason in provider_settings.failures(settings)]
+        failures = [rpc.CheckFailure(reason=reason) for reason in provider_settings.failures(settings, self._home.root)]
         return rpc.CheckResponse(inputs=with_secrets(request.news, provider_settings.SECRETS), failures=failures)
 
     async def DiffConfig(self, request: rpc.DiffRequest, context: _Context) -> rpc.DiffResponse:
@@ -104,7 +106,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             self._unusable = "the provider's settings are not known before the deploy"
         else:
             try:
-                session = AdminSession(provider_settings.connection(settings))
+                session = AdminSession(provider_settings.connection(settings, self._home.root))
             except Refusal as refusal:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(refusal))
             self._session = session
@@ -213,10 +215,12 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
             answer = {"refusal": reason_of(error)}
         return rpc.InvokeResponse(**{"return": to_struct(answer)})
 
+    def _location(self, urn: ResourceUrn) -> Location | None:
+        """Return where the topic of the resource is declared; None for another resource."""
+        return self._locations(urn.stack).get(urn.name)
+
     def _announce(self, intent: Intent, topics: Iterable[str]) -> None:
-        """Record what is about to be sent, for a program of topicwarden; other programs have no record."""
-        with suppress(Refusal):
-            intent_log(find_project(), self._stack or "").write(intent, topics)
+        self._home.announce(self._stack or "", intent, list(topics))
 
     async def _check_adoption(self, topic: str) -> None:
         """Refuse to adopt a topic that exists, if the engine would delete it afterwards."""
@@ -227,7 +231,7 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
         """Return Pulumi's state, which is read once. A command without a program may only write to its cluster."""
 
         def read() -> DeployedStack | None:
-            state = recorded_state(self._stack or "")
+            state = self._home.recorded_state(self._stack or "")
             if state is not None and state.cluster_id and self._session and not self._session.cluster_id:
                 self._session.require_cluster(state.cluster_id)
             return state
@@ -246,7 +250,8 @@ class KafkaProvider(provider_pb2_grpc.ResourceProviderServicer):
                 raise Refusal(self._unusable)
             return await work(self._resources[kind.token])
         except (RequestError, Refusal, ValueError) as error:
-            reason = await asyncio.to_thread(resource_error, error, urn)
+            location = await asyncio.to_thread(self._location, ResourceUrn(urn))
+            reason = resource_error(error, urn, location)
             await context.abort(grpc.StatusCode.UNKNOWN, reason)
 
 

@@ -1,0 +1,97 @@
+"""The values that a command of topicwarden and the program that it runs exchange.
+
+A command runs ``stacks/__main__.py`` in its own process (``inline_program``). Plain `pulumi up` runs it in a process of
+its own, and then no command is there to be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import pulumi
+
+from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.model.problem import Refusal
+from topicwarden.plan.predicted_stack import PredictedStack
+from topicwarden.policies.check_specs import CheckedStacks
+
+ENDED_EARLY = (
+    "the program ended before every topic was registered: topics that are not registered would be deleted, so nothing "
+    "is deployed. Call `deploy()` last in stacks/__main__.py, without `sys.exit`"
+)
+
+
+class Refused(Refusal):
+    """Raised for errors in the YAML, and for changes that no YAML allows; not for a cluster that does not answer."""
+
+
+class Purpose(StrEnum):
+    """The command's purpose, which decides what stops the program."""
+
+    DEPLOY = "deploy"
+    """Errors in the YAML and refused changes stop the program."""
+    PLAN = "plan"
+    """The plan reports refused changes itself, so its preview shows every step."""
+    ADOPT = "adopt"
+    """An adoption does not change topics, so policies do not stop it."""
+
+
+@dataclass
+class ProgramRun:
+    """One run of the program: what the command asks for, and what the program reports.
+
+    ``patterns`` are globs of the topics that a plan is about; empty for all. ``checked`` are the declarations, if the
+    command has checked them already. The program sets ``prediction`` and ``refusal``, why it stopped.
+    """
+
+    engine: PulumiEngine
+    purpose: Purpose = Purpose.DEPLOY
+    patterns: tuple[str, ...] = ()
+    checked: CheckedStacks | None = None
+    prediction: PredictedStack | None = None
+    refusal: Refusal | None = None
+    registering: bool = False
+    """True if the program has sent its topics to the engine."""
+    failed: bool = False
+    """True if the program ended with an error."""
+    _unknown: int = 1
+
+    def expect(self, *outputs: pulumi.Output[Any]) -> None:
+        """Set the outputs that are known once the engine has registered the program's resources.
+
+        ``Output.all`` would make an output of each value inside them, 14 for each topic.
+        """
+        self.registering, self._unknown = True, len(outputs)
+        for output in outputs:
+            output.apply(self._known)
+
+    @property
+    def complete(self) -> bool:
+        """True if the program ended well, and the engine has registered every topic."""
+        return not self._unknown and not self.failed
+
+    def _known(self, _: object) -> None:
+        self._unknown -= 1
+
+
+_current: ProgramRun | None = None
+
+
+@contextmanager
+def running(run: ProgramRun) -> Iterator[None]:
+    """Make ``run`` the run of the program that this process executes within the block."""
+    global _current  # noqa: PLW0603 - `deploy()` in a project's own file has no argument to receive it
+    _current = run
+    try:
+        yield
+    finally:
+        _current = None
+
+
+def current_run() -> ProgramRun | None:
+    """Return the run that a command of topicwarden has started in this process; None under plain `pulumi`."""
+    return _current

@@ -1,0 +1,91 @@
+"""The commands of ``pulumi`` that use the program and the provider of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from subprocess import CompletedProcess
+from typing import Any
+
+from topicwarden.deploy.backend_locks import run_past_lost_locks
+from topicwarden.deploy.inline_program import attached_provider, inline_program
+from topicwarden.deploy.program_run import ProgramRun
+from topicwarden.deploy.pulumi_engine import ALL_AT_ONCE, PulumiEngine, decoded, targeted
+from topicwarden.deploy.up_options import UpOptions
+
+
+@dataclass(frozen=True)
+class EngineStep:
+    """A step of a preview on one resource.
+
+    ``op`` is Pulumi's, such as ``create`` and ``same``. ``properties`` are inputs and outputs of the old state, or of
+    the new one if there is no old one.
+    """
+
+    op: str
+    urn: str
+    type: str
+    parent: str | None
+    id: str | None
+    properties: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class PreviewAnswer:
+    """The output of `pulumi preview --json`, and the steps in it."""
+
+    done: CompletedProcess[str]
+    diagnostics: Sequence[Mapping[str, Any]]
+    steps: tuple[EngineStep, ...]
+
+
+def pulumi_preview(new_run: Callable[[], ProgramRun], targets: Sequence[str] = ()) -> tuple[ProgramRun, PreviewAnswer]:
+    """Run `pulumi preview` for the resources ``targets`` (URNs), or for all; return the run of its program as well.
+
+    ``new_run`` is called for each attempt: a state that is being written is read again. Raises Refusal if the program
+    refused to go on.
+    """
+    runs: list[ProgramRun] = []
+
+    def run_once() -> CompletedProcess[str]:
+        runs.append(new_run())
+        with inline_program(runs[-1]) as options:
+            arguments = ("preview", "--json", *ALL_AT_ONCE, *targeted(targets), *options.arguments)
+            return options.on(runs[-1].engine).run(*arguments)
+
+    done = new_run().engine.retried(run_once)
+    run = runs[-1]
+    if run.refusal is not None:
+        raise run.refusal
+    answer = decoded(done, "pulumi preview")
+    steps = tuple(_step(entry) for entry in answer.get("steps") or ())
+    return run, PreviewAnswer(done, answer.get("diagnostics") or (), steps)
+
+
+def pulumi_up(
+    run: ProgramRun, options: UpOptions, *arguments: str, on_line: Callable[[str], None] | None = None
+) -> CompletedProcess[str]:
+    """Run `pulumi up`, past the lock of a killed ``pulumi``; return its result, with any exit code."""
+    with inline_program(run) as inline:
+        engine = options.on(inline.on(run.engine))
+        command = ("up", "--yes", "--skip-preview", *options.arguments, *arguments, *inline.arguments)
+        return run_past_lost_locks(partial(engine.stream, on_line), *command)
+
+
+def pulumi_without_program(
+    engine: PulumiEngine, *arguments: str, on_line: Callable[[str], None] | None = None
+) -> CompletedProcess[str]:
+    """Run a command that only needs the provider, such as `refresh`, past the lock of a killed ``pulumi``."""
+    with attached_provider(engine) as options:
+        return run_past_lost_locks(partial(options.on(engine).stream, on_line), *arguments)
+
+
+def _step(entry: Mapping[str, Any]) -> EngineStep:
+    old, new = entry.get("oldState") or {}, entry.get("newState") or {}
+    state = old or new
+    properties = {**(state.get("inputs") or {}), **(state.get("outputs") or {})}
+    latest = new or old
+    return EngineStep(
+        entry["op"], entry["urn"], latest.get("type", ""), latest.get("parent"), state.get("id"), properties
+    )
