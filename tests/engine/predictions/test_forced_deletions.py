@@ -89,9 +89,16 @@ def test_another_resource_of_the_topic_cannot_be_destroyed(held: Deployment) -> 
 
 
 def test_a_renamed_resource_does_not_delete_its_topic(held: Deployment) -> None:
+    held.write({FILE: KEPT})
+    held.pulumi("up --yes --suppress-outputs")
     held.pulumi(f"state rename {REGISTERED} other.v1 --yes")
+    planned = held.shell.topicwarden("plan", "--stack", "dev")
+    assert planned.returncode == 1
+    assert "under another URN" in " ".join(planned.stdout.split())
+    assert "unprotect" not in planned.stdout + planned.stderr
     assert "another URN" in held.refused("up --yes --skip-preview")
     renamed = REGISTERED.replace("held.v1", "other.v1")
+    held.pulumi(f"state unprotect {renamed} --yes")
     assert "no YAML declares this topic" in held.refused(f"destroy --yes --skip-preview --target {renamed}")
 
 
