@@ -57,7 +57,7 @@ def test_it_is_left_until_it_is_declared(hand: Deployment, cluster: Cluster) -> 
         assert not report.pending
         assert report.engine.ran
         output = hand.pulumi(f"{command} --yes --skip-preview --suppress-outputs")
-        assert "raised.v1: it was changed by hand and stays as it is" in " ".join(output.split())
+        assert "raised.v1: it has drifted and stays as it is" in " ".join(output.split())
         assert cluster.snapshot({"raised.v1", "wider.v1"}).topics == before, command
     assert hand.shell.topicwarden("plan", "--stack", "dev").returncode == 0
 

@@ -258,7 +258,7 @@ def test_what_was_raised_by_hand_is_left_and_blocks_nothing(
     assert not report.refused
     plan = of(report, "lifted.v1")
     assert (plan.action, plan.held) == (Action.DRIFT, True)
-    assert any("was changed by hand and stays as it is" in each.message for each in plan.consequences)
+    assert any("has drifted and stays as it is" in each.message for each in plan.consequences)
     project.pulumi("up --yes --suppress-outputs")
     assert cluster.snapshot({"lifted.v1"}).topics["lifted.v1"].own_config["retention.ms"] == str(60 * DAY)
 

@@ -253,8 +253,8 @@ def test_what_was_changed_by_hand_is_put_back_by_a_refresh_only(
     deployed: Deployment, predicted: PlanReport, done: PlanReport, cluster: Cluster
 ) -> None:
     said = [consequence.message for consequence in of(predicted, "drift.v1").consequences]
-    assert any("retention.ms was changed by hand: it is 3600000, deployed was 604800000" in text for text in said)
-    assert any("segment.bytes was changed by hand" in text and "the deploy leaves it" in text for text in said)
+    assert any("retention.ms has drifted: it is 3600000, deployed was 604800000" in text for text in said)
+    assert any("segment.bytes has drifted" in text and "the deploy leaves it" in text for text in said)
     held = cluster.snapshot({"drift.v1"}).topics["drift.v1"]
     assert held.topic.config["retention.ms"] == "3600000"
     deployed.pulumi("up --yes --refresh --suppress-outputs")

@@ -65,7 +65,7 @@ def test_json_follows_its_schema_and_reads_back() -> None:
         (
             plans.report([TopicPlan(topic="a", action=Action.DRIFT)], 3),
             "Nothing would change.",
-            "no topic changes; 1 changed by hand; 3 as declared",
+            "no topic changes; 1 drifted; 3 as declared",
         ),
     ],
 )

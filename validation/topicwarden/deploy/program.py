@@ -148,7 +148,7 @@ def _register(run: ProgramRun, declared: _Declared, observed: _Observed) -> None
     if not pulumi.runtime.is_dry_run() and live.cluster_id is not None:
         require_cluster(live.cluster_id, provider)
     lines = dangers(plans, stack)
-    for line in (*([observed.remark] if observed.remark else []), *lines):
+    for line in (*([observed.remark] if observed.remark else []), *observed.prediction.remarks, *lines):
         pulumi.warn(line)
     if current_run() is None:
         fail_unless_complete(run)

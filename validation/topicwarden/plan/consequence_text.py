@@ -92,14 +92,9 @@ def group_effects(
 
 def reader_reasons(evidence: PlanEvidence, topic: str, unread: Sequence[GroupEffect]) -> Iterable[str]:
     """Yield which consumer groups read ``topic``, and which of them have not read records that will be removed."""
-    groups, share_groups = evidence.groups, evidence.share_groups
+    groups = evidence.groups
     if not evidence.groups_complete:
         yield UNSEEN_GROUPS
-    if share_groups:
-        yield (
-            f"the cluster has share groups ({shorten(share_groups)}), but no broker reports which topics they read, "
-            "and how far"
-        )
     if not groups:
         yield "no visible consumer group reads the topic or has committed offsets for it"
         return
@@ -135,9 +130,8 @@ def contents_text(live: LiveTopic) -> str:
     hidden = len(live.replicas) - len(extents)
     if hidden:
         seen_records = f"{at_most(records_of(live), 'record')} in {counted(len(extents), 'partition')}"
-        return (
-            f"{seen_records}, and what {counted(hidden, 'partition')} without a leader hold, which could not be seen,"
-        )
+        unseen = f"those of {counted(hidden, 'partition')} without a leader, which could not be seen,"
+        return f"{seen_records}, and {unseen}"
     if not records_of(live):
         return "nothing, as the topic is empty,"
     sizes = [extent.log_bytes for extent in extents if extent.log_bytes is not None]

@@ -10,6 +10,7 @@ from topicwarden.kafka.snapshot import Snapshot
 from topicwarden.model.planned_change import BY_WEIGHT, Action, Consequence, Severity, TopicPlan
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import Allowance
+from topicwarden.plan.consequence_text import shorten
 from topicwarden.plan.consequences import CONSEQUENCES
 from topicwarden.plan.deployed_stack import DeployedStack
 from topicwarden.plan.placement.replica_placement import place_replicas, with_replicas
@@ -21,10 +22,14 @@ from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
 
 @dataclass(frozen=True)
 class Prediction:
-    """Every topic that changes, with its consequences, sorted by name; and the snapshot that they follow from."""
+    """Every topic that changes, with its consequences, sorted by name; and the snapshot that they follow from.
+
+    ``remarks`` are about all topics.
+    """
 
     plans: tuple[TopicPlan, ...]
     snapshot: Snapshot
+    remarks: tuple[str, ...] = ()
 
 
 def predict(
@@ -61,7 +66,13 @@ def predict(
         _plan(change, needed[change.name], replace(evidence[change.name], placement=placement, created=created))
         for change in topic_changes
     )
-    return Prediction(plans, snapshot)
+    return Prediction(plans, snapshot, tuple(_remarks(evidence.values())))
+
+
+def _remarks(evidence: Iterable[PlanEvidence]) -> Iterable[str]:
+    if groups := sorted({group for each in evidence for group in each.share_groups}):
+        named = shorten(groups)
+        yield f"the cluster has share groups ({named}), but no broker reports which topics they read, and how far"
 
 
 def _without_reassignments(snapshot: Snapshot) -> Snapshot:
@@ -132,7 +143,7 @@ def _as_left(consequence: Consequence) -> Consequence:
     return consequence.model_copy(
         update={
             "weight": Severity.DANGER,
-            "message": "it was changed by hand and stays as it is, because reverting it to the declared value would "
+            "message": "it has drifted and stays as it is, because reverting it to the declared value would "
             f"lose data: {consequence.message}",
             "remedy": "declare it as it is now, or allow the loss by name: "
             + (consequence.remedy.rpartition("write ")[2] or "see the consequence"),

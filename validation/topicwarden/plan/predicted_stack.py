@@ -39,7 +39,7 @@ def predicted_stack(
         topics=list(plans),
         unchanged=len(names - {plan.topic for plan in plans}),
         unseen=list(snapshot.unseen),
-        remarks=[remark] if remark else [],
+        remarks=[*([remark] if remark else []), *prediction.remarks],
         allowances=list(active_allowances(declarations, plans, snapshot.day)),
         engine=PreviewResult(ran=False),
     )

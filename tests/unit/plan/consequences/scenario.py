@@ -129,7 +129,6 @@ class Scenario:
     """The partitions of other topics of the cluster."""
 
     groups: tuple[ConsumerGroup, ...] = ()
-    share_groups: tuple[str, ...] = ()
     groups_complete: bool = True
     newest: NewestRecords | None = None
     batches: Mapping[int, int] | None = None
@@ -197,11 +196,10 @@ class Scenario:
                 for time in required.times
             },
             self.groups if required.groups else (),
-            self.share_groups if required.groups else (),
-            self.groups_complete,
-            self.newest if required.newest_records else None,
-            self.batches or {} if required.batches else {},
-            self.local_starts or {} if required.local else {},
+            groups_complete=self.groups_complete,
+            newest_records=self.newest if required.newest_records else None,
+            largest_batches=self.batches or {} if required.batches else {},
+            local_starts=self.local_starts or {} if required.local else {},
         )
 
 

@@ -105,7 +105,7 @@ def test_partitions_that_somebody_added_by_hand_are_unknown_to_pulumi() -> None:
     by_hand = Scenario({}, {}, TWO_LOGS, partitions=2, deployed_partitions=2)
     found = only("destroyed", by_hand)
     assert found.weight is Severity.REFUSED
-    assert found.because[-1].startswith("the cluster has 3 partitions, Pulumi's state 2: somebody added partitions")
+    assert found.because[-1].startswith("the cluster has 3 partitions, Pulumi's state 2: partitions were added")
     assert found.remedy.startswith("run `pulumi refresh`, and declare 3 partitions or deploy again; if the loss is")
     allowed = only("destroyed", replace(by_hand, allow=[RECREATE]))
     assert allowed.weight is Severity.REFUSED

@@ -207,7 +207,7 @@ def test_a_setting_that_somebody_changed_stays_until_a_refresh_or_a_deploy(
     found = only("drift", Scenario(declared, {"retention.ms": "8"}, deployed=deployed))
     before = deployed.get("retention.ms")
     assert found.message == (
-        f"retention.ms was changed by hand: it is 8, deployed was {'nothing' if before is None else before}; {text}"
+        f"retention.ms has drifted: it is 8, deployed was {'nothing' if before is None else before}; {text}"
     )
     assert (found.weight, found.remedy) == (Severity.NOTE, "declare it, if the change was intended")
     assert found.evidence == {"setting": "retention.ms", "live": "8", "deployed": before}
@@ -225,7 +225,7 @@ def test_replicas_and_hidden_settings_are_not_drift() -> None:
 def test_a_topic_that_somebody_deleted_is_created_again_only_after_a_refresh() -> None:
     unchanged = only("drift", Scenario({}, None))
     assert (unchanged.kind, unchanged.weight) == ("missing", Severity.DANGER)
-    assert unchanged.message == "the topic was deployed, but is not on the cluster: somebody deleted it"
+    assert unchanged.message == "the topic was deployed, but is not on the cluster: it was deleted"
     assert unchanged.remedy.endswith("; `topicwarden up --refresh` creates it again, empty")
     assert unchanged.because == ["Pulumi's state still has it, so a deploy changes nothing"]
     changed = only("drift", Scenario({"segment.ms": "9"}, None))

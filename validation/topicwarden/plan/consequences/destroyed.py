@@ -97,7 +97,7 @@ def _reasons(change: TopicChange, evidence: PlanEvidence, active: list[str]) -> 
         assert change.live and change.deployed
         yield (
             f"the cluster has {change.live.topic.partitions} partitions, Pulumi's state {change.deployed.partitions}: "
-            "somebody added partitions by hand, and Pulumi only sees them after a refresh"
+            "partitions were added since, and Pulumi only sees them after a refresh"
         )
     if change.action is Action.DELETE and evidence.created:
         yield (

@@ -36,7 +36,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         yield Consequence(
             kind="drift",
             weight=Severity.NOTE,
-            message=f"{setting.name} was changed by hand: {_values_text(setting)}; " + _deploy_text(setting, change),
+            message=f"{setting.name} has drifted: {_values_text(setting)}; " + _deploy_text(setting, change),
             remedy="declare it, if the change was intended",
             evidence={"setting": setting.name, "live": setting.live, "deployed": setting.deployed},
             place=setting.place,
@@ -49,7 +49,7 @@ def _missing(change: TopicChange) -> Consequence:
     return Consequence(
         kind="missing",
         weight=Severity.REFUSED if fails else Severity.DANGER,
-        message="the topic was deployed, but is not on the cluster: somebody deleted it",
+        message="the topic was deployed, but is not on the cluster: it was deleted",
         because=["Pulumi's state still has it, so " + (_FAILS if fails else "a deploy changes nothing")],
         remedy="find out who deleted it; "
         + ("run `pulumi refresh`, and the next deploy" if fails else "`topicwarden up --refresh`")

@@ -31,7 +31,7 @@ class PlanDigest:
         drift = actions.pop(Action.DRIFT, 0)
         changing = actions.total()
         parts = [f"{topics_change(changing)}: {_counted(actions, Action)}" if changing else "no topic changes"]
-        parts += [f"{drift:,} changed by hand"] if drift else []
+        parts += [f"{drift:,} drifted"] if drift else []
         parts += [_counted(self.weights, (Severity.REFUSED, Severity.DANGER))] if self._has_danger else []
         parts += [f"{self.report.unchanged:,} as declared"]
         parts += [f"{len(self.report.unseen):,} not visible"] if self.report.unseen else []
