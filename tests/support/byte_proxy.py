@@ -25,6 +25,7 @@ class ByteProxy:
         bytes_per_s: the bandwidth of each connection and direction; None is unlimited
         cut_after: the bytes after which a connection is cut; None is never
         silent: whether connections are accepted and no byte is passed on, like in a network that drops packets
+        connected: set by each connection
     """
 
     def __init__(self, routes: Mapping[int, int]) -> None:
@@ -32,6 +33,7 @@ class ByteProxy:
         self.bytes_per_s: float | None = None
         self.cut_after: int | None = None
         self.silent = False
+        self.connected = threading.Event()
         self._routes = routes
         self._loop = asyncio.new_event_loop()
         self._writers: set[asyncio.StreamWriter] = set()
@@ -74,6 +76,7 @@ class ByteProxy:
             task = asyncio.current_task()
             assert task is not None
             self._tasks.add(task)
+            self.connected.set()
             with suppress(OSError, asyncio.CancelledError):
                 await self._connect(reader, writer, target)
             writer.transport.abort()

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.system.faults.campaign import FAULTS, campaign, table
+from tests.system.faults.campaign import FAULTS, campaign, freeze_while_connecting, table
 from tests.system.faults.cluster import faulty_cluster
 from tests.system.faults.commands import COMMANDS, works
 
@@ -17,6 +17,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1, help="how often each fault hits each command")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--faults", nargs="*", default=[""], help="only faults whose name contains one of these")
+    parser.add_argument(
+        "--tenths", type=int, default=0, help="instead: freeze a broker at each tenth of a second of the connection"
+    )
     parser.add_argument("--commands", nargs="*", default=list(COMMANDS), choices=list(COMMANDS))
     arguments = parser.parse_args()
     faults = [fault for fault in FAULTS if any(part in fault for part in arguments.faults)]
@@ -24,7 +27,11 @@ def main() -> None:
         if not cluster.can_fill_disk and "disk: full" in faults:
             faults.remove("disk: full")
             print("disk: full is left out, because only root can mount a file system", file=sys.stderr)
-        results = campaign(cluster, works(cluster, arguments.commands), faults, arguments.rounds, arguments.seed)
+        prepared = works(cluster, arguments.commands)
+        if arguments.tenths:
+            results = freeze_while_connecting(cluster, prepared, arguments.tenths, arguments.seed)
+        else:
+            results = campaign(cluster, prepared, faults, arguments.rounds, arguments.seed)
     print(table(results))
     bad = [result for result in results if result.trouble]
     for result in bad:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from tests.support.projects import BIN
 from tests.system.faults.cluster import BROKERS, FaultyCluster
@@ -62,6 +63,12 @@ def _lose(choose: Callable[[FaultyCluster, random.Random], int], how: str) -> Fa
         return cluster.repair
 
     return begin
+
+
+def _freeze_any(cluster: FaultyCluster, chance: random.Random, _: subprocess.Popen[str]) -> Callable[[], None]:
+    pid = cluster.pid_of(chance.choice(BROKERS))
+    os.kill(pid, signal.SIGSTOP)
+    return lambda: cluster.repair([pid])
 
 
 def _any_other(cluster: FaultyCluster, chance: random.Random) -> int:
@@ -121,6 +128,7 @@ def _kill(whole: bool) -> Fault:
     return begin
 
 
+FROZEN: Final = "any broker: freeze until the end"
 FAULTS: Mapping[str, Fault] = {
     "all brokers: kill": _lose_all,
     **{
@@ -132,6 +140,7 @@ FAULTS: Mapping[str, Fault] = {
     "network: 200 ms": _slow,
     "network: cuts": _cuts,
     "network: silent": _silence,
+    FROZEN: _freeze_any,
     "kill -9 of Python": _kill(False),
     "kill -9 of everything": _kill(True),
 }
@@ -140,20 +149,27 @@ _RETRY_S = 6.0
 _MISSES = 5
 """How often a command may end before its fault begins."""
 _FROM_THE_START = frozenset({"network: 200 ms", "network: cuts"})
-_UNTIL_THE_END = frozenset({"network: 200 ms", "network: cuts", "network: silent"})
+_UNTIL_THE_END = frozenset({"network: 200 ms", "network: cuts", "network: silent", FROZEN})
 
 
 def run_round(
-    cluster: FaultyCluster, work: Work, fault: str, command: str, chance: random.Random, *, undisturbed_s: float
+    cluster: FaultyCluster,
+    work: Work,
+    fault: str,
+    command: str,
+    chance: random.Random,
+    *,
+    after_s: float,
+    connected: bool = False,
 ) -> Round:
-    """Start ``command``, begin ``fault`` at a random moment, end it, and run the command again.
+    """Start ``command``, begin ``fault`` after ``after_s`` seconds, end it, and run the command again.
 
-    ``undisturbed_s`` is how long the command takes without a fault, in seconds. If the command ends before that moment,
+    With ``connected``, the seconds begin with the command's first connection to a broker. If the command ends before,
     there is no fault.
     """
     work.prepare()
-    after_s = 0.0 if fault in _FROM_THE_START else chance.uniform(0.1, 0.9) * undisturbed_s
     result = Round(fault, command, after_s)
+    cluster.proxy.connected.clear()
     marker = f"{os.getpid()}-{time.monotonic_ns()}"
     output = cluster.folder / "output"
     with output.open("w") as out, (cluster.folder / "errors").open("w") as err:
@@ -167,6 +183,8 @@ def run_round(
             text=True,
         )
     began = time.monotonic()
+    while connected and process.poll() is None and not cluster.proxy.connected.wait(0.01):
+        pass
     with suppress(subprocess.TimeoutExpired):
         process.wait(after_s)
     result.hit = process.poll() is None
@@ -261,7 +279,8 @@ def campaign(
                 chance = random.Random(f"{seed}/{number}/{fault}/{command}")
                 undisturbed_s = undisturbed[command]
                 for _ in range(_MISSES):
-                    result = run_round(cluster, work, fault, command, chance, undisturbed_s=undisturbed_s)
+                    after_s = 0.0 if fault in _FROM_THE_START else chance.uniform(0.1, 0.9) * undisturbed_s
+                    result = run_round(cluster, work, fault, command, chance, after_s=after_s)
                     print(result, file=sys.stderr, flush=True)
                     if result.hit:
                         results.append(result)
@@ -269,6 +288,21 @@ def campaign(
                     undisturbed_s = result.seconds
                 else:
                     raise AssertionError(f"{command} ended before {fault} began, {_MISSES} times")
+    return results
+
+
+def freeze_while_connecting(
+    cluster: FaultyCluster, prepared: Mapping[str, Work], tenths: int, seed: int
+) -> list[Round]:
+    """Freeze a broker at each tenth of a second after the first connection of each command, until the command ends."""
+    results = []
+    for tenth in range(tenths):
+        for command, work in prepared.items():
+            chance = random.Random(f"{seed}/{tenth}/{FROZEN}/{command}")
+            result = run_round(cluster, work, FROZEN, command, chance, after_s=tenth / 10, connected=True)
+            print(result, file=sys.stderr, flush=True)
+            if result.hit:
+                results.append(result)
     return results
 
 
