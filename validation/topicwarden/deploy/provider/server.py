@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Callable
+from typing import Any
 
 import grpc.aio
 
@@ -24,10 +26,40 @@ _NO_LIMIT = [
 _ORPHAN_POLL_S = 0.5
 
 
+class _ProviderOfConnection(provider_pb2_grpc.ResourceProviderServicer):
+    """Gives each connection a provider of its own.
+
+    The engine opens a connection for each provider resource, and their settings may lead to different clusters.
+    """
+
+    def __init__(self, new_provider: Callable[[], KafkaProvider]) -> None:
+        self._new_provider = new_provider
+        self._providers: dict[str, KafkaProvider] = {}
+
+    def of(self, peer: str) -> KafkaProvider:
+        """Return the provider of the connection from the address ``peer``."""
+        if peer not in self._providers:
+            self._providers[peer] = self._new_provider()
+        return self._providers[peer]
+
+
+def _delegated(name: str) -> Callable[[_ProviderOfConnection, Any, grpc.aio.ServicerContext], Any]:
+    async def call(self: _ProviderOfConnection, request: Any, context: grpc.aio.ServicerContext) -> Any:
+        return await getattr(self.of(context.peer()), name)(request, context)
+
+    return call
+
+
+for _name in provider_pb2_grpc.ResourceProviderServicer.__dict__.keys() & KafkaProvider.__dict__.keys():
+    if not _name.startswith("_"):
+        setattr(_ProviderOfConnection, _name, _delegated(_name))
+
+
 async def start_provider(engine: str | None, home: ProviderHome) -> tuple[grpc.aio.Server, int]:
-    """Return a provider that serves the engine at the address ``engine``, and its port."""
+    """Return a server of providers for the engine at the address ``engine``, and its port."""
     server = grpc.aio.server(options=_NO_LIMIT)
-    provider_pb2_grpc.add_ResourceProviderServicer_to_server(KafkaProvider(EngineLog(engine), home), server)
+    servicer = _ProviderOfConnection(lambda: KafkaProvider(EngineLog(engine), home))
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(servicer, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     return server, port
