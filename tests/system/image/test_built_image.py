@@ -17,6 +17,7 @@ import pytest
 
 from tests.conftest import REPOSITORY
 from tests.support.installations import build_wheel
+from topicwarden.sandbox import ports
 from topicwarden.toolchain import Toolchain
 
 PROGRAMS = ("buildah", "mmdebstrap", "go")
@@ -83,6 +84,8 @@ def container(base: str, tools: Toolchain, tmp_path_factory: pytest.TempPathFact
     image = f"localhost/topicwarden-test-{os.getpid()}"
     built = buildah("bud", *bases, *caches, "--tag", image, context, check=False)
     assert built.returncode == 0, built.stderr[-3000:]
+    sizes = [buildah("images", "--format", "{{.Size}}", name).stdout.strip() for name in (base, image)]
+    print(f"the base has {sizes[0]}, the image has {sizes[1]}")
     held = buildah("from", image).stdout.strip()
     yield held
     buildah("rm", held, check=False)
@@ -103,7 +106,7 @@ def test_an_unknown_user_of_group_0_deploys_and_audits(container: str) -> None:
         for arguments in (
             ("init",),
             ("check",),
-            ("sandbox", "up", "--port", "45092"),  # other tests choose ports further down
+            ("sandbox", "up", "--port", str(ports.BROKERS_FROM + 500)),  # below the ports that systems give to clients
             ("up", "--stack", "dev", "--yes"),
             ("audit", "--stack", "dev"),
         ):
