@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Final
 
@@ -32,6 +33,7 @@ from topicwarden.deploy.program_run import ENDED_EARLY, ProgramRun, running
 from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.server import start_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.model.problem import Refusal
 
 _NO_LIMIT: Final = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 _PROGRAM: Final = "stacks/__main__.py"
@@ -121,9 +123,25 @@ class _Runtime(language_pb2_grpc.LanguageRuntimeServicer):
         It must not seem to end well before the topics are registered: the SDK then tells the engine that no resource
         follows (``SignalAndWaitForShutdown``), and the engine deletes what is not registered before ``Run`` returns.
         """
-        runpy.run_path(str(self._run.engine.project.stacks), run_name="__main__")
+        run_program(self._run.engine.project.stacks)
         if not self._run.registering:
             raise SystemExit
+
+
+def run_program(folder: Path) -> None:
+    """Run the program in ``folder``.
+
+    Its modules are loaded again by the next run in this process: the engine deletes resources that a module registers
+    when it is imported, if it is not imported again.
+    """
+    loaded = sys.modules.copy()
+    try:
+        runpy.run_path(str(folder), run_name="__main__")
+    finally:
+        for name, module in sys.modules.copy().items():
+            file = getattr(module, "__file__", None)
+            if name not in loaded and file and Path(file).is_relative_to(folder):
+                del sys.modules[name]
 
 
 def _executed(request: Any, program: Callable[[], None]) -> bool:
@@ -187,21 +205,28 @@ def _program_traceback(error: BaseException) -> str:
 @contextmanager
 def _provider(home: ProviderHome) -> Iterator[int]:
     """Serve the provider in a thread within the block; yield its port."""
-    ready, ports = Event(), list[int]()
+    ready, ports, failures = Event(), list[int](), list[str]()
     stop: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
 
     async def serve() -> None:
-        server, port = await start_provider(None, home)
-        stopped = asyncio.Event()
-        stop.append((asyncio.get_running_loop(), stopped))
-        ports.append(port)
-        ready.set()
+        try:
+            server, port = await start_provider(None, home)
+            stopped = asyncio.Event()
+            stop.append((asyncio.get_running_loop(), stopped))
+            ports.append(port)
+        except (OSError, RuntimeError) as error:
+            failures.append(str(error))
+            return
+        finally:
+            ready.set()
         await stopped.wait()
         await server.stop(None)
 
     thread = Thread(target=asyncio.run, args=(serve(),), name="provider", daemon=True)
     thread.start()
     ready.wait()
+    if not ports:
+        raise Refusal(f"the provider cannot listen on 127.0.0.1: {', '.join(failures)}")
     try:
         yield ports[0]
     finally:
