@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -22,6 +23,7 @@ def main() -> None:
     )
     parser.add_argument("--commands", nargs="*", default=list(COMMANDS), choices=list(COMMANDS))
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     faults = [fault for fault in FAULTS if any(part in fault for part in arguments.faults)]
     with tempfile.TemporaryDirectory() as folder, faulty_cluster(Path(folder)) as cluster:
         if not cluster.can_fill_disk and "disk: full" in faults:
