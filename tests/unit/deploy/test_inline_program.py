@@ -30,7 +30,7 @@ def test_a_provider_that_cannot_listen_is_no_endless_wait(tmp_path: Path, monkey
 
     monkeypatch.setattr(inline_program, "start_provider", fail)
     with (
-        pytest.raises(Refusal, match="cannot listen on .*: no port"),
+        pytest.raises(Refusal, match=r"cannot listen on .*: no port"),
         attached_provider(PulumiEngine(Project(tmp_path), "dev")),
     ):
         pass
