@@ -121,6 +121,9 @@ def test_progress_without_a_terminal_is_a_line_now_and_then(
         assert re.fullmatch(r"reading the topics: [0-9.]+ m?s", lines("\n")[0])
         report(0.42)
         assert re.fullmatch(r"reading the topics: 42% after [0-9.]+ m?s", lines("42%")[-1])
+    with waiting.waiting("reading the topics", then="judging the topics") as report:
+        report(1.0)
+        assert re.fullmatch(r"judging the topics: [0-9.]+ m?s in all", lines("judging")[-1])
     capsys.readouterr()
     monkeypatch.setattr(VERBOSITY, "quiet", True)
     with waiting.waiting("reading the topics") as report:
