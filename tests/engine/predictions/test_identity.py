@@ -77,6 +77,35 @@ def test_servers_of_two_clusters_never_lead_a_deploy_to_the_wrong_one(
             assert elsewhere.snapshot({"home.v1"}).topics["home.v1"].own_config == {"retention.ms": "-1"}
 
 
+PROGRAM = """\
+import pulumi
+import pulumi_kafka as kafka
+
+from topicwarden.deploy.program import deploy
+
+elsewhere = kafka.Provider("elsewhere", bootstrap_servers=[{servers}], tls_enabled=False)
+own = pulumi.ResourceOptions(provider=elsewhere)
+kafka.Topic("own", name="own.v1", partitions=1, replication_factor=1, opts=own)
+deploy()
+"""
+
+
+def test_another_provider_of_the_program_leads_to_its_own_cluster(
+    home: Deployment, cluster: Cluster, tools: Toolchain, tmp_path: Path
+) -> None:
+    with running(Sandbox(tmp_path / "other", tools.java, tools.kafka_jars), brokers=1) as other:
+        servers = ", ".join(map(repr, other.bootstrap_servers))
+        (home.project.root / "stacks" / "__main__.py").write_text(PROGRAM.format(servers=servers))
+        home.write({FILE: TOPIC.replace("}", ", config: {retention.ms: 30d}}")})
+        done = home.shell.topicwarden("up", "--yes", "--stack", "dev")
+        assert done.returncode == 0, done.stdout + done.stderr
+        with open_cluster(Connection(tuple(other.bootstrap_servers), tls=False)) as elsewhere:
+            assert {"own.v1", "home.v1"} & elsewhere.snapshot().topics.keys() == {"own.v1"}
+        here = cluster.snapshot({"own.v1", "home.v1"}).topics
+        assert here.keys() == {"home.v1"}
+        assert here["home.v1"].own_config == {"retention.ms": "2592000000"}
+
+
 def test_the_official_provider_in_the_folder_that_the_project_names_is_refused(
     home: Deployment, tools: Toolchain, cluster: Cluster
 ) -> None:
