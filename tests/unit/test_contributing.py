@@ -10,7 +10,8 @@ from types import ModuleType
 import pytest
 
 from topicwarden.audit.subject import AuditedTopic, Check
-from topicwarden.kafka.snapshot import LiveTopic, PartitionReplicas, Snapshot
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.planned_change import Action, Severity
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
@@ -18,7 +19,6 @@ from topicwarden.plan.consequence_rule import ConsequenceRule
 from topicwarden.plan.plan_evidence import PlanEvidence
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.policies.rule import Rule
-from topicwarden.specs.broker_settings import BrokerSettings
 
 REPOSITORY = Path(__file__).parents[2]
 PACKAGE = REPOSITORY / "validation" / "topicwarden"

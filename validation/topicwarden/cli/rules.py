@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from topicwarden.audit.checks import CHECKS
-from topicwarden.doctor import rights_page as rights
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
-from topicwarden.plan import guards_page as guards
-from topicwarden.policies.rules_page import page, rule_docs
-from topicwarden.policies.services_page import page as services_page
+from topicwarden.pages import guards_page as guards
+from topicwarden.pages import rights_page as rights
+from topicwarden.pages.rules_page import page, rule_docs
+from topicwarden.pages.services_page import page as services_page
 from topicwarden.report import terminal_output
 
 
