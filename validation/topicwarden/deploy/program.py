@@ -29,7 +29,7 @@ from topicwarden.kafka.connect.stack_connection import (
 )
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot
-from topicwarden.kafka.write.throttle_admin import REPLICAS
+from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.model.planned_change import Action, TopicPlan
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project

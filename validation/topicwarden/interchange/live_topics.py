@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
-from topicwarden.kafka.write.throttle_admin import REPLICAS
+from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.model.topic import Topic
 
 

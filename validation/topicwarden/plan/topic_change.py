@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from topicwarden.kafka.read.effective_defaults import effective_defaults
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
-from topicwarden.kafka.write.throttle_admin import REPLICAS
+from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.model.finding import FindingLocation
 from topicwarden.model.planned_change import Action, Setting
 from topicwarden.model.problem import Location

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from topicwarden.kafka.write.reassignment_admin import OngoingReassignment, PartitionId, ReassignmentSession
-from topicwarden.kafka.write.throttle_admin import REPLICAS, ReplicaCopy, ThrottleLists
+from topicwarden.kafka.write.throttle_admin import ReplicaCopy, ThrottleLists
+from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 

@@ -1,7 +1,7 @@
 """The ``kafka:`` settings of ``stacks/Pulumi.<stack>.yaml``, which are named as those of the ``pulumi-kafka`` provider.
 
-`check` judges them offline, and ``kafka/connect/connection.py`` connects with them. The provider's rules are those of its
-``kafka/config.go``: a certificate or key is PEM text or a path, and a user name without a mechanism means ``plain``.
+`check` judges them offline, and ``kafka/connect/connection.py`` connects with them. The provider's rules are those of
+its ``kafka/config.go``: a certificate or key is PEM text or a path; a user name without a mechanism means ``plain``.
 """
 
 from __future__ import annotations

@@ -38,10 +38,10 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
+from topicwarden.kafka.connect.acl_words import words
 from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
 from topicwarden.kafka.connect.retry import retry_transient
-from topicwarden.kafka.write.access_admin import words
-from topicwarden.kafka.write.throttle_admin import RATES
+from topicwarden.kafka_facts.throttle_settings import RATES
 from topicwarden.stacks.stack_scope import StackScope
 
 _WORDS: Final = {int(member): word for word, member in words("operation").items()}

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import astuple, dataclass
-from enum import IntEnum
 from typing import Final
 
 from kafka import KafkaAdminClient
 from kafka.admin import ACLOperation, ACLPermissionType, ACLResourcePatternType, ResourceType
 from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
 
+from topicwarden.kafka.connect.acl_words import FIELDS, words
 from topicwarden.kafka.connect.client_internals import send_to_any_broker, send_to_broker
 from topicwarden.kafka.connect.request_error import RequestError, error_of_code, raise_if_refused
 from topicwarden.kafka.read.broker_visibility import wait_for_every_broker
-
-_ANY: Final = ("UNKNOWN", "ANY", "MATCH")
 
 
 @dataclass(frozen=True)
@@ -32,19 +30,6 @@ class AccessRule:
 
     def __str__(self) -> str:
         return "|".join(astuple(self))
-
-
-_ENUMS: Final[Mapping[str, type[IntEnum]]] = {
-    "operation": ACLOperation,
-    "permission": ACLPermissionType,
-    "resource_type": ResourceType,
-    "pattern_type": ACLResourcePatternType,
-}
-
-
-def words(field: str) -> dict[str, IntEnum]:
-    """Return the words that a field of ``AccessRule`` may have, and what kafka-python calls them."""
-    return {_word(member.name): member for member in _ENUMS[field] if member.name not in _ANY}
 
 
 def create_rules(admin: KafkaAdminClient, rules: Collection[AccessRule]) -> dict[AccessRule, RequestError]:
@@ -128,11 +113,6 @@ def _numbered(rule: AccessRule) -> tuple[int, str, int, str, str, int, int]:
     )
 
 
-def _word(name: str) -> str:
-    """Return ``IdempotentWrite`` for ``IDEMPOTENT_WRITE``; ``TransactionalID`` has two capitals in the provider."""
-    return "".join(part.capitalize() for part in name.split("_")).replace("TransactionalId", "TransactionalID")
-
-
-_NUMBERS: Final = {field: {word: int(member) for word, member in words(field).items()} for field in _ENUMS}
+_NUMBERS: Final = {field: {word: int(member) for word, member in words(field).items()} for field in FIELDS}
 """The number in Kafka's protocol for each word, by field."""
 _WORDS: Final = {field: {number: word for word, number in numbers.items()} for field, numbers in _NUMBERS.items()}

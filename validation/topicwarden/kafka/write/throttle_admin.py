@@ -16,14 +16,8 @@ from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 from kafka.errors import ClusterAuthorizationFailedError, KafkaError
 
 from topicwarden.kafka.connect.retry import retry_transient
+from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
 from topicwarden.model.problem import Refusal
-
-RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
-"""Settings of a broker, in bytes per second for throttled replicas: rate as leader, and rate as follower."""
-
-REPLICAS = ("leader.replication.throttled.replicas", "follower.replication.throttled.replicas")
-"""Settings of a topic: ``partition:broker,…``, or ``*``."""
-
 
 MARK = "999999999:999999999"
 """The last entry of each list that topicwarden writes: a partition and a broker that do not exist.
