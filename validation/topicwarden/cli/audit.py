@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from rich.console import Console
 
+from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.history.audit_history import NONE
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit as audit_cluster
@@ -21,7 +22,6 @@ from topicwarden.audit.scan.hadoop_files import ReportFolder
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.cli.declared_topics import declared
-from topicwarden.cli.rules import check_docs
 from topicwarden.cli.waiting import waiting
 from topicwarden.kafka.connect.schema_registry import registry_of
 from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
