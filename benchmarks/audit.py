@@ -31,9 +31,9 @@ from spark_kafka import use_spark_kafka
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan.spark_session import spark_session
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.contents import (
     Contents,
     KeyContents,

@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan.spark_session import spark_session
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.project import find_project
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing

@@ -25,9 +25,9 @@ import yaml
 from brokers import started
 from kafka import KafkaAdminClient
 
-from topicwarden.kafka.topic_reads import TopicProperties, wait_until_visible
+from topicwarden.kafka.read.topic_reads import TopicProperties, wait_until_visible
+from topicwarden.kafka_facts.services import APACHE
 from topicwarden.model.project import find_project
-from topicwarden.specs.services import APACHE
 from topicwarden.toolchain import environment
 
 DOMAINS = 10

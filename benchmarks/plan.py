@@ -19,8 +19,8 @@ from typing import Any
 
 from brokers import create_topics, started
 
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.project import find_project
 from topicwarden.toolchain import environment
 

@@ -22,13 +22,13 @@ from pyspark.sql import SparkSession
 from spark_kafka import use_spark_kafka
 
 from topicwarden.audit.collect.horizon import horizons
-from topicwarden.audit.contents.contracts import build_contracts
+from topicwarden.audit.scan.contracts import build_contracts
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.offset_ranges import pack_tasks, read_ranges
 from topicwarden.audit.scan.partition_reads import PartitionRead, partition_reads
 from topicwarden.audit.scan.spark_session import spark_session
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.project import find_project
 from topicwarden.sandbox.scenarios.writer import writing
 

@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan.spark_session import spark_session
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import find_project
 from topicwarden.model.verdict import ReadScope

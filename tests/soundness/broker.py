@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.support.authorizer import AUTHORIZER
 from tests.support.projects import borrowing_cache, project_of
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox
 

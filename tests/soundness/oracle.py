@@ -10,8 +10,8 @@ from tests.soundness.broker import INTERVAL_MS
 from tests.soundness.logs import Log
 from tests.soundness.scene import Scene
 from tests.soundness.workload import Truth
+from topicwarden.kafka_facts.configs import definition
 from topicwarden.model.finding import Finding
-from topicwarden.specs.configs import definition
 
 Denial = str
 """The reason why a ``fail`` is false; empty if the broker's files and the recorded truth confirm the ``fail``."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from confluent_kafka import Consumer, TopicPartition
 
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.snapshot import PartitionExtent
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.read.snapshot import PartitionExtent
 
 
 def commit(servers: Sequence[str], group: str, offsets: Mapping[tuple[str, int], int]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from kafka import KafkaAdminClient
 
 from tests.support.sandboxes import running
-from topicwarden.kafka.access_admin import AccessRule, create_rules, delete_rules, wait_for_rules
+from topicwarden.kafka.write.access_admin import AccessRule, create_rules, delete_rules, wait_for_rules
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.sandbox_state import HOST, BrokerPorts, SandboxState
 from topicwarden.sandbox.server_properties import server_properties

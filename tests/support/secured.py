@@ -20,12 +20,12 @@ from cryptography.hazmat.primitives.serialization import (
 from tests.support.iam import token_check
 from tests.support.sandboxes import running
 from tests.support.token_server import TokenServer, token_server
-from topicwarden.kafka.admin_client import open_admin
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.credential_admin import Credential, Password, write_credentials
+from topicwarden.kafka.connect.admin_client import open_admin
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.write.credential_admin import Credential, Password, write_credentials
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.ports import CONTROLLER_PORT_OFFSET, is_free
-from topicwarden.specs.certificates import private_key
+from topicwarden.stacks.certificates import private_key
 
 HOST, USER, PASSWORD = "127.0.0.1", "alice", 'al"ice\\'
 LISTENERS = {

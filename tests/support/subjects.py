@@ -9,8 +9,8 @@ from topicwarden.audit.collect.horizon import Horizon
 from topicwarden.audit.collect.internal_topics import recognise_internal_topics
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.kafka.consumer_groups import ConsumerGroup
-from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
 from topicwarden.model.contents import Contents
 from topicwarden.model.topic import Topic
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from pathlib import Path
 from types import ModuleType
@@ -10,15 +11,19 @@ from types import ModuleType
 import pytest
 
 from topicwarden.audit.subject import AuditedTopic, Check
-from topicwarden.kafka.snapshot import LiveTopic, PartitionReplicas, Snapshot
+from topicwarden.interchange import convert
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.planned_change import Action, Severity
+from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
 from topicwarden.plan.consequence_rule import ConsequenceRule
 from topicwarden.plan.plan_evidence import PlanEvidence
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.policies.rule import Rule
-from topicwarden.specs.broker_settings import BrokerSettings
+from topicwarden.report.problems.digest import ProblemDigest
 
 REPOSITORY = Path(__file__).parents[2]
 PACKAGE = REPOSITORY / "validation" / "topicwarden"
@@ -29,6 +34,12 @@ PROTOCOLS: dict[str, type] = {
     "audit/checks/preferred_leader": Check,
     "plan/consequences/compression": ConsequenceRule,
 }
+ENTRIES = {
+    "interchange/convert/managed_kafka": '"managed-kafka": managed_kafka',
+    "report/problems/gitlab": '"gitlab": "',
+    "kafka_facts/services/google_cloud": "google_cloud.PROFILE",
+}
+"""The lines in tables of the examples whose modules have no protocol of their own."""
 
 
 def example(name: str) -> ModuleType:
@@ -38,7 +49,7 @@ def example(name: str) -> ModuleType:
 
 
 def test_the_page_has_an_example_of_each_kind() -> None:
-    assert EXAMPLES.keys() == PROTOCOLS.keys()
+    assert EXAMPLES.keys() == PROTOCOLS.keys() | ENTRIES.keys()
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -86,3 +97,41 @@ def test_the_consequence_is_a_note(after: str, kinds: list[str]) -> None:
     assert [(consequence.kind, consequence.weight) for consequence in found] == [
         (kind, Severity.NOTE) for kind in kinds
     ]
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_an_example_is_new_and_its_line_is_named(name: str) -> None:
+    assert not (PACKAGE / f"{name}.py").exists()
+    assert f"`{name.rpartition('/')[0]}/__init__.py`: `{ENTRIES[name]}" in " ".join(PAGE.split())
+
+
+def test_the_converter_reads_topics_and_names_what_it_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "projects/p/locations/l/clusters/c/topics/orders.v1"
+    topic = {"name": name, "partitionCount": 3, "replicationFactor": 3, "configs": {"cleanup.policy": "compact"}}
+    monkeypatch.setattr(convert, "FORMATS", {"managed-kafka": example("interchange/convert/managed_kafka")})
+    read = [
+        convert.read_all([convert.SourceFile("topics.json", json.dumps(value).encode())])
+        for value in ([topic], [topic | {"labels": {}}], [topic | {"replicationFactor": 0}], {"topics": []})
+    ]
+    assert [one.topic for one in read[0].topics] == [Topic("orders.v1", 3, 3, {"cleanup.policy": "compact"})]
+    assert [[problem.rule for problem in result.problems] for result in read] == [
+        [],
+        ["unknown-key"],
+        ["value"],
+        ["value"],
+    ]
+
+
+def test_the_format_names_the_line_of_each_problem(tmp_path: Path) -> None:
+    problem = Problem(Location("topics/a.yaml", 3, 56), "partitions: expected at most 120, seen 200", "partitions")
+    page = ProblemDigest(tmp_path, (problem,), ("topics/a.yaml",), 1)
+    [entry] = json.loads(example("report/problems/gitlab").render(page))
+    assert entry["location"] == {"path": "topics/a.yaml", "lines": {"begin": 3}}
+    assert (entry["severity"], entry["check_name"]) == ("major", "partitions")
+
+
+def test_the_profile_is_recognized_by_its_host_names() -> None:
+    profile = example("kafka_facts/services/google_cloud").PROFILE
+    assert isinstance(profile, ServiceProfile)
+    assert profile.recognition.by_host("bootstrap.orders.us-central1.managedkafka.shop.cloud.goog")
+    assert not profile.recognition.by_host("kafka.example.com")

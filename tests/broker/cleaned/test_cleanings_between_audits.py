@@ -12,7 +12,7 @@ from kafka.admin import NewTopic
 
 from tests.support.findings import facts, finding
 from topicwarden.cli.audit import AuditOptions, auditing
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict

@@ -19,10 +19,10 @@ from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.cli.audit import auditing
-from topicwarden.kafka.admin_client import open_admin
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.stack_connection import connect_to
+from topicwarden.kafka.connect.admin_client import open_admin
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.project import Project
 from topicwarden.sandbox.scenarios.writer import writing
 

@@ -14,10 +14,10 @@ import trustme
 
 from tests.support import iam
 from tests.support.secured import PASSWORD, USER, SecuredBroker, pem
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.problem import Refusal
-from topicwarden.specs.aws_settings import AwsSettings
+from topicwarden.stacks.aws_settings import AwsSettings
 
 
 def tls(broker: SecuredBroker, listener: str) -> Connection:

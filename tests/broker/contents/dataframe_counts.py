@@ -10,12 +10,12 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from topicwarden.audit.collect.horizon import TopicPartition
-from topicwarden.audit.contents.contracts import Contracts
+from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import BANDS, PartitionCounts, SupersededPair
 from topicwarden.audit.scan.offset_ranges import pack_tasks, read_ranges
 from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead, counted_by_key
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
 
 _DELETED_SAMPLES = 4
 

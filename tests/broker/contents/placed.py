@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 from kafka import KafkaProducer
 from kafka.admin import NewPartitions, NewTopic
 
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.toolchain import Toolchain
 
 KEYS = 1_500

@@ -17,7 +17,7 @@ from kafka.admin import NewTopic
 
 from tests.broker.contents.records import writing
 from tests.support.apicurio import RUNNER
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.sandbox import ports
 
 TOPICS = ("registry.avro", "registry.json", "registry.protobuf")

@@ -20,13 +20,13 @@ from pyspark.sql import functions as F
 
 from tests.broker.contents.dataframe_counts import dataframe_counts
 from topicwarden.audit.collect.horizon import Horizon
-from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.scan import offset_ranges
+from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead
-from topicwarden.kafka.config_admin import connected
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.write.config_admin import connected
 
 ROUNDS = int(os.environ.get("TOPICWARDEN_AGREEMENTS", "1"))
 NOW, DAY_MS = 1_700_000_000_000, 86_400_000

@@ -15,7 +15,7 @@ from kafka.admin import NewTopic
 
 from tests.support.findings import facts, finding
 from topicwarden.cli.audit import AuditFunction
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
 from topicwarden.sandbox.local_cluster import Sandbox

@@ -10,7 +10,7 @@ from kafka.admin import NewTopic
 from tests.support.findings import facts
 from topicwarden.audit.scan import offset_ranges
 from topicwarden.cli.audit import AuditOptions, auditing
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import TopicFacts
 from topicwarden.model.project import Project
 from topicwarden.sandbox.scenarios.writer import writing

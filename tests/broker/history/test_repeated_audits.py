@@ -19,7 +19,7 @@ from kafka.errors import TopicAlreadyExistsError
 from tests.broker.history.conftest import REPAIRED
 from tests.support.findings import finding
 from topicwarden.cli.audit import AuditOptions, auditing
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport, SettledFinding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict

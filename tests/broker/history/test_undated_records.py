@@ -9,7 +9,7 @@ from kafka.admin import NewTopic
 
 from tests.support.findings import facts
 from topicwarden.cli.audit import AuditOptions, auditing
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict
 from topicwarden.sandbox.scenarios.writer import writing

@@ -13,7 +13,7 @@ from kafka.admin import NewTopic
 
 from tests.support.clients import commit
 from tests.support.hostile_texts import HOSTILE
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.write.config_admin import connected
 
 SECRET: Final = "s3cr3t-of-a-record"
 MIB: Final = 1 << 20

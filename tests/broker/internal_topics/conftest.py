@@ -22,7 +22,7 @@ from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.audit import auditing
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.kafka.config_admin import connected, set_topic
+from topicwarden.kafka.write.config_admin import connected, set_topic
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox

@@ -11,7 +11,7 @@ from kafka.admin import NewTopic
 from tests.broker.spark_cluster.audits import FAULTY, RECORDS
 from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing

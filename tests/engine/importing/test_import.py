@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.engine.importing.conftest import UNDECLARED, create
 from tests.support.projects import Shell
-from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.sandbox.local_cluster import Sandbox
 
 Made = Callable[..., Shell]

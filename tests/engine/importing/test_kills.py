@@ -15,7 +15,7 @@ import pytest
 from tests.engine.importing.conftest import UNDECLARED
 from tests.engine.importing.test_import import Made, adopted, settings
 from tests.support.projects import BIN, Shell
-from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
 

@@ -13,8 +13,8 @@ from tests.support.sandboxes import running
 from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.cli.plan import planned
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.kafka.cluster import Cluster, open_cluster
-from topicwarden.kafka.stack_connection import connect_to
+from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox

@@ -18,8 +18,8 @@ import pytest
 from tests.engine.predictions.conftest import Deployment, deployment
 from tests.engine.predictions.test_state import STACK, TOPIC, imported
 from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.config_admin import connected, set_topic
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.write.config_admin import connected, set_topic
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 

@@ -13,8 +13,8 @@ import pytest
 from tests.engine.predictions.conftest import Deployment, deployment, of, one
 from tests.engine.predictions.test_state import edited
 from topicwarden.deploy.stack_state import SET_TYPE
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.planned_change import Action, Severity
 from topicwarden.model.topic import Allowance
 from topicwarden.sandbox.local_cluster import Sandbox

@@ -31,9 +31,9 @@ from tests.support.authorizer import AUTHORIZER
 from tests.support.clients import until
 from tests.support.projects import own_cache, project_of
 from topicwarden.cli.audit import AuditFunction, AuditOptions, auditing
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.retry import retry_transient
-from topicwarden.kafka.stack_connection import connect_to
+from topicwarden.kafka.connect.retry import retry_transient
+from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import Severity, TopicPlan
 from topicwarden.model.project import Project

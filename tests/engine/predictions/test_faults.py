@@ -16,8 +16,8 @@ from kafka.admin import NewTopic
 from tests.engine.predictions.conftest import Deployment, deployment
 from tests.support.clients import until
 from tests.support.projects import empty_stack, project_of
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from tests.engine.predictions.conftest import deployment, one
 from tests.support.clients import commit, until
-from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 

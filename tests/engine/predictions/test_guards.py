@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.engine.predictions.conftest import Deployment, deployment, of, one
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.planned_change import Action, Severity
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing

@@ -22,9 +22,9 @@ from tests.engine.predictions.test_state import edited
 from tests.support.projects import Shell
 from tests.support.sandboxes import running
 from topicwarden.deploy.stack_state import SET_TYPE
-from topicwarden.kafka.cluster import Cluster, open_cluster
-from topicwarden.kafka.config_admin import connected
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.cluster import Cluster, open_cluster
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.problem import Refusal
 from topicwarden.sandbox.local_cluster import Sandbox

@@ -11,8 +11,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 from tests.engine.predictions.conftest import Deployment, deployment, of
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.config_admin import connected, set_topic
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.write.config_admin import connected, set_topic
 from topicwarden.model.planned_change import Action, Severity
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing

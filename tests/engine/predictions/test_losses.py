@@ -18,8 +18,8 @@ from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 from tests.engine.predictions.conftest import Deployment, deployment, of, one
 from tests.support.clients import extents, until
 from tests.support.reading import records
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.config_admin import connected, set_topic
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.write.config_admin import connected, set_topic
 from topicwarden.model.planned_change import Action, PlanReport, Severity
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing

@@ -17,8 +17,8 @@ from tests.support import maven_jars
 from tests.support.clients import commit, until
 from tests.support.projects import Shell, project_of
 from tests.support.sandboxes import running
-from topicwarden.kafka.cluster import Cluster, open_cluster
-from topicwarden.kafka.stack_connection import connect_to
+from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.project import Project
 from topicwarden.sandbox.jvm import Jvm

@@ -12,8 +12,8 @@ from confluent_kafka import Producer
 from tests.engine.predictions.conftest import RETENTION_CHECK_S, Deployment, deployment, of, one
 from tests.support.clients import commit, extents, until
 from tests.support.reading import records
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.config_admin import set_topic
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.write.config_admin import set_topic
 from topicwarden.model.planned_change import Action, PlanReport, Severity
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios import log_cleaner

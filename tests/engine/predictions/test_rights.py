@@ -15,8 +15,8 @@ from tests.support.authorizer import AUTHORIZER, permit
 from tests.support.findings import finding
 from tests.support.projects import own_cache, project_of
 from topicwarden.cli.audit import AuditOptions, auditing
-from topicwarden.kafka.cluster import Cluster, open_cluster
-from topicwarden.kafka.stack_connection import connect_to
+from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 from tests.engine.predictions.conftest import Deployment, deployment, of
 from topicwarden.cli.audit import AuditOptions, auditing
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.verdict import Verdict

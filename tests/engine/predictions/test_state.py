@@ -14,8 +14,8 @@ import pytest
 
 from tests.engine.predictions.conftest import Deployment, deployment, one
 from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.planned_change import Severity
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing

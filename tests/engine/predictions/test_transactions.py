@@ -7,7 +7,7 @@ from pathlib import Path
 from confluent_kafka import Producer
 
 from tests.engine.predictions.conftest import deployment, one
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.planned_change import Severity
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.log_cleaner import wait_until_clean

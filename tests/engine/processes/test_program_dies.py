@@ -18,8 +18,8 @@ from topicwarden.deploy import lean_registration
 from topicwarden.deploy.adoption import adopt
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.stack_state import read_stack_state
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.stack_connection import connect_to
+from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox

@@ -20,8 +20,8 @@ from tests.support.clients import until
 from tests.support.projects import Shell, own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.stack_connection import connect_to
+from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.project import Project
 from topicwarden.toolchain import environment
 

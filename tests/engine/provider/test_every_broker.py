@@ -17,13 +17,13 @@ from topicwarden.deploy.provider.acl_type import Acls
 from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.quota_type import Quotas
 from topicwarden.deploy.provider.scram_type import Credentials
-from topicwarden.kafka.access_admin import AccessRule, list_rules
-from topicwarden.kafka.admin_session import AdminSession
-from topicwarden.kafka.broker_visibility import living_brokers
-from topicwarden.kafka.client_internals import send_to_any_broker
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.credential_admin import Credential, read_credentials
-from topicwarden.kafka.quota_admin import QuotaEntity, read_quotas
+from topicwarden.kafka.connect.client_internals import send_to_any_broker
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.broker_visibility import living_brokers
+from topicwarden.kafka.write.access_admin import AccessRule, list_rules
+from topicwarden.kafka.write.admin_session import AdminSession
+from topicwarden.kafka.write.credential_admin import Credential, read_credentials
+from topicwarden.kafka.write.quota_admin import QuotaEntity, read_quotas
 from topicwarden.toolchain import Toolchain
 
 ROUNDS = 40

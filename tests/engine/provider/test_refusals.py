@@ -11,9 +11,9 @@ from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePattern
 
 from tests.engine.provider.kills import KillableStack, killable_cluster, killable_stack
 from tests.support.authorizer import AUTHORIZER, permit
-from topicwarden.kafka.config_admin import connected
-from topicwarden.kafka.quota_admin import QuotaEntity, alter_quotas
-from topicwarden.kafka.stack_connection import connect_to
+from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.write.quota_admin import QuotaEntity, alter_quotas
 from topicwarden.toolchain import Toolchain
 
 SEEN = (ACLOperation.DESCRIBE, ACLOperation.DESCRIBE_CONFIGS)

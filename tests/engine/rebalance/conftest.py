@@ -18,8 +18,8 @@ from tests.support.projects import BIN, Shell, empty_stack, own_cache, project_o
 from tests.support.reading import records
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_reassignment_session
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.write.reassignment_admin import ReassignmentSession, open_reassignment_session
 from topicwarden.model.project import Project
 from topicwarden.plan.placement.replica_placement import ReplicaPlacement, place_replicas
 from topicwarden.policies.check_specs import check

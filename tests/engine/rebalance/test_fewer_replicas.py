@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.engine.rebalance.conftest import BROKERS, Stack, until
-from topicwarden.kafka.throttle_admin import ReplicaCopy
+from topicwarden.kafka.write.throttle_admin import ReplicaCopy
 from topicwarden.sandbox.local_cluster import Sandbox
 
 Deploy = Callable[[str, int], Stack]

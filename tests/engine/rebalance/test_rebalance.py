@@ -20,7 +20,7 @@ from kafka.admin import (
 from tests.engine.rebalance.conftest import BROKERS, Stack, until
 from tests.support.authorizer import AUTHORIZER, permit
 from tests.support.projects import Shell, project_of
-from topicwarden.kafka.throttle_admin import RATES, REPLICAS
+from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
 from topicwarden.rebalance.reassignment import MAX_CONCURRENT
 from topicwarden.sandbox.local_cluster import Sandbox
 

@@ -11,7 +11,8 @@ from kafka.admin import ConfigResourceType
 from kafka.structs import OffsetAndMetadata
 
 from tests.engine.rebalance.conftest import BROKERS, Stack, until
-from topicwarden.kafka.throttle_admin import MARK, RATES, REPLICAS, ReplicaCopy
+from topicwarden.kafka.write.throttle_admin import MARK, ReplicaCopy
+from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
 
 Deploy = Callable[[str, int], Stack]
 BROKER, TOPIC = ConfigResourceType.BROKER, ConfigResourceType.TOPIC

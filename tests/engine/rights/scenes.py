@@ -22,8 +22,8 @@ from topicwarden.cli.audit import AuditFunction
 from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.cli.plan import planned
 from topicwarden.doctor.command_rights import Effect, RequiredRight, Resource
-from topicwarden.kafka.access_admin import AccessRule
-from topicwarden.kafka.throttle_admin import RATES, REPLICAS
+from topicwarden.kafka.write.access_admin import AccessRule
+from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import PlanReport, Severity
 from topicwarden.model.project import Project

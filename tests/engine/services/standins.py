@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.support.service_gate import DEFAULT, ON_TOPIC, Entries, Service, entry
-from topicwarden.specs.configs import definition
-from topicwarden.specs.services import PROFILES
+from topicwarden.kafka_facts.configs import definition
+from topicwarden.kafka_facts.services import PROFILES
 
 ALTER_CONFIGS, INCREMENTAL_ALTER_CONFIGS, LIST_OFFSETS = 33, 44, 2
 _KAFKA_REQUESTS = frozenset(range(100))

@@ -13,13 +13,13 @@ from tests.engine.services.conftest import DAY, OnService, topics
 from tests.engine.services.standins import SERVICES
 from topicwarden.audit.checks import CHECKS
 from topicwarden.cli.audit import auditing
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.config_admin import connected
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.verdict import Verdict
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
-from topicwarden.specs.services import PROFILES
 
 ServiceFixture: TypeAlias = Callable[[str], OnService]
 each_service = pytest.mark.parametrize("name", SERVICES)

@@ -17,7 +17,7 @@ import java.util.Map;
  * Validates values with the codecs of the shaded jar, without Spark or Kafka. Reads and writes one line of JSON per
  * request.
  *
- * <p>Request: {@code contract}, in the format of {@code records} in {@code audit/contents/contracts.py}; or {@code
+ * <p>Request: {@code contract}, in the format of {@code records} in {@code audit/scan/contracts.py}; or {@code
  * schema} and {@code references} of a JSON Schema. {@code values} are in base64. Response: the faults of each value.
  */
 public final class Judge {

@@ -11,7 +11,7 @@ import pytest
 
 from tests.spark.codecs.judge import INVALID, UNDECIDABLE, VALID, Judge
 from tests.support.varint import varint
-from topicwarden.specs.record_schemas.protobuf import compile_proto
+from topicwarden.record_schemas.protobuf import compile_proto
 
 NODE = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}
 ALWAYS = [{"id": "always", "require": "true"}]

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tests.spark.codecs import avro_schemas
 from tests.spark.codecs.json_schema_suite import DRAFTS, cases
 from tests.spark.codecs.judge import INVALID, VALID, Judge
-from topicwarden.specs.record_schemas import COMPILERS
-from topicwarden.specs.record_schemas.ecma_patterns import pattern_error
-from topicwarden.specs.record_schemas.protobuf import compile_proto
+from topicwarden.record_schemas import COMPILERS
+from topicwarden.record_schemas.ecma_patterns import pattern_error
+from topicwarden.record_schemas.protobuf import compile_proto
 
 REFUSED = {
     "vocabulary.json": "a draft of one's own",
@@ -183,7 +183,7 @@ def matches(pattern: str, text: str) -> bool:
     """Return the result of the ECMA-262 engine that ``check`` uses."""
     import regress  # noqa: PLC0415
 
-    from topicwarden.specs.record_schemas.ecma_patterns import strict_pattern  # noqa: PLC0415
+    from topicwarden.record_schemas.ecma_patterns import strict_pattern  # noqa: PLC0415
 
     return regress.Regex(strict_pattern(pattern), flags="u").find(text) is not None
 

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import JAVA_OPTIONS
 from tests.spark.codecs.judge import compiled
 from topicwarden.audit.scan import reader_jars
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.toolchain import spark_reader

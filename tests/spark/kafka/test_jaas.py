@@ -7,7 +7,7 @@ import random
 import subprocess
 from pathlib import Path
 
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.toolchain import Toolchain
 
 READER = Path(__file__).with_name("ReadJaas.java")

@@ -12,7 +12,7 @@ from kafka import TopicPartition
 from kafka.protocol.consumer import OffsetSpec
 
 from tests.support.applications.java_application import JavaApplication
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.sandbox import ports
 
 GROUP = "connect-cluster"

@@ -9,9 +9,9 @@ from pathlib import Path
 from kafka.admin import NewTopic
 
 from tests.support.applications.java_application import JavaApplication
-from topicwarden.kafka.config_admin import connected
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.consumer_groups import read_groups
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.consumer_groups import read_groups
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.sandbox.scenarios.writer import writing
 
 WORDS = "word.lines"

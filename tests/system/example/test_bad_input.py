@@ -17,7 +17,7 @@ import pytest
 from kafka.admin import NewTopic
 
 from tests.support.projects import BIN, Shell, borrowing_cache, project_of
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import Toolchain

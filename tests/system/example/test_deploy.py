@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.projects import Shell, empty_stack, place, project_of
 from tests.system.example.conftest import Deployed
-from topicwarden.kafka.cluster import Cluster
+from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.model.project import Project
 from topicwarden.policies.check_specs import check
 from topicwarden.sandbox.local_cluster import Sandbox

@@ -12,8 +12,8 @@ from kafka.admin import NewTopic
 from tests.support.findings import facts
 from tests.support.reading import records
 from topicwarden.audit.collect.horizon import horizons
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.log_files import segments

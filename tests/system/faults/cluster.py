@@ -18,9 +18,9 @@ from tests.support.clients import until
 from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
-from topicwarden.kafka.config_admin import connected
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_reassignment_session
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka.write.reassignment_admin import ReassignmentSession, open_reassignment_session
 from topicwarden.sandbox import ports
 from topicwarden.sandbox.local_cluster import Sandbox
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from tests.support.projects import Shell, empty_stack, project_of
 from tests.system.faults.cluster import FaultyCluster
-from topicwarden.kafka.config_admin import connected
+from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project

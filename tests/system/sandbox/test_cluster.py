@@ -21,7 +21,7 @@ from kafka import KafkaProducer
 from kafka.admin import KafkaAdminClient, NewTopic
 
 from tests.support.clients import until
-from topicwarden.kafka.stack_connection import sandbox_servers
+from topicwarden.kafka.connect.stack_connection import sandbox_servers
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.sandbox.broker import BrokerCondition, failure_line

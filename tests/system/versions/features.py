@@ -19,16 +19,16 @@ from tests.support.clients import until
 from tests.support.findings import finding
 from tests.system.versions.parts import Stage
 from topicwarden.cli.audit import auditing
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.config_admin import connected
-from topicwarden.kafka.consumer_groups import ConsumerGroup
-from topicwarden.kafka.stack_connection import connect_to
+from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.write.config_admin import connected
+from topicwarden.kafka_facts.configs import kafka_lines
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
 from topicwarden.sandbox.jvm import Jvm
 from topicwarden.sandbox.scenarios.writer import writing
-from topicwarden.specs.configs import kafka_lines
 from topicwarden.toolchain import toolchain
 
 RECORDS: Final = 10

@@ -18,16 +18,16 @@ from tests.support.findings import finding
 from tests.support.projects import Shell, project_of
 from tests.system.versions.clusters import RunningCluster
 from topicwarden.cli.audit import auditing
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.config_admin import connected, set_topic
-from topicwarden.kafka.snapshot import LiveTopic
-from topicwarden.kafka.stack_connection import connect_to
-from topicwarden.kafka.topic_reads import TopicProperties, wait_until_visible
+from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kafka.read.snapshot import LiveTopic
+from topicwarden.kafka.read.topic_reads import TopicProperties, wait_until_visible
+from topicwarden.kafka.write.config_admin import connected, set_topic
+from topicwarden.kafka_facts.services import APACHE
 from topicwarden.model.diagnosis import Ability, Diagnosis, Possession
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.verdict import Verdict
 from topicwarden.sandbox.scenarios.writer import writing
-from topicwarden.specs.services import APACHE
 from topicwarden.toolchain import environment
 
 DAY_MS: Final = 86_400_000

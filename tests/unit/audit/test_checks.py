@@ -9,10 +9,10 @@ import pytest
 
 from tests.support.subjects import HORIZON, NOW, subject
 from topicwarden.audit.checks import CHECKS
-from topicwarden.audit.keys.key_placement import KeyPlacement, MisplacedKey, PlacementKind, PlacementStudy
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, SupersededPair, TimestampTypeCount
+from topicwarden.audit.scan.key_placement import KeyPlacement, MisplacedKey, PlacementKind, PlacementStudy
 from topicwarden.audit.subject import AuditedTopic, CheckResult
-from topicwarden.kafka.snapshot import PartitionExtent, PartitionReplicas
+from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas
 from topicwarden.model.contents import (
     Contents,
     HeaderContents,

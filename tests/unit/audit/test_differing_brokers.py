@@ -11,7 +11,7 @@ from tests.unit.checks.cases import seen_again
 from tests.unit.checks.retention import INTERVAL_MS, expired
 from topicwarden.audit.judge import judge
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.kafka.snapshot import SET_ON_TOPIC
+from topicwarden.kafka.read.snapshot import SET_ON_TOPIC
 from topicwarden.model.verdict import Verdict
 
 SAME = {1: {"log.retention.hours": "168"}, 2: {"log.retention.hours": "168"}}

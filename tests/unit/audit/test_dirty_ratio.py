@@ -11,7 +11,7 @@ from tests.unit.checks.cases import COMPACT, extent, with_logs
 from topicwarden.audit.checks.common.dirty_ratio import dirty_ratio
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.subject import AuditedTopic, ReadRecords
-from topicwarden.kafka.snapshot import PartitionExtent
+from topicwarden.kafka.read.snapshot import PartitionExtent
 
 COUNTS = PartitionCounts(
     records=100, payload_bytes=15_000, keys=1, cleanable=100, cleanable_bytes=15_000, clean_bytes_at_most=9_900

@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 
 from topicwarden.audit.collect.horizon import CLOCK_MS, Horizon, horizons
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, Snapshot
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Snapshot
 from topicwarden.model.topic import Topic
 
 NOW = 1_800_000_000_000

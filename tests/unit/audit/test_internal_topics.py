@@ -21,8 +21,8 @@ from topicwarden.audit.scan.internal_limits import MOST_BYTES, MOST_OFFSETS, lim
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.partition_reads import PartitionRead
 from topicwarden.audit.subject import AuditedTopic, CheckResult, ReadRecords
-from topicwarden.kafka.consumer_groups import ConsumerGroup
-from topicwarden.kafka.snapshot import PartitionExtent
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.snapshot import PartitionExtent
 from topicwarden.model.topic import INTERNAL_TOPICS
 from topicwarden.model.verdict import Verdict
 

@@ -20,8 +20,8 @@ from topicwarden.audit.judge import judge
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.merge import merge
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.snapshot import PartitionReplicas, TopicIdentity
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.snapshot import PartitionReplicas, TopicIdentity
 from topicwarden.model.contents import Contents, KeyContents, PartitionContents
 from topicwarden.model.verdict import Verdict
 

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 from pyspark.sql import DataFrame
 
-from topicwarden.audit.keys.key_scan import TopicKeys, misplaced
+from topicwarden.audit.scan.key_scan import TopicKeys, misplaced
 from topicwarden.model.contents import Contents, KeyContents
 
 NAME = "planted_partitioner:place"

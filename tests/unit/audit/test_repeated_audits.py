@@ -15,7 +15,7 @@ from topicwarden.audit.history.topic_state import KnownTombstone, PreviousAudit,
 from topicwarden.audit.judge import judge
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.subject import AuditedTopic, CheckResult
-from topicwarden.kafka.snapshot import PartitionExtent, PartitionReplicas
+from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas
 from topicwarden.model.finding import SettledFinding
 from topicwarden.model.topic import Allowance, Permission
 from topicwarden.model.verdict import Verdict

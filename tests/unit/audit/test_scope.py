@@ -10,11 +10,11 @@ from topicwarden.audit.checks.common.persistence import cleaner_grace_ms
 from topicwarden.audit.history.outcomes import selection_key
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas
-from topicwarden.kafka.snapshot_reads import _other_log_bytes
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas
+from topicwarden.kafka.read.snapshot_reads import _other_log_bytes
 from topicwarden.model.topic import Topic
-from topicwarden.specs.stack_scope import StackScope
+from topicwarden.stacks.stack_scope import StackScope
 
 GIB = 1 << 30
 

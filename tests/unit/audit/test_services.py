@@ -14,9 +14,9 @@ from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.judge import judge
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.audit.topic_facts import topic_facts
+from topicwarden.kafka_facts.services import PROFILES
+from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.verdict import Verdict
-from topicwarden.specs.services import PROFILES
-from topicwarden.specs.services.profile import ServiceProfile
 
 OTHER = [profile for profile in PROFILES.values() if not profile.log.apache]
 ON_LOG = {check for check, each in CHECKS.items() if each.TRAITS.rests_on_apache_log}

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 
 from tests.support.command import COMMAND, HERE, topicwarden
 from topicwarden.cli.schema import SCHEMAS
-from topicwarden.specs.configs import definitions
+from topicwarden.kafka_facts.configs import definitions
 from topicwarden.specs.yaml_nodes import read_documents
 
 REPOSITORY = HERE.parents[2]

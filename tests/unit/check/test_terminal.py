@@ -17,7 +17,7 @@ from tests.support.command import Outcome, process, project, topicwarden
 from tests.support.documents import PARSER
 from topicwarden.audit.checks import CHECKS
 from topicwarden.cli import completion, waiting
-from topicwarden.cli.rules import PAGES
+from topicwarden.pages import PAGES
 from topicwarden.policies.rules import RULES, STACK_RULES
 from topicwarden.report.terminal_output import VERBOSITY
 

@@ -9,7 +9,7 @@ from tests.unit.audit.test_repeated_audits import Log
 from topicwarden.audit.history.topic_state import RememberedRecord
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Evidence
-from topicwarden.kafka.snapshot import PartitionExtent, PartitionReplicas
+from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas
 from topicwarden.model.verdict import Verdict
 
 FAIL, PASS, SUSPECT, UNDECIDABLE = Verdict.FAIL, Verdict.PASS, Verdict.SUSPECT, Verdict.UNDECIDABLE

@@ -10,7 +10,7 @@ from tests.unit.checks.topics import without_sources
 from topicwarden.audit.collect.cluster_context import GroupProgress
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.subject import AuditedTopic, ReadRecords
-from topicwarden.kafka.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 
 READING = frozenset({("t", 0)})
 KEPT = {"retention.bytes": "1000"}

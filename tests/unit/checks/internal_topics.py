@@ -13,8 +13,8 @@ from topicwarden.audit.collect.internal_topics import InternalRole, InternalTopi
 from topicwarden.audit.compare_audits import topic_state
 from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.kafka.consumer_groups import ConsumerGroup
-from topicwarden.kafka.snapshot import PartitionReplicas
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.snapshot import PartitionReplicas
 
 GROUPS, TRANSACTIONS, CHANGELOG, REPARTITION = (
     *("__consumer_offsets", "__transaction_state"),

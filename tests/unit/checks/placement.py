@@ -7,8 +7,8 @@ from dataclasses import replace
 from tests.support.subjects import subject
 from tests.unit.checks.cases import COMPACT, FAIL, PASS, UNDECIDABLE, Case, absent, with_counts
 from topicwarden.audit.checks.common.content_faults import AT_MOST
-from topicwarden.audit.keys.key_placement import KeyPlacement, MisplacedKey, PlacementKind, PlacementStudy, ScatteredKey
 from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.key_placement import KeyPlacement, MisplacedKey, PlacementKind, PlacementStudy, ScatteredKey
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.model.contents import (
     Contents,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.support.subjects import subject
 from tests.unit.checks.cases import FAIL, Case, absent, without
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.kafka.snapshot import PartitionReplicas
+from topicwarden.kafka.read.snapshot import PartitionReplicas
 
 
 def in_sync(*brokers: int, of: tuple[int, ...] = (1, 2, 3), leader: int | None = 1) -> AuditedTopic:

@@ -26,7 +26,7 @@ from tests.unit.checks.cases import (
 from topicwarden.audit.collect.horizon import Horizon
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.kafka.snapshot import PartitionReplicas
+from topicwarden.kafka.read.snapshot import PartitionReplicas
 
 DELETE = {"cleanup.policy": "delete"}
 EXPIRED = PartitionCounts(records=100, expired=10, first_timestamp=NOW - 1_000_000)

@@ -9,7 +9,7 @@ from tests.unit.audit.test_repeated_audits import Log
 from tests.unit.checks.cases import FAIL, PASS, UNDECIDABLE, Case, absent, seen_again
 from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.kafka.snapshot import PartitionReplicas
+from topicwarden.kafka.read.snapshot import PartitionReplicas
 from topicwarden.model.topic import Allowance, Permission
 
 ON_TOPIC = "DYNAMIC_TOPIC_CONFIG"

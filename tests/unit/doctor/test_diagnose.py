@@ -13,8 +13,8 @@ from topicwarden.doctor import api_uses, installation
 from topicwarden.doctor.command_rights import AUDIT, COMMANDS
 from topicwarden.doctor.diagnose import ALL_COMMANDS, ClusterState, diagnose
 from topicwarden.doctor.right_states import UserRights
-from topicwarden.kafka.broker_features import BrokerFeatures, features_of
-from topicwarden.kafka.user_rights import TopicRights
+from topicwarden.kafka.read.broker_features import BrokerFeatures, features_of
+from topicwarden.kafka.read.user_rights import TopicRights
 from topicwarden.model.diagnosis import Ability, Diagnosis, InstalledPart
 from topicwarden.model.topic import Allowance, Permission, Topic
 from topicwarden.plan.consequences import CONSEQUENCES

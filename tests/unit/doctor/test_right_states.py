@@ -6,7 +6,7 @@ import pytest
 
 from topicwarden.doctor.command_rights import COMMANDS, Resource
 from topicwarden.doctor.right_states import UserRights, right_states
-from topicwarden.kafka.user_rights import GroupRights, TopicRights
+from topicwarden.kafka.read.user_rights import GroupRights, TopicRights
 from topicwarden.model.diagnosis import Possession, RightState
 
 EVERY = frozenset({"Read", "Write", "Create", "Delete", "Alter", "Describe", "DescribeConfigs", "AlterConfigs"})

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.unit.importing.test_foreign import HERE, cases, source, sources
-from topicwarden.specs.convert import ConversionResult, SourceFile, read_all
+from topicwarden.interchange.convert import ConversionResult, SourceFile, read_all
 from topicwarden.specs.yaml_nodes import KeyPath
 
 SINGLE = [case for case in cases("good") if len(sources(case)) == 1]

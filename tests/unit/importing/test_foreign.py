@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from topicwarden.interchange.convert import FORMATS, SourceFile, read_all
 from topicwarden.model.problem import Problem
-from topicwarden.specs.convert import FORMATS, SourceFile, read_all
 from topicwarden.specs.fix import apply_fixes
 from topicwarden.specs.load import LoadedSpecs
 from topicwarden.specs.write import draft

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.spark.codecs.suites import suite
-from topicwarden.specs.convert import FORMATS, SourceFile, read_all
+from topicwarden.interchange.convert import FORMATS, SourceFile, read_all
 
 TOPICS = {
     "kafka-schema.odcs.yaml": "orders",

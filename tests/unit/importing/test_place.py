@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from topicwarden.importing.write_files import write_files
+from topicwarden.interchange.write_files import write_files
 from topicwarden.model.problem import Refusal
 from topicwarden.specs.write import NewFile
 

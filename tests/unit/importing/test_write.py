@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from topicwarden.kafka_facts import configs
 from topicwarden.model.topic import Topic
-from topicwarden.specs import configs
 from topicwarden.specs.fix import apply_fixes
 from topicwarden.specs.load import LoadedSpecs, load
 from topicwarden.specs.resolve import resolve

@@ -7,9 +7,9 @@ from unittest.mock import Mock
 import pytest
 from kafka.errors import ClusterAuthorizationFailedError, KafkaError, RequestTimedOutError
 
-from topicwarden.kafka import retry
-from topicwarden.kafka.admin_session import AdminSession
-from topicwarden.kafka.request_error import RequestError
+from topicwarden.kafka.connect import retry
+from topicwarden.kafka.connect.request_error import RequestError
+from topicwarden.kafka.write.admin_session import AdminSession
 
 
 @pytest.fixture

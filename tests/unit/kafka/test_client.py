@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from kafka.errors import KafkaConnectionError, KafkaError, NodeNotReadyError, UnknownBrokerIdError
 
-from topicwarden.kafka import admin_client, broker_probe
-from topicwarden.kafka.broker_probe import Probed
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect import admin_client, broker_probe
+from topicwarden.kafka.connect.broker_probe import Probed
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.problem import Refusal
 
 

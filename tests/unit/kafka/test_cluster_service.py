@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.unit.kafka.test_connection import project
-from topicwarden.kafka.cluster_service import setting_source
-from topicwarden.kafka.snapshot import SET_BY_SERVICE, SET_ON_TOPIC
-from topicwarden.kafka.stack_connection import connect_to
+from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.read.cluster_service import setting_source
+from topicwarden.kafka.read.snapshot import SET_BY_SERVICE, SET_ON_TOPIC
+from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.problem import Refusal
-from topicwarden.specs.services import PROFILES
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from topicwarden.kafka.stack_connection import connect_to
+from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 

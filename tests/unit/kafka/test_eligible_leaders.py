@@ -6,7 +6,7 @@ from typing import Any
 
 from kafka.errors import UnsupportedVersionError
 
-from topicwarden.kafka.eligible_leaders import eligible_leaders
+from topicwarden.kafka.read.eligible_leaders import eligible_leaders
 
 PAGES: dict[str | None, dict[str, Any]] = {
     None: {"topics": [("a", 0, [3, 2]), ("a", 1, None)], "next_cursor": {"topic_name": "a", "partition_index": 2}},

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from kafka.errors import GroupAuthorizationFailedError
 
-from topicwarden.kafka import consumer_groups as kafka_groups
-from topicwarden.kafka import streams_groups
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.consumer_groups import read_groups
-from topicwarden.kafka.streams_groups import GroupDescription, describe_streams_groups
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read import consumer_groups as kafka_groups
+from topicwarden.kafka.read import streams_groups
+from topicwarden.kafka.read.consumer_groups import read_groups
+from topicwarden.kafka.read.streams_groups import GroupDescription, describe_streams_groups
 
 
 class Listing:

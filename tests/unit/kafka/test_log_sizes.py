@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from topicwarden.kafka.log_sizes import log_sizes
+from topicwarden.kafka.read.log_sizes import log_sizes
 
 
 @pytest.mark.parametrize("order", [1, -1])

@@ -7,6 +7,7 @@ import sys
 
 
 def test_a_warning_of_the_client_is_not_printed() -> None:
-    code = "import logging, topicwarden.kafka.admin_client; logging.getLogger('kafka.net.selector').warning('slow')"
+    code = """import logging, topicwarden.kafka.connect.admin_client
+logging.getLogger('kafka.net.selector').warning('slow')"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr == ""

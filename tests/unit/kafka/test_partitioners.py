@@ -9,7 +9,7 @@ from pathlib import Path
 import confluent_kafka
 import pytest
 
-from topicwarden.kafka.partition_functions import PARTITIONERS
+from topicwarden.kafka.read.partition_functions import PARTITIONERS
 
 _SYMBOLS = {"murmur2": "murmur2", "crc32": "consistent", "fnv1a": "fnv1a", "sarama": "fnv1a"}
 

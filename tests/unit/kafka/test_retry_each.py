@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from kafka.errors import KafkaTimeoutError, ThrottlingQuotaExceededError
 
-from topicwarden.kafka import retry
-from topicwarden.kafka.request_error import RequestError, error_of_code, request_error
+from topicwarden.kafka.connect import retry
+from topicwarden.kafka.connect.request_error import RequestError, error_of_code, request_error
 
 QUOTA, DENIED, MISSING = 89, 29, 3
 

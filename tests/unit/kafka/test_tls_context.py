@@ -8,9 +8,9 @@ import ssl
 
 import pytest
 
-from topicwarden.kafka import tls_context as module
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.tls_context import tls_context
+from topicwarden.kafka.connect import tls_context as module
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.tls_context import tls_context
 
 
 def test_a_handshake_with_a_frozen_broker_ends(monkeypatch: pytest.MonkeyPatch) -> None:

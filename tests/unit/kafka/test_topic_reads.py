@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from topicwarden.kafka.topic_reads import TopicProperties
+from topicwarden.kafka.read.topic_reads import TopicProperties
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from topicwarden.audit.keys.complete_since import complete_since
-from topicwarden.audit.keys.key_placement import SampledKey
+from topicwarden.audit.scan.complete_since import complete_since
+from topicwarden.audit.scan.key_placement import SampledKey
 
 PARTITIONS = 6
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from topicwarden.audit.checks.common.placement_conclusion import conclusion_text
-from topicwarden.audit.keys.key_placement import KeyPlacement, PlacementKind, PlacementStudy, SampledKey, conclude
 from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.key_placement import KeyPlacement, PlacementKind, PlacementStudy, SampledKey, conclude
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, ALGORITHMS_BY_NAME
 
 KEYS = [f"key-{number}".encode() for number in range(600)]

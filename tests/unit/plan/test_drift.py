@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from topicwarden.kafka.snapshot import LiveTopic, PartitionReplicas, Snapshot
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.topic import Allowance, Permission, Topic
 from topicwarden.plan.consequences import drift, unseen

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from topicwarden.kafka_facts.configs import definitions, kafka_lines
+from topicwarden.pages.guards_page import CHANGES
 from topicwarden.plan.consequences import CONSEQUENCES
-from topicwarden.plan.guards_page import CHANGES
 from topicwarden.plan.setting_effects import EFFECTS, SettingEffect, SettingRisk, lowered, riskiest, safest
-from topicwarden.specs.configs import definitions, kafka_lines
 
 
 @pytest.mark.parametrize("kafka", [None, *kafka_lines()])

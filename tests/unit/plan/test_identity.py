@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.snapshot import LiveTopic, Snapshot
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Topic
 from topicwarden.plan.cluster_identity import check_cluster

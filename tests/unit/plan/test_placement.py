@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot, cordoned_brokers
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot, cordoned_brokers
 from topicwarden.model.topic import Topic
 from topicwarden.plan.placement.durability import Durability, durability_after, durability_now, received, seconds, sent
 from topicwarden.plan.placement.replica_placement import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
 from topicwarden.model.topic import Topic
 from topicwarden.plan.consequences import replication
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic

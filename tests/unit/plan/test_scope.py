@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from topicwarden.kafka.snapshot import LiveTopic, PartitionReplicas, Snapshot
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.topic import Allowance, Permission, Topic
 from topicwarden.plan.consequences import destroyed, outside_scope
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.plan_evidence import PlanEvidence
 from topicwarden.plan.topic_change import changes
-from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
 
 
 @pytest.mark.parametrize("scope", [StackScope(("orders.*", "!t")), StackScope(("t",)), EVERY_TOPIC])

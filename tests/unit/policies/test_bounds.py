@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.contents import Contents, RecordContents, TimestampContents
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rules import RULES
-from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTINGS = {
     "retention": "retention.ms",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.contents import Contents, KeyContents, RecordContents, ValueContents
 from topicwarden.model.problem import Level
 from topicwarden.model.project import Project
@@ -19,7 +20,6 @@ from topicwarden.policies.policy_file import load_policy
 from topicwarden.policies.rule import Rule, StackRule
 from topicwarden.policies.rules import RULES, STACK_RULES
 from topicwarden.policies.topic_view import required_fields, view
-from topicwarden.specs.broker_settings import BrokerSettings
 
 EXPRESSIONS = """
 expressions:

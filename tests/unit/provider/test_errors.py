@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.support.projects import project_of
 from topicwarden.deploy.provider.errors import resource_error
 from topicwarden.deploy.provider.home import ProviderHome
-from topicwarden.kafka.request_error import RequestError
+from topicwarden.kafka.connect.request_error import RequestError
 
 URN = "urn:pulumi:dev::p::topicwarden:index:TopicSet$topicwarden:index:Domain$kafka:index/topic:Topic::"
 

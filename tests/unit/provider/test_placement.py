@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topicwarden.kafka.snapshot import PartitionReplicas
+from topicwarden.kafka.read.snapshot import PartitionReplicas
 from topicwarden.plan.placement.broker_choice import is_placed, racks_of
 from topicwarden.plan.placement.new_topic import NewTopicPlacement
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from topicwarden.specs.configs import definition, definitions, kafka_lines, kafka_version, nearest
-from topicwarden.specs.configs.generate import merge
+from topicwarden.kafka_facts.configs import definition, definitions, kafka_lines, kafka_version, nearest
+from topicwarden.kafka_facts.configs.generate import merge
 
 
 def test_the_catalogue_is_kafkas() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from topicwarden.specs.configs import definition
-from topicwarden.specs.services import APACHE, PROFILES, by_cluster, by_hosts
-from topicwarden.specs.services.profile import Recognition, ServiceProfile
+from topicwarden.kafka_facts.configs import definition
+from topicwarden.kafka_facts.services import APACHE, PROFILES, by_cluster, by_hosts
+from topicwarden.kafka_facts.services.profile import Recognition, ServiceProfile
 
 each_profile = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
 APACHE_REQUESTS = range(70)

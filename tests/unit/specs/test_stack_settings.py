@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.problem import Level
 from topicwarden.model.project import Project
 from topicwarden.model.topic_selection import selected
-from topicwarden.specs import connection_settings
-from topicwarden.specs.stack_file import read_stack_file
-from topicwarden.specs.stack_schema import stack_schema
-from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope, shared_name, stack_scope
-from topicwarden.specs.stack_settings import SETTINGS
-from topicwarden.specs.topic_names import name_problem
+from topicwarden.stacks import connection_settings
+from topicwarden.stacks.stack_file import read_stack_file
+from topicwarden.stacks.stack_schema import stack_schema
+from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope, shared_name, stack_scope
+from topicwarden.stacks.stack_settings import SETTINGS
 
 SECRET = {"secure": "v1:abc:def"}
 RIGHT: dict[str, list[Any]] = {

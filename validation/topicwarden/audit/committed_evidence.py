@@ -10,20 +10,20 @@ from pyspark.sql import SparkSession
 
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.horizon import TopicPartition
-from topicwarden.audit.contents.contracts import Contracts, build_contracts
 from topicwarden.audit.history.topic_state import TopicState
-from topicwarden.audit.keys.key_placement import KeyPlacement
-from topicwarden.audit.keys.key_scan import TopicKeys, key_placements
 from topicwarden.audit.scan.committed_scan import committed_counts, may_hold_uncommitted
+from topicwarden.audit.scan.contracts import Contracts, build_contracts
 from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.key_placement import KeyPlacement
+from topicwarden.audit.scan.key_scan import TopicKeys, key_placements
 from topicwarden.audit.scan.partition_reads import PartitionRead
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.snapshot import LiveTopic, Snapshot
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.contents import Contents
 from topicwarden.model.verdict import Verdict
-from topicwarden.specs.registry_settings import RegistrySettings
 from topicwarden.specs.resolve import Declaration
+from topicwarden.stacks.registry_settings import RegistrySettings
 
 
 @dataclass(frozen=True)

@@ -16,25 +16,25 @@ from topicwarden.audit.collect.cluster_context import ClusterContext
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.collect.observation import Observation
 from topicwarden.audit.committed_evidence import DeclaredContents, ScanResult, count_committed
-from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.history import remembered_records
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.incremental_scan import IncrementalScan, scan_since, stored_part_names
 from topicwarden.audit.history.scan_plan import HistoryState, ScanStep, plan_scan
 from topicwarden.audit.history.topic_state import KnownPartition, KnownTombstone, RememberedRecord, TopicState
-from topicwarden.audit.keys.key_placement import KeyPlacement
 from topicwarden.audit.request import AuditRequest
+from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.internal_limits import limit_internal_topics
 from topicwarden.audit.scan.java_errors import remedy, root_cause
+from topicwarden.audit.scan.key_placement import KeyPlacement
 from topicwarden.audit.scan.partition_reads import DeletedKey, partition_reads
 from topicwarden.audit.scan.progress import Progress, report_progress
 from topicwarden.audit.scan.superseded_pairs import MOST_PARTITIONS, superseded_pairs
 from topicwarden.audit.scan.timestamp_borders import resolve_timestamp_borders, without_proofs_by_time
 from topicwarden.audit.subject import ReadRecords
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.snapshot import LiveTopic, Snapshot
+from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import ReadScope
 

@@ -10,12 +10,12 @@ from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit
 from topicwarden.audit.collect.internal_topics import fits_connect_name
 from topicwarden.audit.compare_audits import ResultsByCheck
 from topicwarden.audit.subject import AuditedTopic, Check, CheckResult
+from topicwarden.kafka.read.effective_defaults import differing_defaults
+from topicwarden.kafka_facts.services.profile import Fact, ServiceProfile
 from topicwarden.model.finding import Finding, FindingLocation
 from topicwarden.model.verdict import Verdict
 from topicwarden.plan.consequence_text import by_broker
-from topicwarden.plan.effective_defaults import differing_defaults
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.services.profile import Fact, ServiceProfile
 
 
 def judge(subject: AuditedTopic) -> ResultsByCheck:

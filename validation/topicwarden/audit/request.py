@@ -7,12 +7,12 @@ from pathlib import Path
 
 from topicwarden.audit.collect.observation import Observation, observe
 from topicwarden.audit.scan.read_limits import ReadLimits
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.topic_selection import selected
 from topicwarden.model.verdict import ReadScope
-from topicwarden.specs.registry_settings import RegistrySettings
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.stacks.registry_settings import RegistrySettings
+from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.progress import Progress
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.audit.topic_facts import topic_facts
-from topicwarden.kafka.snapshot import LiveTopic
+from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.finding import AuditReport
 from topicwarden.specs.resolve import Declaration
 

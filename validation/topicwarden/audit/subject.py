@@ -14,13 +14,13 @@ from topicwarden.audit.collect.cluster_context import GroupProgress
 from topicwarden.audit.collect.horizon import CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS, Horizon
 from topicwarden.audit.collect.internal_topics import InternalTopic
 from topicwarden.audit.history.topic_state import Facts, PreviousAudit
-from topicwarden.audit.keys.key_placement import KeyPlacement
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
-from topicwarden.kafka.snapshot import LiveTopic, Snapshot
+from topicwarden.audit.scan.key_placement import KeyPlacement
+from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
+from topicwarden.kafka_facts.services.profile import LogCode
 from topicwarden.model.contents import Contents
 from topicwarden.model.topic import Topic
 from topicwarden.model.verdict import Verdict
-from topicwarden.specs.services.profile import LogCode
 
 Evidence = Mapping[str, int | float | str | None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from topicwarden.audit.collect.horizon import roll_time
 from topicwarden.audit.scan.counts import BANDS, PartitionCounts
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.kafka.snapshot import PartitionReplicas
+from topicwarden.kafka.read.snapshot import PartitionReplicas
 from topicwarden.model.finding import AgeBand, PartitionerFacts, PartitionFacts, TopicFacts
 
 

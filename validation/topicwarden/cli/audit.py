@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from rich.console import Console
 
+from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.history.audit_history import NONE
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit as audit_cluster
@@ -21,11 +22,10 @@ from topicwarden.audit.scan.hadoop_files import ReportFolder
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_session import spark_session
 from topicwarden.cli.declared_topics import declared
-from topicwarden.cli.rules import check_docs
 from topicwarden.cli.waiting import waiting
-from topicwarden.kafka.cluster import Cluster, open_cluster
-from topicwarden.kafka.schema_registry import registry_of
-from topicwarden.kafka.stack_connection import connect_to, stack_settings
+from topicwarden.kafka.connect.schema_registry import registry_of
+from topicwarden.kafka.connect.stack_connection import connect_to, stack_settings
+from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
@@ -38,8 +38,8 @@ from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.formats import FORMATS
 from topicwarden.report.audit.report_files import contents
 from topicwarden.report.output_folder import require_writable, write_files
-from topicwarden.specs.stack_file import read_stack_file
-from topicwarden.specs.stack_settings import HISTORY
+from topicwarden.stacks.stack_file import read_stack_file
+from topicwarden.stacks.stack_settings import HISTORY
 
 AuditFunction: TypeAlias = Callable[[tuple[str, ...]], AuditReport]
 """A function that audits the topics whose names match any of the given globs; all topics without globs."""

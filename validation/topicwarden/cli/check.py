@@ -16,7 +16,7 @@ from topicwarden.report import terminal_output
 from topicwarden.report.output_folder import require_writable, write_files
 from topicwarden.report.problems import FILES, FORMATS, render, text
 from topicwarden.report.problems.digest import ProblemDigest
-from topicwarden.specs.stack_selection import selected_stacks
+from topicwarden.stacks.stack_selection import selected_stacks
 
 
 def check(

@@ -18,14 +18,14 @@ from topicwarden import child_processes
 from topicwarden.ci.ci_run import CiRun, ci_run
 from topicwarden.ci.comments import comments
 from topicwarden.cli.pulumi_stacks import provide_stack
-from topicwarden.kafka.stack_connection import on_sandbox
+from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import CACHE, Project, find_project
 from topicwarden.model.verdict import FailOn
 from topicwarden.report.output_folder import write_files
 from topicwarden.report.plan import markdown
 from topicwarden.report.terminal_output import note
-from topicwarden.specs.stack_selection import selected_stacks
+from topicwarden.stacks.stack_selection import selected_stacks
 from topicwarden.toolchain import environment
 
 COMMANDS: Final = ("check", "plan", "up", "rebalance", "audit")

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from topicwarden.audit.check_docs import check_docs
 from topicwarden.cli.audit import auditing
 from topicwarden.cli.check import check
 from topicwarden.cli.pulumi_stacks import run_pulumi, select_stack
-from topicwarden.cli.rules import check_docs
 from topicwarden.cli.sandbox import sandbox_of, show
-from topicwarden.kafka.config_admin import has_records
-from topicwarden.kafka.stack_connection import on_sandbox
+from topicwarden.kafka.connect.stack_connection import on_sandbox
+from topicwarden.kafka.write.config_admin import has_records
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from topicwarden.cli.waiting import waiting
 from topicwarden.doctor.diagnose import ALL_COMMANDS, diagnose, read_cluster_state
 from topicwarden.doctor.installation import installed_parts
-from topicwarden.kafka.stack_connection import connect_to
+from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.model.diagnosis import Diagnosis
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
@@ -18,7 +18,7 @@ from topicwarden.model.topic import Topic
 from topicwarden.policies.check_specs import check
 from topicwarden.report import terminal_output
 from topicwarden.report.doctor import json, text
-from topicwarden.specs.stack_file import read_stack_file
+from topicwarden.stacks.stack_file import read_stack_file
 
 FORMATS = ("text", "json")
 _PIPED_WIDTH = 120

@@ -12,19 +12,19 @@ from topicwarden.cli.waiting import waiting
 from topicwarden.deploy.adoption import adopt
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.stack_state import read_stack_state
-from topicwarden.importing.import_session import ImportSession, echo, open_session
-from topicwarden.importing.live_topics import changed_topics, declarable_topics
-from topicwarden.kafka.cluster import Cluster, open_cluster
-from topicwarden.kafka.snapshot import Snapshot
-from topicwarden.kafka.stack_connection import connect_to, settings_file
+from topicwarden.interchange.convert import FORMATS, SourceFile, read_all
+from topicwarden.interchange.import_session import ImportSession, echo, open_session
+from topicwarden.interchange.live_topics import changed_topics, declarable_topics
+from topicwarden.kafka.connect.stack_connection import connect_to, settings_file
+from topicwarden.kafka.read.cluster import Cluster, open_cluster
+from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.regular_file import read_regular_file
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.deployed_stack import DeployedStack
-from topicwarden.specs.convert import FORMATS, SourceFile, read_all
-from topicwarden.specs.stack_settings import SCOPE
+from topicwarden.stacks.stack_settings import SCOPE
 
 _MAX_BYTES: Final = 64 << 20
 """The most bytes of a file of another tool. A description of 10,000 topics has less than 20 MiB."""

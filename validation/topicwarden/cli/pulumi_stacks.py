@@ -6,7 +6,7 @@ import os
 import shutil
 
 from topicwarden import child_processes
-from topicwarden.kafka.stack_connection import on_sandbox
+from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.toolchain import BACKENDS, environment, pulumi_cli

@@ -14,10 +14,10 @@ from topicwarden.cli.interrupt import interruptible
 from topicwarden.cli.waiting import waiting
 from topicwarden.deploy.refresh import refresh, stale
 from topicwarden.deploy.stack_state import read_stack_state
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.reassignment_admin import ReassignmentSession, open_reassignment_session
-from topicwarden.kafka.stack_connection import connect_to
-from topicwarden.kafka.throttle_admin import REPLICAS
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.write.reassignment_admin import ReassignmentSession, open_reassignment_session
+from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from topicwarden.cli.pulumi_stacks import is_local, provide_stack
 from topicwarden.deploy.linked_environment import link_environment
-from topicwarden.kafka.stack_connection import on_sandbox
+from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.sandbox_folder import refuse_link
 from topicwarden.report.terminal_output import note
@@ -23,7 +23,7 @@ from topicwarden.sandbox.broker import BrokerCondition
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.sandbox_state import HOST
 from topicwarden.sandbox.sandbox_status import SandboxStatus
-from topicwarden.specs.stack_selection import selected_stacks
+from topicwarden.stacks.stack_selection import selected_stacks
 from topicwarden.toolchain import PASSPHRASES, environment, jars, kafka_jars, pulumi_cli
 from topicwarden.toolchain import install as install_tools
 from topicwarden.toolchain.prerequisites import require_java

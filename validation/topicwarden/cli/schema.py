@@ -40,7 +40,7 @@ def _policy() -> dict[str, Any]:
 
 
 def _stack() -> dict[str, Any]:
-    from topicwarden.specs.stack_schema import stack_schema  # noqa: PLC0415
+    from topicwarden.stacks.stack_schema import stack_schema  # noqa: PLC0415
 
     return stack_schema()
 

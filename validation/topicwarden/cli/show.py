@@ -11,8 +11,8 @@ from topicwarden.report import terminal_output
 from topicwarden.report.declared_topics import list_json, list_text, topic_json, topic_text, values
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import Declaration, resolve
-from topicwarden.specs.stack_file import read_stack_file
-from topicwarden.specs.stack_selection import selected_stacks
+from topicwarden.stacks.stack_file import read_stack_file
+from topicwarden.stacks.stack_selection import selected_stacks
 
 FORMATS = ("text", "json")
 

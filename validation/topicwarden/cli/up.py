@@ -17,8 +17,8 @@ from topicwarden.deploy.pulumi_commands import pulumi_up
 from topicwarden.deploy.pulumi_engine import PulumiEngine, refuse_missing_backend
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.deploy.up_options import backend_url, up_options
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.stack_connection import connect_to
+from topicwarden.kafka.connect.stack_connection import connect_to
+from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.plan.cluster_identity import check_cluster

@@ -20,11 +20,16 @@ from topicwarden.deploy.sdk_debug_log import shorten_debug_messages
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.deploy.topic_registration import TopicRegistration
 from topicwarden.deploy.topic_resources import TopicResources
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.snapshot import Snapshot
-from topicwarden.kafka.stack_connection import SETTINGS, connection_from, refuse_sandbox_passphrase, settings_file
-from topicwarden.kafka.throttle_admin import REPLICAS
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.stack_connection import (
+    SETTINGS,
+    connection_from,
+    refuse_sandbox_passphrase,
+    settings_file,
+)
+from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kafka.read.snapshot import Snapshot
+from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.model.planned_change import Action, TopicPlan
 from topicwarden.model.problem import Problem, Refusal
 from topicwarden.model.project import Project, find_project
@@ -38,10 +43,10 @@ from topicwarden.plan.topic_change import added_by_hand
 from topicwarden.policies.check_specs import check
 from topicwarden.specs.problem_ids import PROBLEM_IDS
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.settings_reader import InvalidSetting
-from topicwarden.specs.stack_file import read_stack_file
-from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope, stack_scope
-from topicwarden.specs.stack_settings import SCOPE
+from topicwarden.stacks.settings_reader import InvalidSetting
+from topicwarden.stacks.stack_file import read_stack_file
+from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope, stack_scope
+from topicwarden.stacks.stack_settings import SCOPE
 
 
 def deploy() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from topicwarden import child_processes
 from topicwarden.deploy.partial_state import raise_if_partial, retry_partial_state
-from topicwarden.kafka.stack_connection import NO_PULUMI
+from topicwarden.kafka.connect.stack_connection import NO_PULUMI
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 

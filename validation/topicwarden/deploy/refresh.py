@@ -9,7 +9,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_f
 
 from topicwarden.deploy.pulumi_commands import pulumi_without_program
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, error_text, targeted
-from topicwarden.kafka.throttle_admin import REPLICAS
+from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.model.problem import Refusal
 
 _MOST_TARGETS = 100

@@ -11,10 +11,10 @@ from topicwarden.audit.checks import CHECKS
 from topicwarden.doctor.api_uses import missing_apis
 from topicwarden.doctor.command_rights import AUDIT, COMMANDS
 from topicwarden.doctor.right_states import UserRights, right_states
-from topicwarden.kafka.admin_client import open_admin
-from topicwarden.kafka.broker_features import BrokerFeatures, read_broker_features
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.user_rights import read_cluster_rights, read_group_rights, read_topic_rights
+from topicwarden.kafka.connect.admin_client import open_admin
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.broker_features import BrokerFeatures, read_broker_features
+from topicwarden.kafka.read.user_rights import read_cluster_rights, read_group_rights, read_topic_rights
 from topicwarden.model.diagnosis import (
     Ability,
     AbsentApi,
@@ -28,7 +28,7 @@ from topicwarden.model.diagnosis import (
 )
 from topicwarden.model.message_text import counted
 from topicwarden.model.topic import Allowance, Topic
-from topicwarden.specs.stack_scope import StackScope
+from topicwarden.stacks.stack_scope import StackScope
 
 ALL_COMMANDS: Final = ("check", *COMMANDS)
 _DELETING: Final = {Allowance.DELETE, Allowance.RECREATE}

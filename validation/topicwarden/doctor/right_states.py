@@ -15,7 +15,7 @@ from topicwarden.doctor.command_rights import (
     RequiredRight,
     Resource,
 )
-from topicwarden.kafka.user_rights import GroupRights, TopicRights
+from topicwarden.kafka.read.user_rights import GroupRights, TopicRights
 from topicwarden.model.diagnosis import Possession, RightState
 
 _SEES_ALL: Final = ("audit", "import")
@@ -26,7 +26,7 @@ _HIDDEN: Final = "Kafka does not report rights on topics that the user cannot se
 
 @dataclass(frozen=True)
 class UserRights:
-    """The rights of the user of a stack, as ``kafka/user_rights.py`` reads them."""
+    """The rights of the user of a stack, as ``kafka/read/user_rights.py`` reads them."""
 
     cluster: Mapping[str, bool | None]
     topics: TopicRights

@@ -1,6 +1,6 @@
 """The declared contents of a topic: each setting under ``contents:`` of the YAML, defined once.
 
-The loader validates YAML against these models, rules and checks read them, and ``audit/contents/contracts.py`` gives
+The loader validates YAML against these models, rules and checks read them, and ``audit/scan/contracts.py`` gives
 them to the Java reader. Durations are milliseconds, and sizes are bytes of the uncompressed key and value. A schema is
 the path as written, relative to the YAML file that names it.
 """

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.deployed_stack import DeployedStack
-from topicwarden.specs.stack_settings import MOVED_TO
+from topicwarden.stacks.stack_settings import MOVED_TO
 
 
 def check_cluster(stack: str, connection: Connection, deployed: DeployedStack, snapshot: Snapshot) -> str | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from topicwarden.kafka.consumer_groups import ConsumerGroup
-from topicwarden.kafka.snapshot import LiveTopic
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import GroupEffect
 from topicwarden.model.timestamps import utc

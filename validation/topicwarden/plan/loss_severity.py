@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from topicwarden.kafka.snapshot import LiveTopic
+from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.topic import Allowance

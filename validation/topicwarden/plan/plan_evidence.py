@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.consumer_groups import ConsumerGroup
-from topicwarden.kafka.newest_records import NewestRecords
-from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, Snapshot
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.newest_records import NewestRecords
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Snapshot
 from topicwarden.plan.placement.replica_placement import ReplicaPlacement
 
 MAX_TOPICS_READ = 50

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.planned_change import BY_WEIGHT, Action, Consequence, Severity, TopicPlan
 from topicwarden.model.problem import Location, Problem
 from topicwarden.model.topic import Allowance
@@ -17,7 +17,7 @@ from topicwarden.plan.placement.replica_placement import place_replicas, with_re
 from topicwarden.plan.plan_evidence import PlanEvidence, gather, union
 from topicwarden.plan.topic_change import TopicChange, changes
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
 
 
 @dataclass(frozen=True)

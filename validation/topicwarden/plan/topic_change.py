@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from topicwarden.kafka.snapshot import LiveTopic, Snapshot
-from topicwarden.kafka.throttle_admin import REPLICAS
+from topicwarden.kafka.read.effective_defaults import effective_defaults
+from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
+from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.model.finding import FindingLocation
 from topicwarden.model.planned_change import Action, Setting
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import Allowance, Topic
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, DuplicateResource
-from topicwarden.plan.effective_defaults import effective_defaults
 from topicwarden.plan.setting_effects import lowered, raised, riskiest, safest
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
 
 
 @dataclass(frozen=True)

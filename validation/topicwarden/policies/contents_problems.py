@@ -1,6 +1,6 @@
 """Problems in a topic's ``contents`` that are visible without records: schema files, expressions and partitioner.
 
-The audit compiles schemas with the same code (``specs/record_schemas``), so a schema that passes here compiles there.
+The audit compiles schemas with the same code (``record_schemas``), so a schema that passes here compiles there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from topicwarden.model.contents import Contents, EncodedContents
 from topicwarden.model.problem import Problem
 from topicwarden.model.regular_file import read_regular_file
 from topicwarden.policies.expressions import CelError, compile_record_expression
-from topicwarden.specs.record_schemas import COMPILERS
+from topicwarden.record_schemas import COMPILERS
 from topicwarden.specs.resolve import Declaration
 from topicwarden.specs.schema_files import schema_path
 from topicwarden.specs.yaml_nodes import KeyPath

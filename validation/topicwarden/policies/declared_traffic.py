@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import effective_number
-from topicwarden.specs.broker_settings import BrokerSettings
 
 DAY_MS: Final = 86_400_000
 ASSUMED_RECORD_BYTES: Final = 1024

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.model.units import unit_of
-from topicwarden.specs.broker_settings import BrokerSettings
 
 
 def effective_number(topic: Topic, setting: str, brokers: BrokerSettings) -> int:

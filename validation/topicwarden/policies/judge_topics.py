@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.problem import Level, Location
 from topicwarden.model.topic import Topic
 from topicwarden.policies.expressions import activation
@@ -14,7 +15,6 @@ from topicwarden.policies.rule import RuleViolation
 from topicwarden.policies.rules import RULES, STACK_RULES
 from topicwarden.policies.topic_view import view
 from topicwarden.policies.waivers import PlacedWaiver
-from topicwarden.specs.broker_settings import BrokerSettings
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.problem import Level, Location, Problem
 from topicwarden.model.topic import Topic
 from topicwarden.policies.expressions import CompiledExpression
@@ -14,8 +15,7 @@ from topicwarden.policies.rule import RuleSettings
 from topicwarden.policies.topic_view import TopicFields, required_fields
 from topicwarden.policies.unmatched_patterns import PlacedPattern
 from topicwarden.policies.waivers import PlacedWaiver
-from topicwarden.specs.broker_settings import BrokerSettings
-from topicwarden.specs.stack_file import StackFile
+from topicwarden.stacks.stack_file import StackFile
 
 Matches: TypeAlias = Callable[[Topic], Any]
 

@@ -10,11 +10,11 @@ from typing import Any, Protocol
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import custom_error
 from topicwarden.model.problem import Level
 from topicwarden.model.topic import Topic
 from topicwarden.policies.scope import Scope
-from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class RuleLevel(StrEnum):

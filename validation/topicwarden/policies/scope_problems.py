@@ -8,8 +8,8 @@ from typing import Final
 
 from topicwarden.model.problem import Problem
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.stack_file import StackFile
-from topicwarden.specs.stack_scope import shared_name
+from topicwarden.stacks.stack_file import StackFile
+from topicwarden.stacks.stack_scope import shared_name
 
 OUTSIDE: Final = "scope-outside"
 _OVERLAP: Final = "scope-overlap"

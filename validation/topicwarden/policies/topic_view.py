@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.kafka_facts.configs import ConfigDefinition, definitions
 from topicwarden.model.topic import Topic
-from topicwarden.specs.broker_settings import BrokerSettings
-from topicwarden.specs.configs import ConfigDefinition, definitions
 
 _SETTING: Final = re.compile(r"""\bconfig\s*\[\s*(["'])([a-z.]+)\1\s*\]""")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Event
 
-from topicwarden.kafka.reassignment_admin import OngoingReassignment, PartitionId, ReassignmentSession
+from topicwarden.kafka.write.reassignment_admin import OngoingReassignment, PartitionId, ReassignmentSession
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.placement.replica_placement import ReplicaMove, wait_reason
 from topicwarden.rebalance.throttling import ReplicationThrottle, ThrottleRemoval

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from topicwarden.kafka.reassignment_admin import OngoingReassignment, PartitionId, ReassignmentSession
-from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.kafka.read.snapshot import Snapshot
+from topicwarden.kafka.write.reassignment_admin import OngoingReassignment, PartitionId, ReassignmentSession
 from topicwarden.model.problem import Problem
 from topicwarden.plan.placement.replica_placement import (
     ReplicaMove,

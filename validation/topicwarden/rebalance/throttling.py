@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from topicwarden.kafka.reassignment_admin import OngoingReassignment, PartitionId, ReassignmentSession
-from topicwarden.kafka.throttle_admin import REPLICAS, ReplicaCopy, ThrottleLists
+from topicwarden.kafka.write.reassignment_admin import OngoingReassignment, PartitionId, ReassignmentSession
+from topicwarden.kafka.write.throttle_admin import ReplicaCopy, ThrottleLists
+from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.model.problem import Refusal
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 

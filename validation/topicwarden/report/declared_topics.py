@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, Final
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.kafka_facts.configs import definitions, kafka_version
 from topicwarden.model.problem import Location
 from topicwarden.model.topic import Topic
 from topicwarden.report.display import NOTHING, duration, one_line, size
-from topicwarden.specs.broker_settings import BrokerSettings
-from topicwarden.specs.configs import definitions, kafka_version
 from topicwarden.specs.resolve import Declaration
 
 KAFKAS_DEFAULT: Final = "Kafka's default"

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from topicwarden.kafka.reachability import brokers as brokers_that_answer
+from topicwarden.kafka.connect.reachability import brokers as brokers_that_answer
 from topicwarden.model.problem import Refusal
 from topicwarden.sandbox.broker import Broker, BrokerCondition, failure_line
 from topicwarden.sandbox.jvm import Jvm

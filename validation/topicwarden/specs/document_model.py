@@ -11,6 +11,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
+from topicwarden.kafka_facts.config_values import Config
+from topicwarden.kafka_facts.topic_names import MAX_LENGTH, name_problem
 from topicwarden.model.contents import Contents
 from topicwarden.model.field_types import (
     Day,
@@ -22,8 +24,6 @@ from topicwarden.model.field_types import (
     custom_error,
 )
 from topicwarden.model.topic import Allowance
-from topicwarden.specs.config_values import Config
-from topicwarden.specs.topic_names import MAX_LENGTH, name_problem
 
 
 def _check_name(value: str) -> str:

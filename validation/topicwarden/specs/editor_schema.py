@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from topicwarden.specs.configs import ConfigDefinition, definitions, kafka_lines
+from topicwarden.kafka_facts.configs import ConfigDefinition, definitions, kafka_lines
 from topicwarden.specs.document_model import TopicDocument
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from topicwarden.kafka_facts.topic_names import metric_name, name_problem
 from topicwarden.model.message_text import quoted
 from topicwarden.model.problem import MOST_PROBLEMS, Level, Location, Problem, limited
 from topicwarden.specs.document_model import CommonSettings, DefaultsSpec, TopicDocument
 from topicwarden.specs.spec_files import DEFAULTS, SpecFile, read_files
-from topicwarden.specs.topic_names import metric_name, name_problem
 from topicwarden.specs.validated_document import ValidatedDocument, other_tool_message, validate
 from topicwarden.specs.yaml_nodes import ParsedDocument, read_documents
 

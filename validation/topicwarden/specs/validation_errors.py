@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from topicwarden.kafka_facts import configs
 from topicwarden.model.message_text import (
     boolean_hint,
     describe_value,
@@ -19,7 +20,6 @@ from topicwarden.model.message_text import (
     whole_number_hint,
 )
 from topicwarden.model.problem import MOST_PROBLEMS, Problem
-from topicwarden.specs import configs
 from topicwarden.specs.document_model import CommonSettings, TopicSettings
 from topicwarden.specs.yaml_nodes import KeyPath, ParsedDocument
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from topicwarden.kafka.stack_connection import NO_PULUMI, SANDBOX_PASSPHRASE, on_sandbox
+from topicwarden.kafka.connect.stack_connection import NO_PULUMI, SANDBOX_PASSPHRASE, on_sandbox
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import CACHE, Project
 from topicwarden.toolchain import jars, prerequisites, pulumi_cli, spark_reader

@@ -9,9 +9,12 @@ from bisect import bisect_left
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from topicwarden.kafka.consumer_groups import ConsumerGroup
-from topicwarden.kafka.newest_records import NewestRecords
-from topicwarden.kafka.snapshot import SET_ON_TOPIC, LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.newest_records import NewestRecords
+from topicwarden.kafka.read.snapshot import SET_ON_TOPIC, LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.kafka_facts.configs import definitions
+from topicwarden.kafka_facts.services import APACHE
+from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.contents import NO_CONTENTS, Contents
 from topicwarden.model.planned_change import Consequence
 from topicwarden.model.topic import Allowance, Permission, Topic
@@ -20,10 +23,7 @@ from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic, Duplic
 from topicwarden.plan.placement.replica_placement import ReplicaPlacement
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence
 from topicwarden.plan.topic_change import TopicChange, changes
-from topicwarden.specs.configs import definitions
 from topicwarden.specs.resolve import Declaration
-from topicwarden.specs.services import APACHE
-from topicwarden.specs.services.profile import ServiceProfile
 from topicwarden.specs.validated_document import SettingLocations
 from topicwarden.specs.yaml_nodes import ParsedDocument
 

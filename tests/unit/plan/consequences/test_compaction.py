@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.plan.consequences.scenario import DAY, HOUR, NO_LEADER, Scenario, group, hourly, only, predicted
-from topicwarden.kafka.newest_records import NewestRecords
+from topicwarden.kafka.read.newest_records import NewestRecords
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.topic import Allowance
 

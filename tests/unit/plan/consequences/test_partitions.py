@@ -17,9 +17,9 @@ from tests.unit.plan.consequences.scenario import (
     place_of,
     predicted,
 )
-from topicwarden.kafka.consumer_groups import ConsumerGroup
-from topicwarden.kafka.newest_records import NewestRecords
-from topicwarden.kafka.partition_functions import PARTITIONERS
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.newest_records import NewestRecords
+from topicwarden.kafka.read.partition_functions import PARTITIONERS
 from topicwarden.model.contents import Contents, KeyContents
 from topicwarden.model.planned_change import PartitionEffect, Severity
 from topicwarden.model.topic import Allowance

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.plan.consequences.scenario import Scenario, only, predicted
+from topicwarden.kafka.read.effective_defaults import differing_defaults, effective_defaults
+from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.topic import Allowance
-from topicwarden.plan.effective_defaults import differing_defaults, effective_defaults
-from topicwarden.specs.services import PROFILES
 
 SETTING = "cleanup.policy"
 

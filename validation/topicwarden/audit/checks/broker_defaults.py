@@ -21,9 +21,9 @@ Source: ``KafkaConfig.extractLogConfigMap``, ``LogConfig.fromProps``.
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.kafka.read.effective_defaults import differing_defaults
 from topicwarden.model.verdict import Verdict
 from topicwarden.plan.consequence_text import by_broker
-from topicwarden.plan.effective_defaults import differing_defaults
 from topicwarden.plan.setting_effects import HARMFUL
 
 TRAITS = Traits()

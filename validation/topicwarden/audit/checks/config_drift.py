@@ -22,9 +22,9 @@ Source: ``ConfigEntry.ConfigSource``, KIP-226; ``ConfigurationsDelta.replay(Remo
 from collections.abc import Iterable
 
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
-from topicwarden.kafka.snapshot import SET_BY_SERVICE, SET_ON_TOPIC
+from topicwarden.kafka.read.snapshot import SET_BY_SERVICE, SET_ON_TOPIC
+from topicwarden.kafka_facts.configs import definition
 from topicwarden.model.verdict import Verdict
-from topicwarden.specs.configs import definition
 
 TRAITS = Traits()
 

@@ -38,8 +38,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from topicwarden.audit.collect.cluster_context import SOON, GroupProgress
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
-from topicwarden.kafka.consumer_groups import ConsumerGroup
-from topicwarden.kafka.snapshot import PartitionExtent
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.snapshot import PartitionExtent
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
 

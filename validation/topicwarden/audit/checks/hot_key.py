@@ -24,8 +24,8 @@ Source: ``BuiltInPartitioner.partitionForKey``: a key has one partition, and a p
 from collections.abc import Iterable
 
 from topicwarden.audit.checks.common.content_faults import undecidable_if_upper_bound
-from topicwarden.audit.keys.key_placement import PlacementKind
 from topicwarden.audit.scan.counts import PartitionCounts
+from topicwarden.audit.scan.key_placement import PlacementKind
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 

@@ -26,7 +26,7 @@ Source: ``Cleaner.doClean`` (each log is cleaned on its own), ``BuiltInPartition
 from collections.abc import Iterable
 
 from topicwarden.audit.checks.common.placement_conclusion import conclusion_text, score_evidence
-from topicwarden.audit.keys.key_placement import PlacementKind
+from topicwarden.audit.scan.key_placement import PlacementKind
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 

@@ -36,7 +36,7 @@ librdkafka, ``NewHashPartitioner`` of Sarama.
 from collections.abc import Iterable
 
 from topicwarden.audit.checks.common.placement_conclusion import conclusion_text, score_evidence
-from topicwarden.audit.keys.key_placement import PlacementKind
+from topicwarden.audit.scan.key_placement import PlacementKind
 from topicwarden.audit.scan.partitioner_bits import DECLARED_ALGORITHMS
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict

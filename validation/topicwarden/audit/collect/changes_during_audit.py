@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.snapshot import Snapshot, TopicIdentity
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kafka.read.snapshot import Snapshot, TopicIdentity
 from topicwarden.model.problem import Refusal
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.collect.internal_topics import InternalTopic, connect_candidates, recognise_internal_topics
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.consumer_groups import ConsumerGroup
-from topicwarden.kafka.snapshot import LiveTopic, Snapshot
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 
 SOON = 10
 """A record expires soon if it expires within a tenth of the retention time from now."""
@@ -47,7 +47,7 @@ class ClusterContext:
 def read_cluster_context(cluster: Cluster, snapshot: Snapshot, topics: Mapping[str, LiveTopic]) -> ClusterContext:
     """Return the context of ``topics``.
 
-    The number of requests is bounded: the group requests of ``kafka/consumer_groups.py``, and three for offsets.
+    The number of requests is bounded: the group requests of ``kafka/read/consumer_groups.py``, and three for offsets.
     Groups are read after the snapshot, so that no committed offset is older than the log start offsets.
     """
     # Groups of all topics: a Kafka Streams application's group identifies its changelog topics.

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, Snapshot
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Snapshot
 from topicwarden.model.topic import Topic
 
 CLOCK_MS = 5_000

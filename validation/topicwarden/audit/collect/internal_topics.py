@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from topicwarden.kafka.consumer_groups import ConsumerGroup
-from topicwarden.kafka.snapshot import LiveTopic
+from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+from topicwarden.kafka.read.snapshot import LiveTopic
 
 KeyAndValue = tuple[bytes | None, bytes | None]
 """A record's key and value."""

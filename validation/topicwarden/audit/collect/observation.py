@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from topicwarden.audit.collect.changes_during_audit import changes_or_none
 from topicwarden.audit.collect.cluster_context import ClusterContext, read_cluster_context
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition, horizons
-from topicwarden.kafka.cluster import open_cluster
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.snapshot import LiveTopic, Snapshot
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.cluster import open_cluster
+from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.problem import Refusal
 
 _MOST_ATTEMPTS = 3

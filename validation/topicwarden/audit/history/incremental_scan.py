@@ -11,7 +11,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
-from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.history.key_store import FOLDER, KeyStore
 from topicwarden.audit.history.remembered_records import still_present
 from topicwarden.audit.history.scan_plan import (
@@ -24,11 +23,12 @@ from topicwarden.audit.history.scan_plan import (
 )
 from topicwarden.audit.history.store import HistoryStore, HistoryUnavailable, part_name
 from topicwarden.audit.history.topic_state import KnownPartition
+from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.partition_reads import DeletedKey
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.message_text import counted
 
 

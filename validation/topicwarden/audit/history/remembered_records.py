@@ -17,7 +17,7 @@ from topicwarden.audit.scan.offset_ranges import (
     nearby_ranges,
     read_ranges,
 )
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
 
 
 def still_present(

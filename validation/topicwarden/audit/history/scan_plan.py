@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 from topicwarden import __version__
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
-from topicwarden.audit.contents.contracts import Contracts
 from topicwarden.audit.history.stored_partitions import StoredPartition
 from topicwarden.audit.history.topic_state import (
     Checkpoint,
@@ -18,9 +17,10 @@ from topicwarden.audit.history.topic_state import (
     RememberedRecord,
     TopicState,
 )
+from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.partition_reads import BLOCK, PartitionRead, counted_by_key
-from topicwarden.kafka.snapshot import LiveTopic, Snapshot
+from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 
 CLEANED = "the cleaner removed records"
 

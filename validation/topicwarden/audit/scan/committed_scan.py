@@ -15,13 +15,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from topicwarden.audit.collect.horizon import TopicPartition
-from topicwarden.audit.contents.contracts import Contracts
+from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.literal_rows import literal
 from topicwarden.audit.scan.offset_ranges import READ_COMMITTED, in_separate_tasks, nearby_ranges, read_ranges
 from topicwarden.audit.scan.partition_reads import PartitionRead
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
 
 MOST_RECORDS = 10_000_000
 """The number of records that an audit reads again in full; beyond that it only looks up single records."""

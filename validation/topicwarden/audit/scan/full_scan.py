@@ -14,13 +14,13 @@ from typing import Protocol
 from pyspark.sql import DataFrame, SparkSession
 
 from topicwarden.audit.collect.horizon import TopicPartition
-from topicwarden.audit.contents.contracts import NO_CONTRACTS, Contracts
 from topicwarden.audit.scan.aggregate import Counted, RangeTotals, add_up, merge_groups
+from topicwarden.audit.scan.contracts import NO_CONTRACTS, Contracts
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.merge import merge
 from topicwarden.audit.scan.offset_ranges import pack_tasks, read_ranges
 from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead, counted_by_key, counting_options
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
 
 _LEAST_REDUCERS = 4
 

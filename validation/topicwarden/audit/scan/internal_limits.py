@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from topicwarden.audit.scan.partition_reads import PartitionRead
-from topicwarden.kafka.snapshot import LiveTopic
+from topicwarden.kafka.read.snapshot import LiveTopic
 
 MOST_BYTES = 64 << 20
 """The bytes that are read from the start of a partition. The cleaner starts there, so its backlog shows there first."""

@@ -9,9 +9,9 @@ from itertools import chain
 
 from pyspark.sql import DataFrame, SparkSession
 
-from topicwarden.audit.contents.contracts import NO_CONTRACTS, Contracts
+from topicwarden.audit.scan.contracts import NO_CONTRACTS, Contracts
 from topicwarden.audit.scan.reader_jars import FORMAT
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
 
 MOST_OFFSETS = 1_000_000
 """The most offsets of one task: few enough to show progress, enough to be worth starting a consumer."""

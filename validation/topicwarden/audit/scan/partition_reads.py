@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
-from topicwarden.audit.contents.contracts import Contracts
+from topicwarden.audit.scan.contracts import Contracts
 from topicwarden.audit.scan.counts import BANDS
 from topicwarden.audit.scan.offset_ranges import OffsetRange
-from topicwarden.kafka.snapshot import LiveTopic
+from topicwarden.kafka.read.snapshot import LiveTopic
 
 BLOCK = 8_192
 """The number of offsets that are counted together if records are not counted by key."""

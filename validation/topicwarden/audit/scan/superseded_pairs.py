@@ -16,7 +16,7 @@ from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
 from topicwarden.audit.scan.offset_ranges import pack_tasks, read_ranges
 from topicwarden.audit.scan.partition_reads import PartitionRead
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
 
 WINDOW_OFFSETS = 1_000
 """The number of offsets that are read of one partition."""

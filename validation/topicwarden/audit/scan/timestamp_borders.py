@@ -22,7 +22,7 @@ from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.literal_rows import literal
 from topicwarden.audit.scan.offset_ranges import OffsetRange, pack_tasks, read_ranges
 from topicwarden.audit.scan.partition_reads import PartitionRead
-from topicwarden.kafka.connection import Connection
+from topicwarden.kafka.connect.connection import Connection
 
 
 @dataclass(frozen=True)

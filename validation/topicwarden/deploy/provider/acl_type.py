@@ -9,8 +9,15 @@ from topicwarden.deploy.provider.batches import Batches
 from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.properties import Properties
 from topicwarden.deploy.provider.resource_type import PropertyType, ResourceType, one_of
-from topicwarden.kafka.access_admin import AccessRule, create_rules, delete_rules, list_rules, wait_for_rules, words
-from topicwarden.kafka.admin_session import AdminSession
+from topicwarden.kafka.connect.acl_words import words
+from topicwarden.kafka.write.access_admin import (
+    AccessRule,
+    create_rules,
+    delete_rules,
+    list_rules,
+    wait_for_rules,
+)
+from topicwarden.kafka.write.admin_session import AdminSession
 
 _BATCH: Final = 1_000
 

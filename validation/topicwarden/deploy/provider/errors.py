@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topicwarden.deploy.provider.resource_urn import ResourceUrn
-from topicwarden.kafka.request_error import RequestError
+from topicwarden.kafka.connect.request_error import RequestError
 from topicwarden.model.problem import Location
 
 _DENIED = ("TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED")

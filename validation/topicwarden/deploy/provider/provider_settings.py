@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from topicwarden.deploy.provider.properties import UNKNOWN, Properties
-from topicwarden.kafka.connection import Connection
-from topicwarden.kafka.stack_connection import connection_from
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.stack_connection import connection_from
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
-from topicwarden.specs import aws_settings
+from topicwarden.stacks import aws_settings
 
 _NOT_SETTINGS = ("version", "pluginDownloadURL", "__internal", "__defaults")
 

@@ -9,8 +9,8 @@ from topicwarden.deploy.provider.batches import Batches
 from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.properties import Properties
 from topicwarden.deploy.provider.resource_type import Kind, PropertyType, ResourceType, as_texts, one_of
-from topicwarden.kafka.admin_session import AdminSession
-from topicwarden.kafka.quota_admin import ENTITY_TYPES, QuotaEntity, alter_quotas, read_quotas, wait_for_quotas
+from topicwarden.kafka.write.admin_session import AdminSession
+from topicwarden.kafka.write.quota_admin import ENTITY_TYPES, QuotaEntity, alter_quotas, read_quotas, wait_for_quotas
 
 _BATCH: Final = 1_000
 _DEFAULT: Final = "entity-default"

@@ -9,8 +9,8 @@ from topicwarden.deploy.provider.batches import Batches
 from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.properties import UNKNOWN, Properties
 from topicwarden.deploy.provider.resource_type import Failure, Kind, PropertyType, ResourceType, one_of
-from topicwarden.kafka.admin_session import AdminSession
-from topicwarden.kafka.credential_admin import (
+from topicwarden.kafka.write.admin_session import AdminSession
+from topicwarden.kafka.write.credential_admin import (
     MECHANISMS,
     Credential,
     Password,

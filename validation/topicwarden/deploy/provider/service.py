@@ -38,8 +38,8 @@ from topicwarden.deploy.provider.scram_type import SCRAM, Credentials
 from topicwarden.deploy.provider.stubs import plugin_pb2, provider_pb2_grpc
 from topicwarden.deploy.provider.stubs import provider_pb2 as rpc
 from topicwarden.deploy.provider.topic_type import GET_TOPIC, GET_TOPICS, REQUIRE_CLUSTER, TOPIC, Topics
-from topicwarden.kafka.admin_session import AdminSession
-from topicwarden.kafka.request_error import RequestError
+from topicwarden.kafka.connect.request_error import RequestError
+from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.model.problem import Location, Refusal
 from topicwarden.plan.deployed_stack import DeployedStack
 

@@ -12,11 +12,9 @@ from topicwarden.deploy.provider.batches import Batches
 from topicwarden.deploy.provider.engine_calls import EngineCalls
 from topicwarden.deploy.provider.properties import Properties
 from topicwarden.deploy.provider.resource_type import Kind, PropertyType, ResourceType, as_texts
-from topicwarden.kafka.admin_session import AdminSession
-from topicwarden.kafka.request_error import RequestError
-from topicwarden.kafka.retry import retry_each
-from topicwarden.kafka.topic_admin import NewTopic, add_partitions, alter_settings, create_topics, delete_topics
-from topicwarden.kafka.topic_reads import (
+from topicwarden.kafka.connect.request_error import RequestError
+from topicwarden.kafka.connect.retry import retry_each
+from topicwarden.kafka.read.topic_reads import (
     TopicProperties,
     all_replicas,
     list_topics,
@@ -24,6 +22,8 @@ from topicwarden.kafka.topic_reads import (
     read_topics,
     wait_until_visible,
 )
+from topicwarden.kafka.write.admin_session import AdminSession
+from topicwarden.kafka.write.topic_admin import NewTopic, add_partitions, alter_settings, create_topics, delete_topics
 from topicwarden.plan.placement.broker_choice import racks_of
 from topicwarden.plan.placement.new_topic import NewTopicPlacement
 

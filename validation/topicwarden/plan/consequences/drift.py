@@ -7,7 +7,7 @@ it is.
 
 from collections.abc import Iterable
 
-from topicwarden.kafka.snapshot import SET_ON_TOPIC
+from topicwarden.kafka.read.snapshot import SET_ON_TOPIC
 from topicwarden.model.planned_change import Action, Consequence, Setting, Severity
 from topicwarden.model.topic import Allowance
 from topicwarden.plan.plan_evidence import PlanEvidence, RequiredEvidence

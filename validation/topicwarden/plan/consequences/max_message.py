@@ -6,7 +6,7 @@ Producers that send larger batches get RECORD_TOO_LARGE.
 
 from collections.abc import Iterable
 
-from topicwarden.kafka.record_batches import NEWEST
+from topicwarden.kafka.read.record_batches import NEWEST
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.plan.consequence_text import records_of, size

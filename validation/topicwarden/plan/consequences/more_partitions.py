@@ -9,7 +9,7 @@ Streams application is in the wrong task (KIP-253 was never implemented).
 from collections.abc import Iterable
 from math import lcm
 
-from topicwarden.kafka.partition_functions import PARTITIONERS
+from topicwarden.kafka.read.partition_functions import PARTITIONERS
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, Severity
 from topicwarden.plan.consequence_text import UNSEEN_GROUPS, shorten

@@ -13,7 +13,7 @@ Every change that shortens the life of records is refused, even if no record exp
 
 from collections.abc import Collection, Iterable
 
-from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import Consequence, PartitionEffect, Severity
 from topicwarden.model.topic import Allowance, Topic

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from topicwarden.kafka.snapshot import PartitionReplicas
+from topicwarden.kafka.read.snapshot import PartitionReplicas
 from topicwarden.plan.placement.load_balancing import BrokerLoad
 
 

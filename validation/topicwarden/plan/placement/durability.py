@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from topicwarden.kafka.snapshot import LiveTopic, Snapshot
+from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.topic import Topic
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from topicwarden.kafka.snapshot import LiveTopic, PartitionReplicas, Snapshot
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
 from topicwarden.model.problem import Problem
 from topicwarden.plan.placement.broker_choice import PartitionRepair, is_placed, racks_of
 from topicwarden.plan.placement.load_balancing import BrokerLoad, even_out

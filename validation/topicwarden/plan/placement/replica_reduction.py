@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from topicwarden.kafka.snapshot import Snapshot
+from topicwarden.kafka.read.snapshot import Snapshot
 from topicwarden.model.message_text import counted
 from topicwarden.model.problem import Problem
 from topicwarden.model.topic import Allowance

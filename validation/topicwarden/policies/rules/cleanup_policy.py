@@ -12,10 +12,10 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import cleanup_policies
 from topicwarden.policies.rule import RuleSettings, RuleViolation, contradiction
-from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING = "cleanup.policy"
 Word = Literal["compact", "delete"]

@@ -5,10 +5,10 @@ Kafka refuses such a topic, with any cleanup policy (`LogConfig.validateValues`,
 
 from collections.abc import Iterable
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import setting_text, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 LEAST, GREATEST = "min.compaction.lag.ms", "max.compaction.lag.ms"
 

@@ -10,9 +10,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING = "compression.type"
 Codec = Literal["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]

@@ -9,9 +9,9 @@ Remedy: set `compression.type` to the codec, or delete the level.
 
 from collections.abc import Iterable
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 CODECS = ("gzip", "lz4", "zstd")
 

@@ -12,13 +12,13 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, PlainValidator, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticKnownError
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.kafka_facts.config_values import kafka_spelling
+from topicwarden.kafka_facts.configs import definitions, nearest
 from topicwarden.model.field_types import Text, custom_error
 from topicwarden.model.message_text import quoted
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation, contradiction
-from topicwarden.specs.broker_settings import BrokerSettings
-from topicwarden.specs.config_values import kafka_spelling
-from topicwarden.specs.configs import definitions, nearest
 
 
 def _known_name(name: str) -> str:

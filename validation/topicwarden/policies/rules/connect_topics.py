@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import cleanup_policies
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 _NAME: Final = re.compile(r"(.*[-_.])?connect([-_.].+)?[-_.](offsets?|configs?|status(es)?)")
 

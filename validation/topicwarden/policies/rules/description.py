@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class Settings(RuleSettings):

@@ -10,10 +10,10 @@ Remedy: write `delete`, `compact`, or both. To keep all records, write `delete` 
 from collections.abc import Iterable
 from typing import Final
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.kafka_facts.configs import kafka_lines
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
-from topicwarden.specs.configs import kafka_lines
 
 _DOCUMENTED: Final = "4.2"
 

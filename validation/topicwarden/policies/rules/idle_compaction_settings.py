@@ -9,10 +9,10 @@ Remedy: delete the setting, or add `compact` to `cleanup.policy`.
 
 from collections.abc import Iterable
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import cleanup_policies
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTINGS = ("delete.retention.ms", "min.compaction.lag.ms", "max.compaction.lag.ms", "min.cleanable.dirty.ratio")
 

@@ -10,10 +10,10 @@ Remedy: delete the setting, or write `cleanup.policy: [compact, delete]`.
 
 from collections.abc import Iterable
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import cleanup_policies
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTINGS = ("retention.ms", "retention.bytes", "local.retention.ms", "local.retention.bytes")
 

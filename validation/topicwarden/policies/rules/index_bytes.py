@@ -11,9 +11,9 @@ Remedy: remove the setting; the default of 10 MiB is allocated only as it is nee
 from collections.abc import Iterable
 from typing import Final
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 _SETTING: Final = "segment.index.bytes"
 _ENTRY_BYTES: Final = 12

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Final
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.kafka_facts.configs import ConfigDefinition, definition, definitions, kafka_lines, variants
 from topicwarden.model.problem import Level
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
-from topicwarden.specs.configs import ConfigDefinition, definition, definitions, kafka_lines, variants
 
 INSTEAD: Final = {
     "message.timestamp.difference.max.ms": (

@@ -7,10 +7,10 @@ of -1 if `retention.ms` is not -1. The same applies to `local.retention.bytes`
 
 from collections.abc import Iterable
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import effective_number, setting_text, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class Settings(RuleSettings):

@@ -12,10 +12,10 @@
 from collections.abc import Iterable
 from typing import Final
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import effective_number, setting_text, value_text
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING: Final = "max.message.bytes"
 REQUEST_BYTES: Final = 104_857_600

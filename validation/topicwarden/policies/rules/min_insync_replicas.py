@@ -12,12 +12,12 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import Flag, ReplicationFactor
 from topicwarden.model.problem import Level
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import effective_number
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING = "min.insync.replicas"
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import Text
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class Settings(RuleSettings):

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import Flag, Size
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import effective_number, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING = "max.message.bytes"
 

@@ -9,10 +9,10 @@ Remedy: lower `replication_factor` for the stack: `stacks: {dev: {replication_fa
 
 from collections.abc import Iterable
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
-from topicwarden.specs.stack_settings import BROKER_COUNT
+from topicwarden.stacks.stack_settings import BROKER_COUNT
 
 
 class Settings(RuleSettings):

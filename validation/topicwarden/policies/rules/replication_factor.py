@@ -9,10 +9,10 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import ReplicationFactor
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class Settings(RuleSettings):

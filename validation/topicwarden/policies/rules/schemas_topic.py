@@ -6,10 +6,10 @@ week by default, and consumers can no longer decode records.
 
 from collections.abc import Iterable
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import cleanup_policies
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class Settings(RuleSettings):

@@ -11,11 +11,11 @@ Remedy: lower `segment.ms`, for example to a tenth of `retention.ms`.
 
 from collections.abc import Iterable
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.declared_traffic import segment_fills_in_ms
 from topicwarden.policies.effective_values import cleanup_policies, effective_number, setting_text, value_text
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class Settings(AdviceSettings):

@@ -10,12 +10,12 @@ Remedy: unset the value for the stack: `stacks: {prod: {config: {segment.bytes: 
 
 from collections.abc import Iterable
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.kafka_facts.services import PROFILES
+from topicwarden.kafka_facts.services.profile import Outcome, ServiceProfile, SettingBounds
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
-from topicwarden.specs.services import PROFILES
-from topicwarden.specs.services.profile import Outcome, ServiceProfile, SettingBounds
 
 
 class Settings(RuleSettings):

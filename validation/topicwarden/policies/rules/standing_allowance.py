@@ -8,9 +8,9 @@ Remedy: add an end date, such as `{change: delete, until: 2027-01-31}`, or remov
 
 from collections.abc import Iterable
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 
 class Settings(AdviceSettings):

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import cleanup_policies, effective_number, setting_text
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 _NAME: Final = re.compile(r".+-.+-(changelog|repartition)")
 

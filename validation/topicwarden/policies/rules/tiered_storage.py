@@ -8,11 +8,11 @@ KIP-950). Without tiered storage, settings for local retention have no effect, w
 
 from collections.abc import Iterable
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.problem import Level
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import cleanup_policies
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 ENABLE, COPY_DISABLE = "remote.storage.enable", "remote.log.copy.disable"
 _PAIRS = (("local.retention.ms", "retention.ms"), ("local.retention.bytes", "retention.bytes"))

@@ -10,10 +10,10 @@ Remedy: lower `max_ahead`, or raise the setting.
 
 from collections.abc import Iterable
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import effective_number, setting_text, value_text
 from topicwarden.policies.rule import RuleSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 AFTER, DIFFERENCE = "message.timestamp.after.max.ms", "message.timestamp.difference.max.ms"
 

@@ -7,9 +7,9 @@ type that the broker stores. With `LogAppendTime`, the broker overwrites the pro
 
 from collections.abc import Iterable
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING = "message.timestamp.type"
 _BOUNDS = (

@@ -8,11 +8,11 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.field_types import custom_error
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import RuleSettings, RuleViolation
 from topicwarden.policies.topic_patterns import full_match, pattern_problem
-from topicwarden.specs.broker_settings import BrokerSettings
 
 
 def _compiles(value: str) -> str:

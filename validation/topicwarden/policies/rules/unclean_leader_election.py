@@ -9,9 +9,9 @@ Remedy: delete the setting; Kafka's default is `false`.
 
 from collections.abc import Iterable
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 SETTING = "unclean.leader.election.enable"
 

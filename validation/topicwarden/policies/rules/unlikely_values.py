@@ -12,11 +12,11 @@ Remedy: write the unit: `7d`.
 from collections.abc import Iterable
 from typing import Final
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.model.units import DURATION, unit_of
 from topicwarden.policies.effective_values import cleanup_policies, value_text
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 _DELETED: Final = "records are deleted as soon as their segment is closed"
 _LEAST: Final = {

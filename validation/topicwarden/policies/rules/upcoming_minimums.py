@@ -10,10 +10,10 @@ Remedy: declare the new minimum or more before the brokers are upgraded.
 from collections.abc import Iterable
 from typing import Final
 
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
 from topicwarden.model.topic import Topic
 from topicwarden.policies.effective_values import value_text
 from topicwarden.policies.rule import AdviceSettings, RuleViolation
-from topicwarden.specs.broker_settings import BrokerSettings
 
 _LEAST: Final = {"segment.ms": 60_000, "max.compaction.lag.ms": 60_000, "segment.index.bytes": 1_024}
 

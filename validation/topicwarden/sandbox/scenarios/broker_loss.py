@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from topicwarden.kafka.config_admin import in_sync_replicas
+from topicwarden.kafka.write.config_admin import in_sync_replicas
 from topicwarden.model.problem import Refusal
 from topicwarden.sandbox.scenarios.writer import writing
 

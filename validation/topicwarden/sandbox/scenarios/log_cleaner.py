@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from topicwarden.kafka.config_admin import set_brokers
+from topicwarden.kafka.write.config_admin import set_brokers
 from topicwarden.model.problem import Refusal
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.log_files import cleaner_checkpoint, segments

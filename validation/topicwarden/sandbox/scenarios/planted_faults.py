@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from topicwarden.kafka.config_admin import set_topic
+from topicwarden.kafka.write.config_admin import set_topic
 from topicwarden.sandbox.scenarios.writer import write_once_valid, writing
 
 ORDERS, CUSTOMERS, CLICKS = "shop.orders", "shop.customers", "shop.clicks"

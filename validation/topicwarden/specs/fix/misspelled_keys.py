@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from topicwarden.specs import configs
+from topicwarden.kafka_facts import configs
 from topicwarden.specs.fix.text_edits import EditableDocument, TextEdit, apply_edits, replace_scalar
 from topicwarden.specs.validation_errors import known_keys
 from topicwarden.specs.yaml_nodes import KeyPath

@@ -8,8 +8,8 @@ from typing import Final
 
 import yaml
 
+from topicwarden.kafka_facts import configs
 from topicwarden.model.units import DURATION, SIZE, ValueUnit, unit_of
-from topicwarden.specs import configs
 from topicwarden.specs.fix.text_edits import EditableDocument, TextEdit, apply_edits, replace_scalar
 from topicwarden.specs.yaml_nodes import KeyPath
 

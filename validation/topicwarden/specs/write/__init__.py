@@ -8,6 +8,7 @@ from itertools import chain, count
 from types import MappingProxyType
 from typing import Any, Final
 
+from topicwarden.kafka_facts.topic_names import metric_name, name_problem
 from topicwarden.model.contents import Contents
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic import Topic
@@ -16,7 +17,6 @@ from topicwarden.specs.load import LoadedSpecs, LoadedTopic
 from topicwarden.specs.resolve import resolve
 from topicwarden.specs.schema_files import SUFFIXES, SchemaText
 from topicwarden.specs.spec_files import DEFAULTS
-from topicwarden.specs.topic_names import metric_name, name_problem
 from topicwarden.specs.validated_document import ValidatedDocument, validate
 from topicwarden.specs.write.folders import Folder, file_name, topic_folders
 from topicwarden.specs.write.shared_defaults import divide, flat_settings

@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from topicwarden.kafka_facts import configs
+from topicwarden.kafka_facts.config_values import Config
 from topicwarden.model.units import unit_of
-from topicwarden.specs import configs
-from topicwarden.specs.config_values import Config
 from topicwarden.specs.yaml_nodes import read_documents
 
 _CONFIG: Final[TypeAdapter[dict[str, str | None]]] = TypeAdapter(Config)

@@ -6,7 +6,7 @@ from topicwarden.audit.collect.horizon import CLOCK_MS, roll_time
 from topicwarden.audit.history.topic_state import RememberedRecord
 from topicwarden.audit.scan.counts import SupersededPair
 from topicwarden.audit.subject import AuditedTopic
-from topicwarden.kafka.snapshot import PartitionExtent, PartitionReplicas
+from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas
 from topicwarden.model.verdict import Verdict
 
 _DEFAULT_BACKOFF_MS = 15_000

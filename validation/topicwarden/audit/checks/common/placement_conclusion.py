@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topicwarden.audit.keys.key_placement import KeyPlacement, PlacementKind
+from topicwarden.audit.scan.key_placement import KeyPlacement, PlacementKind
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS_BY_NAME
 
 _FIXED_TEXTS = {

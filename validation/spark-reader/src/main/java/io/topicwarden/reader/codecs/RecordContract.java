@@ -30,7 +30,7 @@ public final class RecordContract {
    * Builds the codecs and expressions of a contract. If a schema or an expression cannot be used,
    * that part of every record is undecidable; all other parts are still validated.
    *
-   * @param declared the object that {@code audit/contents/contracts.py} writes as {@code records}
+   * @param declared the object that {@code audit/scan/contracts.py} writes as {@code records}
    * @param registry the Schema Registry of the stack, or null
    */
   RecordContract(JsonNode declared, SchemaRegistryClient registry) {

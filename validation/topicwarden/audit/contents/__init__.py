@@ -1,1 +1,0 @@
-"""Contracts that the reader judges records by."""

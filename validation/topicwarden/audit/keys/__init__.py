@@ -1,1 +1,0 @@
-"""Find out which partitioner placed the keys of a topic."""

@@ -1,0 +1,110 @@
+"""Build the contract of each topic: the rules, as JSON, by which the reader judges its records.
+
+``Contracts.java`` parses the JSON. A topic without declared contents has no contract, and costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from topicwarden.audit.collect.horizon import CLOCK_MS
+from topicwarden.kafka.connect.schema_registry import for_java
+from topicwarden.kafka.read.snapshot import LiveTopic
+from topicwarden.model.contents import Contents
+from topicwarden.model.regular_file import read_regular_file
+from topicwarden.record_schemas.protobuf import ProtoError, compile_proto
+from topicwarden.specs.resolve import Declaration
+from topicwarden.specs.schema_files import schema_path
+from topicwarden.stacks.registry_settings import RegistrySettings
+
+
+@dataclass(frozen=True)
+class Contracts:
+    """The contracts by topic, and the schema registry that they refer to."""
+
+    topics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    registry: RegistrySettings | None = None
+    by_key: frozenset[str] = frozenset()
+    """The topics whose records are counted by key: compacted topics, and topics with rules for keys."""
+
+    def options(self) -> dict[str, str]:
+        """Return the contracts as options of the Spark reader."""
+        options = {"contracts": json.dumps(self.topics)} if self.topics else {}
+        return options | ({"registry": json.dumps(for_java(self.registry))} if self.registry else {})
+
+
+NO_CONTRACTS = Contracts()
+
+
+def build_contracts(
+    topics: Iterable[LiveTopic],
+    declarations: Mapping[str, Declaration],
+    root: Path,
+    registry: RegistrySettings | None,
+    now: int,
+) -> Contracts:
+    """Return the contracts of ``topics``.
+
+    ``root`` is the project's folder. Timestamps after ``now`` (ms) are in the future. A schema that cannot be used does
+    not stop the audit; its topic's records remain undecided.
+    """
+    by_topic: dict[str, dict[str, Any]] = {}
+    by_key = set()
+    for live in topics:
+        topic, declaration = live.topic, declarations.get(live.topic.name)
+        contents = declaration.topic.contents if declaration else Contents()
+        terms: dict[str, Any] = {}
+        if topic.compacted or contents.key.placed or contents.key.max_share is not None:
+            by_key.add(topic.name)
+            terms["partitions"] = topic.partitions
+        if contents.timestamps.max_late is not None:
+            terms["late"] = contents.timestamps.max_late
+        if declaration and (records := _records(declaration, root, now)):
+            terms["records"] = records
+        if terms:
+            by_topic[topic.name] = terms
+    return Contracts(by_topic, registry, frozenset(by_key))
+
+
+def _records(declaration: Declaration, root: Path, now: int) -> dict[str, Any]:
+    contents = declaration.topic.contents
+    rules = {
+        "key": _encoding(declaration, "key", root),
+        "value": _encoding(declaration, "value", root),
+        "headers": list(contents.headers.required or ()),
+        "expressions": [{"id": rule.id, "require": rule.require} for rule in contents.expressions or ()],
+        "largest": contents.records.max_bytes,
+        "latest": None if (ahead := contents.timestamps.max_ahead) is None else now + ahead + CLOCK_MS,
+    }
+    return {name: rule for name, rule in rules.items() if rule not in (None, [], {})}
+
+
+def _encoding(declaration: Declaration, part: str, root: Path) -> dict[str, Any]:
+    encoding = declaration.topic.contents.encoding(part).model_dump(
+        include={"format", "message", "registry", "subject"}
+    )
+    if encoding["format"] is None:
+        return {}
+    if encoding["registry"]:
+        encoding["subject"] = encoding["subject"] or f"{declaration.topic.name}-{part}"
+    if path := schema_path(declaration, part):
+        encoding |= _schema(root / path, encoding["format"], registry=bool(encoding["registry"]))
+    return {name: value for name, value in encoding.items() if value or name == "schema"}
+
+
+def _schema(file: Path, kind: str, *, registry: bool) -> dict[str, str]:
+    """Return the text of a schema or the descriptors of a ``.proto`` file; or the reason, as ``unusable``."""
+    try:
+        text = read_regular_file(file).decode()
+        if kind != "protobuf" or registry:
+            return {"schema": text}
+        return {"descriptors": b64encode(compile_proto(text)).decode()}
+    except (OSError, UnicodeDecodeError):
+        return {"unusable": "its file cannot be read; see `topicwarden check`"}
+    except ProtoError as error:
+        return {"unusable": f"the file {error}"}

@@ -1,0 +1,145 @@
+"""Convert the files of other tools to topics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from topicwarden.interchange.convert import (
+    asyncapi,
+    create_topics,
+    describe,
+    jikkou,
+    julie,
+    kafka_gitops,
+    kdef,
+    odcs,
+    redpanda_operator,
+    specmesh,
+    strimzi,
+    terraform,
+    topicctl,
+)
+from topicwarden.interchange.convert.other_tools import unsupported_message
+from topicwarden.interchange.convert.source_file import SourceFile
+from topicwarden.interchange.convert.topic_reader import ConvertedTopic, TopicReader
+from topicwarden.kafka_facts.topic_names import metric_name
+from topicwarden.model.problem import Location, Problem
+
+__all__ = ["FORMATS", "ConversionResult", "ConvertedTopic", "SourceFile", "SourceFormat", "TopicReader", "read_all"]
+
+_HCL: Final = re.compile(r"^\s*(resource|data|module|variable|locals|provider|terraform)\b[^\n=:]*\{", re.MULTILINE)
+_NO_TOPIC: Final = "this file declares no topic; pass the file with the topics, too: add --from with its path"
+
+
+class SourceFormat(Protocol):
+    """A module that reads the files of one tool."""
+
+    def recognises(self, source: SourceFile) -> bool:
+        """Return whether the file has this format."""
+        ...
+
+    def read(self, reader: TopicReader) -> None:
+        """Add the topics, problems and notes of ``reader.source`` to ``reader``."""
+        ...
+
+
+FORMATS: Final = MappingProxyType[str, SourceFormat](
+    {
+        "specmesh": specmesh,
+        "asyncapi": asyncapi,
+        "odcs": odcs,
+        "strimzi": strimzi,
+        "jikkou": jikkou,
+        "redpanda": redpanda_operator,
+        "topicctl": topicctl,
+        "kdef": kdef,
+        "kafka-gitops": kafka_gitops,
+        "julie": julie,
+        "terraform": terraform,
+        "describe": describe,
+        "create-topics": create_topics,
+    }
+)
+"""The formats by their ``--from-format`` name. The first that recognises a file reads it."""
+
+
+@dataclass(frozen=True)
+class ConversionResult:
+    """The topics of all files in file order, all problems, and a warning for each part that was not converted."""
+
+    topics: tuple[ConvertedTopic, ...]
+    problems: tuple[Problem, ...]
+    notes: tuple[Problem, ...]
+
+
+def read_all(sources: Sequence[SourceFile], format_name: str | None = None) -> ConversionResult:
+    """Read the topics of all files; return them with all problems and notes.
+
+    ``format_name`` is a key of ``FORMATS``; by default, the format of each file is recognised from its content.
+    """
+    topics: list[ConvertedTopic] = []
+    problems: list[Problem] = []
+    notes: list[Problem] = []
+    auxiliary: list[SourceFile] = []
+    by_metric_name: dict[str, ConvertedTopic] = {}
+    for source in sources:
+        reader = _read_file(TopicReader(source, tuple(other for other in sources if other is not source)), format_name)
+        auxiliary += [source] if reader.auxiliary else []
+        problems += reader.problems
+        notes += reader.notes()
+        for converted in reader.topics:
+            first = by_metric_name.setdefault(metric_name(converted.topic.name), converted)
+            if first is converted:
+                topics.append(converted)
+            else:
+                problems.append(_duplicate(converted, first))
+    if sources and len(auxiliary) == len(sources) and not topics and not problems:
+        problems = [Problem(Location(source.file), _NO_TOPIC, "empty") for source in auxiliary]
+    return ConversionResult(tuple(topics), tuple(sorted(set(problems))), tuple(sorted(set(notes))))
+
+
+def _read_file(reader: TopicReader, format_name: str | None) -> TopicReader:
+    source = reader.source
+    if format_name:
+        source_format: SourceFormat | None = FORMATS[format_name]
+    else:
+        source_format = next((module for module in FORMATS.values() if module.recognises(source)), None)
+    if source_format is None or (format_name and not source_format.recognises(source)):
+        _report_unrecognised(reader, format_name)
+    else:
+        source_format.read(reader)
+        if not reader.topics and not reader.problems and not reader.excluded and not reader.auxiliary:
+            internal = any("internal topics of Kafka" in note.message for note in reader.notes())
+            what = "only Kafka's internal topics" if internal else "no topic"
+            reader.add_problem(Location(source.file), f"this file declares {what}; do not import it", "empty")
+    return reader
+
+
+def _report_unrecognised(reader: TopicReader, format_name: str | None) -> None:
+    source = reader.source
+    if source.file.endswith((".tf", ".tofu")) or _HCL.search(source.text):
+        message = "this is Terraform configuration (HCL); pass the state instead: `terraform show -json`"
+        reader.add_problem(Location(source.file), message, "value")
+    elif not format_name and source.problems:
+        reader.problems += source.problems
+    elif unsupported := unsupported_message(source):
+        reader.add_problem(Location(source.file), unsupported, "value")
+    else:
+        formats = f"the format {format_name}" if format_name else f"one of the formats {', '.join(FORMATS)}"
+        message = f"expected topics in {formats}, seen none; select the format with --from-format"
+        reader.add_problem(Location(source.file), message, "value")
+
+
+def _duplicate(converted: ConvertedTopic, first: ConvertedTopic) -> Problem:
+    name, first_name = converted.topic.name, first.topic.name
+    if name == first_name:
+        return Problem(converted.place, f"{name} is declared twice, first at {first.place}; keep one", "topic-twice")
+    message = (
+        f"{name} and {first_name} ({first.place}) have the same name in Kafka's metrics, so Kafka rejects the second; "
+        "rename one"
+    )
+    return Problem(converted.place, message, "topic-collision")

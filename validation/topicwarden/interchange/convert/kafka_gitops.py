@@ -1,0 +1,126 @@
+"""Read kafka-gitops' desired state: ``state.yaml``, and the files that its ``settings.files`` names.
+
+https://github.com/devshawn/kafka-gitops/blob/main/docs/specification.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from topicwarden.interchange.convert.source_file import SourceFile
+from topicwarden.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
+from topicwarden.interchange.convert.topic_reader import ACCESS, TopicReader
+from topicwarden.interchange.convert.topic_values import TopicValues, add_topic
+from topicwarden.interchange.convert.unread_fields import UnreadFields
+from topicwarden.model.message_text import describe_value, quoted
+from topicwarden.model.problem import Location
+from topicwarden.stacks.stack_settings import SCOPE
+
+_ACCESS: Final = ("services", "users", "customServiceAcls", "customUserAcls")
+_KEYS: Final = frozenset({"settings", "topics", *_ACCESS})
+_SERVICE_TYPES: Final = ("application", "kafka-connect", "kafka-streams")
+_TOPIC: Final = ("partitions", "replication", "configs")
+_DEFAULT: Final = ("settings", "topics", "defaults", "replication")
+_IGNORED: Final = ("settings", "topics", "blacklist")
+_IGNORED_REASON: Final = f"kafka-gitops ignores topics with these prefixes; exclude them with {SCOPE}"
+
+
+def recognises(source: SourceFile) -> bool:
+    return any(_is_state(document.value) for document in source.documents)
+
+
+def read(reader: TopicReader) -> None:
+    default = _default_replication(reader)
+    for fields in reader.documents():
+        fields.take(_DEFAULT)
+        _note_access(fields, reader)
+        if fields.peek(_IGNORED)[0] is not None:
+            reader.note(fields.document.at_key(_IGNORED), ".".join(_IGNORED), _IGNORED_REASON)
+            fields.take(_IGNORED)
+        _check_files(fields, reader)
+        topics, place = fields.peek(("topics",))
+        if isinstance(topics, dict):
+            for name in topics:
+                _topic(fields, name, default, reader)
+        elif topics is not None:
+            fields.take(("topics",))
+            reader.add_problem(place, f"topics: expected topics by name, seen {describe_value(topics)}", "type")
+        reader.auxiliary = reader.auxiliary or not topics
+
+
+def _topic(fields: UnreadFields, name: Any, default: tuple[Any, Location] | None, reader: TopicReader) -> None:
+    path = ("topics", name)
+    details, place = fields.peek(path)
+    if not details or not isinstance(details, dict):
+        fields.take(path)
+        message = f"{name}: expected a mapping with {', '.join(_TOPIC)}, seen {describe_value(details)}"
+        reader.add_problem(place, message, "type")
+        return
+    report_unknown_keys(fields, path, _TOPIC, reader)
+    counts = take_counts(fields, path, "partitions", "replication", reader)
+    if default and counts["replication factor"][0] is None:
+        counts["replication factor"] = default
+    add_topic(
+        reader,
+        TopicValues(
+            name_field=(str(name), fields.document.at_key(path)),
+            counts=counts,
+            config=take_settings(fields, (*path, "configs"), reader),
+        ),
+    )
+
+
+def _default_replication(reader: TopicReader) -> tuple[Any, Location] | None:
+    """Return the default of this file, else that of another file of the import; None if there is none."""
+    for source in (reader.source, *reader.others):
+        for document in source.documents if recognises(source) else ():
+            value, place = UnreadFields(source, document).peek(_DEFAULT)
+            if value is not None:
+                return value, place
+    return None
+
+
+def _check_files(fields: UnreadFields, reader: TopicReader) -> None:
+    """Mark the files that ``settings.files`` names as read, and report the file of the topics if it is not passed."""
+    files, _ = fields.peek(("settings", "files"))
+    passed = {PurePosixPath(source.file).name for source in (reader.source, *reader.others)}
+    for kind, name in files.items() if isinstance(files, dict) else ():
+        path = ("settings", "files", kind)
+        if isinstance(name, str) and PurePosixPath(name).name in passed:
+            fields.take(path)
+        elif kind == "topics":
+            fields.take(path)
+            message = f"the topics are in {quoted(str(name))}; import this file, too: add --from with its path"
+            reader.add_problem(fields.document.at(path), message, "missing")
+
+
+def _note_access(fields: UnreadFields, reader: TopicReader) -> None:
+    for path in _access(fields):
+        reader.note(fields.document.at_key(path), ".".join(map(str, path)), ACCESS)
+        fields.take(path)
+
+
+def _access(fields: UnreadFields) -> Iterator[tuple[Any, ...]]:
+    for key in _ACCESS:
+        value, _ = fields.peek((key,))
+        if isinstance(value, dict):
+            yield from ((key, name) for name in value)
+        elif value is not None:
+            yield (key,)
+
+
+def _is_state(value: Any) -> bool:
+    """Return whether the document is a desired state. Compose files have ``services``, too."""
+    if not isinstance(value, dict) or not value or "apiVersion" in value:
+        return False
+    if any(set(_TOPIC) & topic.keys() for topic in _mappings(value.get("topics"))):
+        return True
+    if any(service.get("type") in _SERVICE_TYPES for service in _mappings(value.get("services"))):
+        return True
+    return value.keys() <= _KEYS and value.keys() != {"services"}
+
+
+def _mappings(value: Any) -> list[dict[Any, Any]]:
+    return [one for one in value.values() if isinstance(one, dict)] if isinstance(value, dict) else []

@@ -1,0 +1,50 @@
+"""Read the ``Topic`` resources of the Redpanda Operator, from a manifest or from ``kubectl get topics -o yaml``.
+
+https://github.com/redpanda-data/redpanda-operator/blob/main/operator/api/redpanda/v1alpha2/topic_types.go
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from topicwarden.interchange.convert.kubernetes import NOT_APPLIED, declares, topics
+from topicwarden.interchange.convert.source_file import SourceFile
+from topicwarden.interchange.convert.take_values import report_unknown_keys, take_counts, take_settings
+from topicwarden.interchange.convert.topic_reader import TopicReader
+from topicwarden.interchange.convert.topic_values import TopicValues, add_topic
+
+_GROUP: Final = "cluster.redpanda.com/"
+_KIND: Final = "Topic"
+_SPEC: Final = (
+    "partitions",
+    "replicationFactor",
+    "overwriteTopicName",
+    "additionalConfig",
+    "cluster",
+    "kafkaApiSpec",
+    "metricsNamespace",
+    "interval",
+)
+
+
+def recognises(source: SourceFile) -> bool:
+    return declares(source, _GROUP, _KIND)
+
+
+def read(reader: TopicReader) -> None:
+    for resource in topics(reader.documents(), reader, _GROUP, "Redpanda", kind=_KIND):
+        fields, spec = resource.fields, (*resource.path, "spec")
+        report_unknown_keys(fields, spec, _SPEC, reader)
+        # ``GetTopicName`` ignores an empty name.
+        name, place, comments = resource.take_topic_name("overwriteTopicName", absent=(None, ""))
+        if resource.not_ready():
+            reader.note(place, f"{name} (status: not ready)", NOT_APPLIED.format("Redpanda"))
+        add_topic(
+            reader,
+            TopicValues(
+                name_field=(name, place),
+                counts=take_counts(fields, spec, "partitions", "replicationFactor", reader),
+                config=take_settings(fields, (*spec, "additionalConfig"), reader),
+            ),
+            comments,
+        )

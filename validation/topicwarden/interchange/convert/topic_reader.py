@@ -1,0 +1,123 @@
+"""Collects the topics of another tool's file, its problems, and notes of what is not converted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from topicwarden.interchange.convert.source_file import SourceFile
+from topicwarden.interchange.convert.unread_fields import UnreadFields, UnreadText
+from topicwarden.model.problem import Level, Location, Problem
+from topicwarden.model.topic import Topic
+from topicwarden.specs.schema_files import SchemaText
+
+NOT_READ: Final = "not imported, because a topic's YAML has no key for it"
+ACCESS: Final = "access rules, so not imported"
+COMMENTED_OUT: Final = "commented out, so not imported"
+UNKNOWN: Final = 0
+_LINE_NAME: Final = re.compile(r"line [0-9]+")
+_MAX_LINES: Final = 20
+"""The maximum number of unnamed lines, such as comments, that a note lists; it counts the rest."""
+
+
+@dataclass(frozen=True)
+class ConvertedTopic:
+    """A topic of another tool's file, its location, lines to keep as comments, and its schemas.
+
+    ``missing`` has the problem of each count that the file does not have: ``partitions``, ``replication_factor``. The
+    topic has ``UNKNOWN`` instead, and needs a number from elsewhere.
+    """
+
+    topic: Topic
+    place: Location
+    comments: tuple[str, ...] = ()
+    schemas: tuple[SchemaText, ...] = ()
+    missing: Mapping[str, Problem] = field(default_factory=dict)
+
+
+@dataclass
+class TopicReader:
+    """Collects the topics, problems and notes of one file, and tracks which parts of the file were read.
+
+    ``others`` are the other files of the same import. ``excluded`` counts the topics that the file itself excludes,
+    such as topics marked for deletion. ``auxiliary`` is set if the file only completes other files.
+    """
+
+    source: SourceFile
+    others: tuple[SourceFile, ...] = ()
+    topics: list[ConvertedTopic] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    excluded: int = 0
+    auxiliary: bool = False
+    _unread: list[UnreadFields | UnreadText] = field(default_factory=list)
+    _notes: dict[str, list[tuple[Location, str]]] = field(default_factory=dict)
+
+    def documents(self) -> list[UnreadFields]:
+        """Return the documents of the file. A note will name each field that remains unread."""
+        fields = [UnreadFields(self.source, document) for document in self.source.documents]
+        self._unread += fields
+        self.problems += self.source.problems
+        self._note_comments(self.source)
+        return fields
+
+    def document_beside(self, source: SourceFile) -> UnreadFields | None:
+        """Return the document of another file that this file refers to; None if the file is not one YAML document."""
+        self.problems += source.problems
+        self._note_comments(source)
+        if len(source.documents) != 1:
+            return None
+        fields = UnreadFields(source, source.documents[0])
+        self._unread.append(fields)
+        return fields
+
+    def _note_comments(self, source: SourceFile) -> None:
+        for offset, comment in source.comments:
+            line = comment.partition("KAFKA_CREATE_TOPICS")
+            reason = COMMENTED_OUT if line[1] else "comments are not imported"
+            place = source.location(offset)
+            self.note(place, line[1] or f"line {place.line}", reason)
+
+    def text(self, *, shown: bool) -> UnreadText:
+        """Return the text of the file. A note will name each part that remains unread.
+
+        ``shown`` quotes these parts: set it only if the file cannot contain secrets.
+        """
+        text = UnreadText(self.source, shown=shown)
+        self._unread.append(text)
+        return text
+
+    def add_problem(self, place: Location, message: str, rule: str) -> None:
+        self.problems.append(Problem(place, message, rule))
+
+    def note(self, place: Location, part: str, reason: str) -> None:
+        """Note that ``part`` is not converted. Parts with the same reason share one note."""
+        self._notes.setdefault(reason, []).append((place, part))
+
+    def exclude(self, place: Location, name: Any, reason: str) -> None:
+        """Note that a topic is not converted because the file itself excludes it."""
+        self.excluded += 1
+        self.note(place, str(name), reason)
+
+    def notes(self) -> list[Problem]:
+        """Return one warning for each reason, with all parts that were not converted, at the location of the first."""
+        notes = {reason: list(parts) for reason, parts in self._notes.items()}
+        for unread in self._unread:
+            for unread_part in unread.unread_parts():
+                notes.setdefault(NOT_READ, []).append(unread_part)
+        return [_note(reason, parts) for reason, parts in notes.items() if parts]
+
+
+def _note(reason: str, parts: list[tuple[Location, str]]) -> Problem:
+    occurrences = Counter(part for _, part in parts)
+    lines = [part for part in occurrences if _LINE_NAME.fullmatch(part)]
+    for part in lines[_MAX_LINES:]:
+        del occurrences[part]
+    part_names = ", ".join(
+        part if number == 1 else f"{part} ({number:,} times)" for part, number in occurrences.items()
+    )
+    if len(lines) > _MAX_LINES:
+        part_names += f", and {len(lines) - _MAX_LINES:,} more lines"
+    return Problem(min(place for place, _ in parts), f"{reason}: {part_names}", "not-imported", Level.WARNING)

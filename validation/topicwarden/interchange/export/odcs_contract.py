@@ -1,0 +1,75 @@
+"""Write a declared topic as a contract of the Open Data Contract Standard, version 3.1.0.
+
+Source: https://bitol-io.github.io/open-data-contract-standard/v3.1.0/. What ODCS has no field for is in the
+``customProperties`` of the schema object, where an import reads it: see ``convert/odcs.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from topicwarden.interchange.convert import odcs
+from topicwarden.interchange.convert.odcs_properties import properties_of
+from topicwarden.interchange.export.exported_topic import ExportedTopic
+from topicwarden.model.topic import Topic
+from topicwarden.specs.write import explicit_contents
+
+_VERSION: Final = "v3.1.0"
+
+
+def contract(exported: ExportedTopic) -> dict[str, Any]:
+    """Return the contract of one topic."""
+    topic = exported.topic
+    root: dict[str, Any] = {
+        "apiVersion": _VERSION,
+        "kind": "DataContract",
+        "id": topic.name,
+        "name": topic.name,
+        "version": "1.0.0",
+        "status": "active",
+    }
+    if topic.owner:
+        root["team"] = {"name": topic.owner}
+    root["schema"] = [_schema_object(exported)]
+    if (retention := topic.retention_time) is not None:
+        unit = next(unit for unit, size in odcs.UNITS.items() if retention % size == 0)
+        sla = {"property": odcs.RETENTION, "value": retention // odcs.UNITS[unit], "unit": unit}
+        root["slaProperties"] = [sla]
+    return root
+
+
+def _schema_object(exported: ExportedTopic) -> dict[str, Any]:
+    topic = exported.topic
+    found: dict[str, Any] = {"name": topic.name, "physicalName": topic.name, "physicalType": "topic"}
+    if topic.description:
+        found["description"] = topic.description
+    found["customProperties"] = [
+        {"property": name, "value": value} for name, value in _custom_properties(exported).items()
+    ]
+    if topic.contents.value.format == "json" and "value" in exported.schemas:
+        schema = json.loads(exported.schemas["value"])
+        properties = properties_of(schema) if isinstance(schema, dict) else []
+        found |= {"logicalType": "object", "properties": properties} if properties else {}
+    return found
+
+
+def _custom_properties(exported: ExportedTopic) -> dict[str, Any]:
+    topic = exported.topic
+    found: dict[str, Any] = {odcs.PARTITIONS: topic.partitions, odcs.REPLICATION_FACTOR: topic.replication_factor}
+    if config := _configuration(topic):
+        found[odcs.CONFIGURATION] = config
+    contents = json.loads(json.dumps(explicit_contents(topic.contents)))
+    for part, text in exported.schemas.items():
+        contents[part].pop("schema")
+        is_text = topic.contents.encoding(part).format == "protobuf"
+        found[odcs.SCHEMAS[part]] = text if is_text else json.loads(text)
+    if contents := {part: value for part, value in contents.items() if value}:
+        found[odcs.CONTENTS] = contents
+    return found
+
+
+def _configuration(topic: Topic) -> dict[str, str]:
+    """Return the topic's configuration, without a retention time that is an SLA."""
+    is_sla = topic.retention_time is not None
+    return {name: value for name, value in sorted(topic.config.items()) if not (is_sla and name == "retention.ms")}

@@ -1,0 +1,229 @@
+"""One import into a project: compare topics with its declarations, write new files and print the results."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import unified_diff
+from types import MappingProxyType
+
+from topicwarden.interchange.convert import ConvertedTopic
+from topicwarden.interchange.write_files import write_files
+from topicwarden.model.message_text import counted, did_you_mean
+from topicwarden.model.problem import Level, Problem, Refusal
+from topicwarden.model.project import Project
+from topicwarden.model.topic import Topic
+from topicwarden.model.topic_selection import EXCLUDED, selected
+from topicwarden.policies.check_specs import check
+from topicwarden.report import terminal_output
+from topicwarden.report.problems import text
+from topicwarden.report.problems.digest import ProblemDigest
+from topicwarden.specs.load import LoadedSpecs, load
+from topicwarden.specs.resolve import Declaration, resolve
+from topicwarden.specs.schema_files import SchemaText
+from topicwarden.specs.spec_files import SpecFile
+from topicwarden.specs.write import COUNTS, ImportDraft, NewFile, draft, inherited_counts
+from topicwarden.specs.write.shared_defaults import flat_settings
+from topicwarden.stacks.stack_file import read_stack_file
+from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.stacks.stack_selection import selected_stacks
+
+_SCHEMA = "docs/topic.schema.json"
+
+
+@dataclass(frozen=True)
+class ImportSession:
+    """One import: the project, the stack, the glob patterns that select topics, and the declared topics.
+
+    ``errors`` are the errors of ``topics/`` and of the stack's settings, which prevent an import. ``scope`` has the
+    topics that the stack owns.
+    """
+
+    project: Project
+    stack: str
+    patterns: tuple[str, ...]
+    loaded: LoadedSpecs
+    declared: Mapping[str, Declaration]
+    errors: tuple[Problem, ...]
+    scope: StackScope = EVERY_TOPIC
+
+    def select(self, names: Iterable[str]) -> list[str]:
+        """Return the names that the patterns match, of topics that the stack owns or that a pattern names in full.
+
+        Raise Refusal if no name matches.
+        """
+        known = [name for name in names if self.scope.owns(name) or name in self.patterns]
+        found = [name for name in known if selected(name, self.patterns)]
+        if not found and known:
+            included = [pattern for pattern in self.patterns if not pattern.startswith(EXCLUDED)]
+            suggestion = did_you_mean(included[0].strip("*"), known) if included else ""
+            in_scope = f" in the scope of the stack, {self.scope}," if self.scope.patterns else ""
+            raise Refusal(
+                f"none of {counted(len(known), 'topic')}{in_scope} matches {' '.join(self.patterns)}{suggestion}"
+            )
+        return found
+
+    def outside(self, names: Iterable[str]) -> list[str]:
+        """Return those of ``names`` that the stack does not own, sorted."""
+        return sorted(name for name in names if not self.scope.owns(name))
+
+    def completed(self, converted: Sequence[ConvertedTopic]) -> tuple[list[ConvertedTopic], list[Problem]]:
+        """Return the topics with the counts that their file does not have, and a problem for each unknown count.
+
+        The counts are those that the topic is declared with, or that a new topic inherits from ``_defaults.yaml``.
+        """
+        inherited = inherited_counts([one.topic.name for one in converted if one.missing], self.loaded)
+        complete, problems = [], []
+        for one in converted:
+            declaration = self.declared.get(one.topic.name)
+            known = {key: getattr(declaration.topic, key) for key in COUNTS} if declaration else {}
+            known = known or dict(inherited.get(one.topic.name, {}))
+            problems += [problem for key, problem in one.missing.items() if key not in known]
+            counts = {key: known[key] for key in one.missing if key in known}
+            complete.append(replace(one, topic=replace(one.topic, **counts)))
+        return complete, problems
+
+    def draft_files(
+        self,
+        topics: Iterable[Topic],
+        stack: str | None,
+        comments: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        schemas: Mapping[str, Sequence[SchemaText]] = MappingProxyType({}),
+    ) -> ImportDraft:
+        """Return files for the topics that are not declared yet. They have these settings on ``stack`` (None: on all).
+
+        ``comments`` are comment lines for the files, and ``schemas`` schemas of keys and values, by topic.
+        """
+        topics_dir = self.project.topics
+        existing_paths = [path.relative_to(topics_dir).as_posix().lower() for path in topics_dir.rglob("*")]
+        schema = _SCHEMA if (self.project.root / _SCHEMA).is_file() else None
+        undeclared = [topic for topic in topics if topic.name not in self.declared]
+        return draft(undeclared, self.loaded, stack, existing_paths, schema, comments=comments, schemas=schemas)
+
+    def write(self, files: Sequence[NewFile], dry_run: bool) -> None:
+        """Write the files, or print them as a diff if ``dry_run`` is set; then print a summary."""
+        if dry_run:
+            terminal_output.write("".join(map(_diff, files)))
+        elif files:
+            write_files(self.project.topics, files)
+            terminal_output.write(_file_list(files))
+        topics = counted(sum(file.topic is not None for file in files), "new topic")
+        summary = f" in {counted(len(files), 'file')}{', not written' if dry_run else ''}" if files else " to declare"
+        echo(f"{topics}{summary}")
+
+    def differences(self, topics: Mapping[str, Topic], where: str) -> list[Problem]:
+        """Return a problem for each declared setting that differs from ``topics``, at the setting's location.
+
+        ``where`` describes the source of ``topics`` in the message, such as "on the cluster".
+        """
+        found: list[Problem] = []
+        for name, topic in topics.items():
+            if name not in self.declared:
+                continue
+            declaration = self.declared[name]
+            declared_settings, actual_settings = flat_settings(declaration.topic), flat_settings(topic)
+            for path in sorted({*declared_settings, *actual_settings}):
+                if declared_settings.get(path) != actual_settings.get(path):
+                    declared, actual = _display(declared_settings.get(path)), _display(actual_settings.get(path))
+                    remedy = f"declare this value (under stacks: {self.stack}: if stacks differ), and import again"
+                    message = (
+                        f"{name}: {path[-1]} is {declared} in YAML, but {actual} {where}; nothing was changed: {remedy}"
+                    )
+                    found.append(Problem(declaration.places.at(path), message, "import"))
+        return found
+
+    def check_files(self, files: Collection[NewFile], dry_run: bool) -> bool:
+        """Print the problems that ``check`` finds in the new files; return whether there is an error.
+
+        ``dry_run`` checks the files as if they were written.
+        """
+        if not files:
+            return False
+        unwritten = [_as_spec_file(file) for file in files if not file.is_schema] if dry_run else []
+        # The conversion has checked the schemas.
+        unread = tuple(f"topics/{file.path} cannot be read" for file in files if file.is_schema and dry_run)
+        new_paths = {f"topics/{file.path}" for file in files}
+        checked = check(self.project, [self.stack], unwritten=unwritten)
+        problems = [
+            problem
+            for problem in checked.problems
+            if problem.location.file in new_paths and not problem.message.startswith(unread or ("\0",))
+        ]
+        self.show(problems)
+        errors = sum(problem.level is Level.ERROR for problem in problems)
+        if problems:
+            warnings = len(problems) - errors
+            echo(f"`topicwarden check`: {counted(errors, 'error')}, {counted(warnings, 'warning')} in the new files")
+        return errors > 0
+
+    def show(self, problems: Sequence[Problem]) -> None:
+        """Print ``problems`` with excerpts of their files."""
+        page = ProblemDigest(self.project.root, tuple(problems), (), 0)
+        terminal_output.write(text.render(page, terminal_output.coloured()))
+
+
+def open_session(project: Project, stack: str | None, patterns: Sequence[str]) -> ImportSession:
+    """Read the topics that ``topics/`` declares for ``stack`` (None: the only stack of the project).
+
+    Raise Refusal if ``stack`` is None and the project has several stacks.
+    """
+    stacks = selected_stacks(project, stack)
+    if len(stacks) > 1:
+        raise Refusal(f"topics may differ by stack: select one with --stack, one of {', '.join(stacks)}")
+    loaded = load(project.topics, project.root, project.stack_names())
+    resolved = resolve(loaded, stacks[0])
+    declared = {declaration.topic.name: declaration for declaration in resolved.declarations}
+    stack_file = read_stack_file(project, stacks[0])
+    problems = (*resolved.problems, *stack_file.problems)
+    errors = tuple(problem for problem in problems if problem.level is Level.ERROR)
+    return ImportSession(project, stacks[0], tuple(patterns), loaded, declared, errors, stack_file.scope)
+
+
+def echo(line: str) -> None:
+    """Print a line to standard error, which is for people; wrap it between words on a terminal."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        line = textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    print(line, file=sys.stderr, flush=True)
+
+
+def _as_spec_file(file: NewFile) -> SpecFile:
+    *folder, name = file.path.split("/")
+    return SpecFile(f"topics/{file.path}", tuple(folder), name.removesuffix(".yaml"), file.text.encode())
+
+
+def _display(value: object) -> str:
+    return "not set" if value is None else f"{value}"
+
+
+def _file_list(files: Sequence[NewFile]) -> str:
+    """Return one line for each folder, with its number of new topics and whether it has new defaults."""
+    by_folder: dict[str, list[NewFile]] = {}
+    for file in files:
+        by_folder.setdefault(file.path.rpartition("/")[0], []).append(file)
+    lines = []
+    for folder, new_files in sorted(by_folder.items()):
+        topics, schemas = (sum(map(kind, new_files)) for kind in (_is_topic, _is_schema))
+        parts = [
+            *([counted(topics, "topic")] if topics else []),
+            *([counted(schemas, "schema")] if schemas else []),
+            *(["_defaults.yaml"] if topics + schemas < len(new_files) else []),
+        ]
+        lines.append(f"topics/{folder}{'/' if folder else ''}: {' and '.join(parts)}\n")
+    return "".join(lines)
+
+
+def _is_topic(file: NewFile) -> bool:
+    return file.topic is not None
+
+
+def _is_schema(file: NewFile) -> bool:
+    return file.is_schema
+
+
+def _diff(file: NewFile) -> str:
+    lines = file.text.splitlines(keepends=True)
+    return "".join(unified_diff([], lines, "/dev/null", f"b/topics/{file.path}"))

@@ -1,0 +1,1 @@
+"""Connections to a cluster: settings of clients, TLS, SASL, retries."""

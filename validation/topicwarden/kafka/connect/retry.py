@@ -1,0 +1,97 @@
+"""Retries of requests that fail for a short time, such as while leaders move or while a quota mutes the client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Final, TypeVar
+
+from kafka.errors import (
+    ClusterAuthorizationFailedError,
+    GroupAuthorizationFailedError,
+    KafkaError,
+    SaslAuthenticationFailedError,
+    ThrottlingQuotaExceededError,
+    TopicAuthorizationFailedError,
+    UnsupportedVersionError,
+)
+from tenacity import RetryCallState, Retrying, retry_if_exception, retry_if_result, stop_after_delay, wait_fixed
+
+from topicwarden.kafka.connect.request_error import RequestError, request_error
+
+Response = TypeVar("Response")
+
+_TIMEOUT_S, _PAUSE_S = 30.0, 0.5
+_PERMANENT = (
+    ClusterAuthorizationFailedError,
+    GroupAuthorizationFailedError,
+    TopicAuthorizationFailedError,
+    SaslAuthenticationFailedError,
+    UnsupportedVersionError,
+)
+
+
+def retry_transient(request: Callable[[], Response]) -> Response:
+    """Return the result of ``request``, which is called again for up to 30 seconds while it raises a ``KafkaError``.
+
+    Raises the last ``KafkaError``. Denied access, failed authentication and an unsupported version are raised at once.
+    A client over its quota is muted for seconds (KIP-219), which kafka-python reports as a node that is not ready.
+    """
+    retrying = Retrying(
+        retry=retry_if_exception(lambda error: isinstance(error, KafkaError) and not isinstance(error, _PERMANENT)),
+        stop=stop_after_delay(_TIMEOUT_S),
+        wait=wait_fixed(_PAUSE_S),
+        reraise=True,
+    )
+    return retrying(request)
+
+
+_EACH_TIMEOUT_S: Final = 120.0
+_PROGRESS_EVERY_S: Final = 5.0
+
+
+def retry_each(
+    names: Iterable[str],
+    send: Callable[[list[str]], dict[str, RequestError]],
+    final: Collection[str],
+    progress: Callable[[str], None],
+) -> dict[str, RequestError]:
+    """Send a request for all ``names``, again for up to two minutes for those that fail for a short time.
+
+    ``send`` returns the errors by name. Returns the errors that remain: those that do not pass, such as a denied right,
+    those with a name in ``final``, and those of the last attempt. ``progress`` gets a line every five seconds. An
+    exception of ``send`` counts as the error of each name.
+    """
+    pending, errors = list(names), dict[str, RequestError]()
+    total, reported = len(pending), 0.0
+
+    def attempt() -> list[str]:
+        nonlocal pending
+        try:
+            failed = send(pending)
+        except KafkaError as error:
+            failed = dict.fromkeys(pending, request_error(error))
+        for name in pending:
+            errors.pop(name, None)
+        errors.update(failed)
+        pending = [name for name, error in failed.items() if error.passing and error.name not in final]
+        return pending
+
+    def report(state: RetryCallState) -> None:
+        nonlocal reported
+        if state.seconds_since_start and state.seconds_since_start - reported >= _PROGRESS_EVERY_S:
+            reported = state.seconds_since_start
+            error = errors[pending[0]]
+            # A client that a quota mutes reports "Node paused: {'throttle'}".
+            muted = "Node paused" in str(error) and "throttle" in str(error)
+            throttled = muted or error.name == ThrottlingQuotaExceededError.message
+            reason = "Kafka's quota for changes of topics is used up" if throttled else str(error)
+            progress(f"{total - len(pending)} of {total} topics done, {len(pending)} tried again: {reason}")
+
+    Retrying(
+        retry=retry_if_result(bool),
+        stop=stop_after_delay(_EACH_TIMEOUT_S),
+        wait=wait_fixed(_PAUSE_S),
+        before_sleep=report,
+        retry_error_callback=lambda state: None,
+    )(attempt)
+    return errors

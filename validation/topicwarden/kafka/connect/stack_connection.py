@@ -1,0 +1,162 @@
+"""Connects to the cluster of a stack: ``kafka:`` in ``Pulumi.<stack>.yaml``, whose secrets Pulumi decrypts.
+
+The names are those of the ``pulumi-kafka`` provider, so deploy, plan and audit always use the same cluster.
+``topicwarden:cluster: sandbox`` selects the sandbox of this project.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+from topicwarden import child_processes
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka_facts.services import by_hosts
+from topicwarden.kafka_facts.services.profile import ServiceProfile
+from topicwarden.model.problem import Refusal, limited
+from topicwarden.model.project import Project
+from topicwarden.model.sandbox_folder import ADDRESS_FILE, refuse_copy, refuse_link
+from topicwarden.stacks.connection_settings import NAMES, SERVERS, read_connection_settings
+from topicwarden.stacks.stack_document import read_stack_document
+from topicwarden.stacks.stack_selection import selected_stacks
+from topicwarden.stacks.stack_settings import CLUSTER, MOVED_TO, PROFILE, SANDBOX, TWO_CLUSTERS, named_profile
+
+SETTINGS = (CLUSTER, MOVED_TO, PROFILE, *NAMES)
+"""Settings that are read from ``Pulumi.<stack>.yaml``."""
+
+NO_PULUMI = (
+    "pulumi is not on the PATH: `topicwarden sandbox install` installs it, and "
+    '`eval "$(topicwarden sandbox env)"` puts it there; https://www.pulumi.com/docs/install has other ways'
+)
+SANDBOX_PASSPHRASE = "sandbox"
+"""Passphrase of the sandbox's stacks. It is public, so no other stack may be encrypted with it."""
+
+
+def connect_to(project: Project, stack: str) -> Connection:
+    """Return the connection of ``stack``; refuse an unknown stack and settings without a usable address."""
+    return connection_from(project, settings_file(stack), stack_settings(project, stack))
+
+
+def settings_file(stack: str) -> str:
+    """Return the path of the stack's settings file as messages show it."""
+    return f"stacks/Pulumi.{stack}.yaml"
+
+
+def connection_from(project: Project, origin: str, settings: Mapping[str, Any]) -> Connection:
+    """Return the connection in ``settings`` (named as in ``Pulumi.<stack>.yaml``, secrets decrypted).
+
+    ``origin`` says in messages where the settings come from.
+    """
+    moved_to = settings.get(MOVED_TO)
+    profile = _named_profile(origin, settings)
+    if settings.get(CLUSTER) == SANDBOX:
+        if settings.get(SERVERS) is not None:
+            raise Refusal(f"{origin}: {CLUSTER}: {TWO_CLUSTERS}")
+        return Connection(sandbox_servers(project), tls=False, sandbox=True, moved_to=moved_to, profile=profile)
+    read, problems = read_connection_settings(settings, project.root)
+    if problems:
+        raise Refusal("\n".join(f"{origin}: {problem.name}: {problem.message}" for problem in problems))
+    if not read.servers:
+        raise Refusal(
+            f"{origin} names no cluster: set kafka:bootstrapServers, "
+            "or topicwarden:cluster: sandbox for the cluster of this machine"
+        )
+    return Connection(
+        bootstrap_servers=read.servers,
+        tls=read.tls,
+        verify_tls=read.verify_tls,
+        ca_cert=read.certificates.ca_cert,
+        client_cert=read.certificates.client_cert,
+        client_key=read.certificates.client_key,
+        sasl_mechanism=read.mechanism,
+        username=read.username,
+        password=read.password,
+        token_url=read.token_url,
+        scopes=read.scopes,
+        aws=read.aws,
+        moved_to=moved_to,
+        profile=profile or by_hosts(read.servers),
+    )
+
+
+def _named_profile(origin: str, settings: Mapping[str, Any]) -> ServiceProfile | None:
+    if settings.get(PROFILE) is None:
+        return None
+    try:
+        return named_profile(settings[PROFILE])
+    except ValueError as error:
+        raise Refusal(f"{origin}: {PROFILE}: {error}") from error
+
+
+def on_sandbox(project: Project, stack: str) -> bool:
+    """Return whether ``stack`` uses the sandbox. Decrypts nothing; False if the settings cannot be read."""
+    try:
+        return _written(project, stack).get(CLUSTER) == SANDBOX
+    except Refusal:
+        return False
+
+
+def refuse_sandbox_passphrase(project: Project, stack: str) -> None:
+    """Refuse a stack on another cluster if the shell has the sandbox's public passphrase."""
+    if os.environ.get("PULUMI_CONFIG_PASSPHRASE") == SANDBOX_PASSPHRASE and not on_sandbox(project, stack):
+        raise Refusal(
+            f"PULUMI_CONFIG_PASSPHRASE is the public passphrase of the sandbox, and stack {stack} is not on the "
+            "sandbox: set a passphrase of your own; "
+            f"`pulumi stack change-secrets-provider passphrase --stack {stack}` encrypts existing secrets again"
+        )
+
+
+def sandbox_servers(project: Project) -> tuple[str, ...]:
+    """Return the addresses of the sandbox of ``project``; refuse if it does not run, or is another project's."""
+    folder = project.cache / "sandbox"
+    address = folder / ADDRESS_FILE
+    if not address.is_file():
+        raise Refusal("the sandbox is not running: start it with `topicwarden sandbox up`")
+    refuse_link(folder)
+    refuse_copy(folder)
+    return tuple(address.read_text().split())
+
+
+def stack_settings(project: Project, stack: str) -> Mapping[str, Any]:
+    """Return the settings in ``Pulumi.<stack>.yaml``; encrypted values are decrypted by ``pulumi``."""
+    items = _written(project, stack)
+    return {**items, **_decrypted(project, stack)} if any(map(_encrypted, items.values())) else items
+
+
+def _written(project: Project, stack: str) -> Mapping[str, Any]:
+    selected_stacks(project, stack)
+    file = settings_file(stack)
+    try:
+        document, problems = read_stack_document(project.root / file, file)
+    except OSError as error:
+        raise Refusal(f"{file} cannot be read as stack settings: {_first_line(error)}") from error
+    if problems:
+        raise Refusal("\n".join(f"{each.location}: {each.line}" for each in limited(problems)))
+    settings = document.value.get("config") if isinstance(document.value, dict) else document.value
+    settings = {} if settings is None else settings
+    if not isinstance(settings, dict):
+        raise Refusal(f"{file} cannot be read as stack settings: expected a mapping `config:`")
+    return settings
+
+
+def _encrypted(value: object) -> bool:
+    """Return whether ``value`` is encrypted by Pulumi, or contains an encrypted value."""
+    return isinstance(value, dict) and ("secure" in value or any(map(_encrypted, value.values())))
+
+
+def _decrypted(project: Project, stack: str) -> Mapping[str, Any]:
+    pulumi = shutil.which("pulumi")
+    if pulumi is None:
+        raise Refusal(f"stack {stack!r} has encrypted settings, and {NO_PULUMI}")
+    command = [pulumi, "config", "--show-secrets", "--json", "--stack", stack, "--non-interactive"]
+    answer = child_processes.run(command, project.root, os.environ)
+    if answer.returncode:
+        raise Refusal(f"pulumi could not decrypt the settings of stack {stack!r}: {_first_line(answer.stderr)}")
+    return {name: entry.get("objectValue", entry.get("value")) for name, entry in json.loads(answer.stdout).items()}
+
+
+def _first_line(error: object) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,1 @@
+"""Reads of a cluster. Nothing here changes it."""

@@ -1,0 +1,173 @@
+"""Takes the snapshot of a cluster: topics, their settings, replicas and offsets, and the settings of brokers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from kafka import KafkaAdminClient
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import KafkaError, UnknownTopicOrPartitionError
+
+from topicwarden.kafka.connect.client_internals import forget_controller
+from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.retry import retry_transient
+from topicwarden.kafka.read.cluster_service import service_of, setting_source
+from topicwarden.kafka.read.eligible_leaders import eligible_leaders
+from topicwarden.kafka.read.partition_extents import read_extents
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
+from topicwarden.kafka.read.topic_reads import effective_settings
+from topicwarden.kafka_facts.services.profile import ServiceProfile
+from topicwarden.model.topic import Topic
+
+_NO_LEADER = -1
+_DESCRIBED_AT_ONCE = 1_000  # topics of one request for configurations, whose answer has about 40 settings of each
+
+
+def take_snapshot(
+    admin: KafkaAdminClient,
+    connection: Connection,
+    topics: Collection[str] | None,
+    expected: Collection[str],
+    *,
+    extents: bool,
+) -> Snapshot:
+    """Return the current state of ``topics``; see ``Cluster.snapshot``."""
+    cluster = admin.describe_cluster()
+    # A lost broker stays registered, and is fenced (KIP-1073).
+    alive = [broker for broker in cluster["brokers"] if not broker.get("is_fenced")]
+    racks = {broker["broker_id"]: broker["rack"] for broker in alive}
+    described = [
+        topic
+        for topic in admin.describe_topics()
+        if topic["error_code"] == 0 and (topics is None or topic["name"] in topics)
+    ]
+    service = service_of(admin, connection, cluster["cluster_id"])
+    settings = _settings(admin, [topic["name"] for topic in described], service)
+    at_risk = [str(topic["name"]) for topic in described if any(map(_lacks_replicas, topic["partitions"]))]
+    eligible = eligible_leaders(admin, at_risk)
+    reassigned = _reassigned(admin) if at_risk else {}
+    replicas = {topic["name"]: _replicas(topic, eligible, reassigned) for topic in described}
+    read, sizes = read_extents(admin, replicas, list(racks)) if extents else ({}, {})
+    return Snapshot(
+        cluster_id=cluster["cluster_id"],
+        taken_at=int(time.time() * 1000),
+        racks=racks,
+        broker_configs=_broker_settings(admin, racks),
+        topics={
+            topic["name"]: LiveTopic(
+                topic=_live_topic(topic["name"], replicas[topic["name"]], settings.get(topic["name"], {})),
+                id=str(topic.get("topic_id")),
+                sources={name: source for name, (_, source) in settings.get(topic["name"], {}).items()},
+                replicas=replicas[topic["name"]],
+                extents=read.get(topic["name"], {}),
+            )
+            for topic in sorted(described, key=lambda topic: str(topic["name"]))
+        },
+        hidden=_hidden(admin, {*expected} - replicas.keys()),
+        other_log_bytes=_other_log_bytes(sizes, replicas),
+        service=service,
+    )
+
+
+def _hidden(admin: KafkaAdminClient, names: Collection[str]) -> frozenset[str]:
+    """Return the ``names`` for which Kafka does not report that the topic is missing.
+
+    Kafka returns TOPIC_AUTHORIZATION_FAILED both for a hidden topic and for a topic that does not exist.
+    """
+    described = admin.describe_topics(sorted(names)) if names else []
+    missing = UnknownTopicOrPartitionError.errno
+    return frozenset(str(topic["name"]) for topic in described if topic["error_code"] != missing)
+
+
+def _reassigned(admin: KafkaAdminClient) -> dict[tuple[str, int], Mapping[str, Any]]:
+    """Return the reassignments in progress (KIP-455), by (topic, partition).
+
+    Empty if the cluster does not report them, such as without Describe on the Cluster resource. A partition is out
+    of sync while it moves: the change that adds the last replica to the in-sync replicas also ends the reassignment
+    (``PartitionChangeBuilder.completeReassignmentIfNeeded`` of the controller).
+    """
+
+    def listed_by_controller() -> Any:
+        forget_controller(admin)  # the one that the client knows may be lost
+        return admin.list_partition_reassignments()
+
+    try:
+        listed = retry_transient(listed_by_controller)
+    except (KafkaError, RuntimeError):
+        return {}
+    return {(partition.topic, partition.partition): state for partition, state in listed.items()}
+
+
+def _settings(
+    admin: KafkaAdminClient, topic_names: list[str], service: ServiceProfile
+) -> dict[str, dict[str, tuple[str | None, str]]]:
+    settings: dict[str, dict[str, tuple[str | None, str]]] = {}
+    for start in range(0, len(topic_names), _DESCRIBED_AT_ONCE):
+        settings |= effective_settings(admin, topic_names[start : start + _DESCRIBED_AT_ONCE])
+    return {
+        topic: {
+            name: (value, setting_source(service, name, value, source)) for name, (value, source) in entries.items()
+        }
+        for topic, entries in settings.items()
+    }
+
+
+def _broker_settings(admin: KafkaAdminClient, brokers: Iterable[int]) -> dict[int, dict[str, str]]:
+    resources = [ConfigResource(ConfigResourceType.BROKER, str(broker)) for broker in brokers]
+    described = admin.describe_configs(resources, config_filter="all")
+    return {
+        int(broker): {name: entry["value"] for name, entry in entries.items() if entry["value"] is not None}
+        for broker, entries in described.get("broker", {}).items()
+        if entries
+    }
+
+
+def _other_log_bytes(sizes: Mapping[tuple[str, int, int], int], topics: Collection[str]) -> int:
+    """Return the size of the logs that belong to none of ``topics``; of each partition, that of its largest replica."""
+    largest: dict[tuple[str, int], int] = {}
+    for (name, partition, _), size in sizes.items():
+        if name not in topics:
+            largest[name, partition] = max(size, largest.get((name, partition), 0))
+    return sum(largest.values())
+
+
+def _lacks_replicas(state: Mapping[str, Any]) -> bool:
+    return state["leader_id"] == _NO_LEADER or len(state["isr_nodes"]) < len(state["replica_nodes"])
+
+
+def _replicas(
+    topic: Mapping[str, Any],
+    eligible: Mapping[tuple[str, int], tuple[int, ...]],
+    reassigned: Mapping[tuple[str, int], Mapping[str, Any]],
+) -> tuple[PartitionReplicas, ...]:
+    def moving(state: Mapping[str, Any], key: str) -> tuple[int, ...]:
+        return tuple(sorted(reassigned.get((topic["name"], state["partition_index"]), {}).get(key, ())))
+
+    states = sorted(topic["partitions"], key=lambda state: int(state["partition_index"]))
+    return tuple(
+        PartitionReplicas(
+            partition=state["partition_index"],
+            leader=None if state["leader_id"] == _NO_LEADER else state["leader_id"],
+            replicas=tuple(state["replica_nodes"]),
+            in_sync=tuple(sorted(state["isr_nodes"])),
+            leader_epoch=state.get("leader_epoch"),
+            eligible=eligible.get((topic["name"], state["partition_index"]), ()),
+            adding=moving(state, "adding_replicas"),
+            removing=moving(state, "removing_replicas"),
+        )
+        for state in states
+    )
+
+
+def _live_topic(
+    name: str, replicas: tuple[PartitionReplicas, ...], settings: Mapping[str, tuple[str | None, str]]
+) -> Topic:
+    """Return the topic with its settings in force; its replication factor is that of the least replicated partition."""
+    return Topic(
+        name=name,
+        partitions=len(replicas),
+        replication_factor=min(len(state.replicas) for state in replicas),
+        config={key: value for key, (value, _) in settings.items() if value is not None},
+    )

@@ -1,0 +1,62 @@
+"""Change settings of the sandbox behind the declarations, and query its partitions.
+
+Only the sandbox, the demo and the tests use this module. No command changes settings of a user's cluster with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import KafkaError
+from kafka.protocol.consumer import OffsetSpec
+
+from topicwarden.kafka.read.topic_reads import TopicProperties, wait_until_visible
+from topicwarden.kafka_facts.services import APACHE
+
+
+def set_topic(servers: Sequence[str], topic: str, settings: Mapping[str, str]) -> None:
+    """Change settings of a topic, like ``kafka-configs.sh`` does, and wait until every broker shows them."""
+    with connected(servers) as admin:
+        admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic, configs=dict(settings))])
+        wait_until_visible(admin, {topic: TopicProperties(1, 1, dict(settings))}, APACHE)
+
+
+def set_brokers(servers: Sequence[str], settings: Mapping[str, str]) -> None:
+    """Change dynamic settings of every broker."""
+    with connected(servers) as admin:
+        for broker in admin.describe_cluster()["brokers"]:
+            name = str(broker["broker_id"])
+            admin.alter_configs([ConfigResource(ConfigResourceType.BROKER, name, configs=dict(settings))])
+
+
+def has_records(servers: Sequence[str], topic: str) -> bool:
+    """Return whether a record was ever written to partition 0 of ``topic``."""
+    first = TopicPartition(topic, 0)
+    with connected(servers) as admin:
+        return bool(admin.list_partition_offsets({first: OffsetSpec.LATEST})[first].offset)
+
+
+def in_sync_replicas(servers: Sequence[str], topic: str) -> list[tuple[int, frozenset[int]]] | None:
+    """Return the leader (-1 for none) and the in-sync replicas of each partition.
+
+    Return None if the broker that received the request does not answer.
+    """
+    try:
+        with connected(servers) as admin:
+            (described,) = admin.describe_topics([topic])
+    except KafkaError:
+        return None
+    return [(state["leader_id"], frozenset(state["isr_nodes"])) for state in described["partitions"]]
+
+
+@contextmanager
+def connected(servers: Sequence[str]) -> Iterator[KafkaAdminClient]:
+    """Yield an Admin client, and close it at the end."""
+    admin = KafkaAdminClient(bootstrap_servers=list(servers))
+    try:
+        yield admin
+    finally:
+        admin.close()

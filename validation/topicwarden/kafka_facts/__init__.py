@@ -1,0 +1,1 @@
+"""Facts about Kafka and its services: configuration definitions, limits, profiles, names."""

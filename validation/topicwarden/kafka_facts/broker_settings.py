@@ -1,0 +1,28 @@
+"""The settings of a stack's brokers that the rules need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from topicwarden.kafka_facts import configs
+from topicwarden.kafka_facts.services import APACHE
+
+
+@dataclass(frozen=True)
+class BrokerSettings:
+    """The brokers' Kafka version (such as ``4.1``), ``message.max.bytes`` and number; None if it is not set.
+
+    ``partition_functions`` are the functions (``module:function``) that the audit of the stack may import. ``profile``
+    is the name of the service: the given one, or the one that has the host names of the bootstrap servers.
+    """
+
+    kafka: str = configs.DEFAULT_KAFKA
+    message_max_bytes: int | None = None
+    count: int | None = None
+    partition_functions: frozenset[str] = frozenset()
+    profile: str = APACHE.name
+
+    def default(self, setting: str) -> str | None:
+        """Return Kafka's default of a topic configuration; None if this version has no such setting or default."""
+        definition = configs.definition(setting, self.kafka)
+        return definition.default if definition else None

@@ -1,9 +1,0 @@
-"""Apache Kafka, wherever it runs."""
-
-from topicwarden.specs.services.profile import Fact, LogCode, ServiceProfile
-
-PROFILE = ServiceProfile(
-    name="apache",
-    title="Apache Kafka",
-    log=LogCode(True, Fact("Brokers run Apache Kafka's own log.", "https://kafka.apache.org/documentation/#log")),
-)

@@ -1,0 +1,1 @@
+"""Settings of a stack: connection, registry, certificates, scope, and the project file."""

@@ -1,0 +1,142 @@
+"""Reads ``stacks/Pulumi.<stack>.yaml`` without decryption, and finds all problems of its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from topicwarden.kafka_facts.broker_settings import BrokerSettings
+from topicwarden.kafka_facts.services import by_hosts
+from topicwarden.model.message_text import describe_value, did_you_mean, quoted
+from topicwarden.model.problem import MOST_PROBLEMS, Level, Location, Problem, limited
+from topicwarden.model.project import Project
+from topicwarden.specs.spec_files import printable_path
+from topicwarden.specs.yaml_nodes import ParsedDocument
+from topicwarden.stacks.connection_settings import SECRETS, SERVERS, read_connection_settings
+from topicwarden.stacks.registry_settings import SECRETS as REGISTRY_SECRETS
+from topicwarden.stacks.settings_reader import InvalidSetting, decoded
+from topicwarden.stacks.stack_document import read_stack_document
+from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope
+from topicwarden.stacks.stack_settings import (
+    BROKER_COUNT,
+    CLUSTER,
+    KAFKA_VERSION,
+    MESSAGE_MAX_BYTES,
+    PARTITION_FUNCTIONS,
+    PROFILE,
+    SANDBOX,
+    SCHEMA_REGISTRY,
+    SCOPE,
+    SETTINGS,
+    TWO_CLUSTERS,
+)
+
+_RULE: Final = "stack-setting"
+_NAMESPACE: Final = "topicwarden:"
+_PULUMI_KEYS: Final = ("config", "environment", "secretsprovider", "encryptedkey", "encryptionsalt")
+"""The keys of Pulumi's file. Source: ``ProjectStack`` in Pulumi's ``sdk/go/common/workspace/project.go``."""
+_BROKER_FIELDS: Final = {
+    KAFKA_VERSION: "kafka",
+    BROKER_COUNT: "count",
+    MESSAGE_MAX_BYTES: "message_max_bytes",
+    PARTITION_FUNCTIONS: "partition_functions",
+    PROFILE: "profile",
+}
+
+
+@dataclass(frozen=True)
+class StackFile:
+    """The settings of a stack that need no decryption; those that are missing or invalid have their default.
+
+    ``scope_place`` is the location of the scope, None if the stack owns all topics. ``addresses`` identify the cluster:
+    the addresses of its brokers, or ``sandbox``; empty if they are not known.
+    """
+
+    brokers: BrokerSettings = field(default_factory=BrokerSettings)
+    scope: StackScope = EVERY_TOPIC
+    scope_place: Location | None = None
+    addresses: frozenset[str] = frozenset()
+    problems: tuple[Problem, ...] = ()
+
+
+def read_stack_file(project: Project, stack: str) -> StackFile:
+    """Return the settings of ``stack``, and all problems of its ``topicwarden:`` and ``kafka:`` settings."""
+    path = project.stacks / f"Pulumi.{stack}.yaml"
+    file = printable_path(path.relative_to(project.root).as_posix())
+    try:
+        document, problems = read_stack_document(path, file)
+    except OSError as error:
+        problem = Problem(Location(file), f"cannot be read: {error.strerror}", "file-unreadable")
+        return StackFile(problems=(problem,))
+    problems += _misplaced(document)
+    config = document.value.get("config") if isinstance(document.value, dict) else None
+    if config is not None and not isinstance(config, dict):
+        message = f"config: expected a mapping, seen {describe_value(config)}"
+        problems.append(Problem(document.at(("config",)), message, _RULE))
+    settings: Mapping[str, Any] = config if isinstance(config, dict) else {}
+    problems += islice(_unknown(document, settings), MOST_PROBLEMS + 1)
+    problems += _plaintext(document, settings)
+    values: dict[str, Any] = {}
+    for name, setting in SETTINGS.items():
+        if name in settings:
+            try:
+                values[name] = setting.read(settings[name], project.root)
+            except InvalidSetting as error:
+                problems += [_problem(document, name, path, message) for path, message in error.problems]
+            except ValueError as error:
+                problems.append(_problem(document, name, (), str(error)))
+    on_sandbox = values.get(CLUSTER) == SANDBOX
+    connection, connection_problems = read_connection_settings(settings, project.root, offline=True)
+    if on_sandbox:
+        problems += [_problem(document, CLUSTER, (), TWO_CLUSTERS)] if settings.get(SERVERS) is not None else []
+    else:
+        problems += [_problem(document, each.name, each.path, each.message) for each in connection_problems]
+        if PROFILE not in values and (recognized := by_hosts(connection.servers)):
+            values[PROFILE] = recognized.name
+    return StackFile(
+        brokers=BrokerSettings(**{field: values[name] for name, field in _BROKER_FIELDS.items() if name in values}),
+        scope=values.get(SCOPE, EVERY_TOPIC),
+        scope_place=document.at(("config", SCOPE)) if SCOPE in values else None,
+        addresses=frozenset({SANDBOX} if on_sandbox else map(str.lower, connection.servers)),
+        problems=tuple(limited(problems)),
+    )
+
+
+def _misplaced(document: ParsedDocument) -> Iterator[Problem]:
+    """Yield the problems of a file without ``config``; other keys belong to Pulumi, which ignores unknown ones."""
+    if document.value is not None and not isinstance(document.value, dict):
+        yield Problem(document.at(()), f"expected a mapping, seen {describe_value(document.value)}", _RULE)
+        return
+    for name in document.value or ():
+        if name.startswith((_NAMESPACE, "kafka:")):
+            message = f"{quoted(name)} is outside of config, where Pulumi ignores it; move it under `config:`"
+            yield Problem(document.at_key((name,)), message, _RULE)
+        elif name not in _PULUMI_KEYS and (hint := did_you_mean(name, ["config"])):
+            yield Problem(document.at_key((name,)), f"unknown key {quoted(name)}{hint}", _RULE)
+
+
+def _plaintext(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a warning for each secret that is not encrypted, as it would be in the history of Git."""
+    registry = decoded(settings.get(SCHEMA_REGISTRY))
+    nested = registry if isinstance(registry, dict) else {}
+    values: dict[tuple[str, ...], Any] = {(name,): settings.get(name) for name in SECRETS}
+    values |= {(SCHEMA_REGISTRY, name): nested.get(name) for name in REGISTRY_SECRETS}
+    for path, value in values.items():
+        if isinstance(value, str) and value:
+            option = f"--path '{'.'.join(path)}'" if len(path) > 1 else path[0]
+            message = f"{path[-1]} is not encrypted; `pulumi config set --secret {option}` encrypts it in this file"
+            yield Problem(document.at(("config", *path)), message, "plaintext-secret", Level.WARNING)
+
+
+def _unknown(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[Problem]:
+    for name in settings:
+        if name.startswith(_NAMESPACE) and name not in SETTINGS:
+            remedy = did_you_mean(name, SETTINGS) or f"; known are {', '.join(SETTINGS)}"
+            yield Problem(document.at_key(("config", name)), f"unknown setting {quoted(name)}{remedy}", _RULE)
+
+
+def _problem(document: ParsedDocument, name: str, path: tuple[str | int, ...], message: str) -> Problem:
+    full_name = name + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return Problem(document.at(("config", name, *path)), f"{full_name}: {message}", _RULE)
