@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from topicwarden.kafka.cluster import Cluster
-from topicwarden.kafka.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
 from topicwarden.model.topic import Topic
 from topicwarden.plan import predict as module
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
