@@ -52,8 +52,8 @@ def root(tmp_path: Path) -> Path:
         (["plan", "--stack", "dev"], "pulumi", "deploy"),
         (["up", "--stack", "dev", "--yes"], "pulumi", "deploy"),
         (["import", "--stack", "dev"], "pulumi", "deploy"),
-        (["rebalance", "--stack", "dev"], "kafka", "deploy,audit"),
-        (["sandbox", "status"], "kafka", "deploy,audit"),
+        (["rebalance", "--stack", "dev"], "kafka", "cluster"),
+        (["sandbox", "status"], "kafka", "cluster"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )

@@ -147,7 +147,7 @@ def test_an_installation_that_cannot_read_certificates_says_so(tmp_path: Path, m
     (tmp_path / "stacks" / "Pulumi.dev.yaml").write_text(text)
     assert [str(each) for each in read_stack_file(Project(tmp_path), "dev").problems] == [
         "stacks/Pulumi.dev.yaml:3:17: warning: kafka:caCert is not checked, because the Python package cryptography is "
-        "not installed: `pip install 'topicwarden[deploy]'` [unchecked-certificate]"
+        "not installed: `pip install 'topicwarden[cluster]'` [unchecked-certificate]"
     ]
 
 

@@ -18,12 +18,11 @@ CODE = 2
 
 
 _EXTRAS = {
-    "jinja2": "audit",
     **dict.fromkeys(("pyspark", "py4j"), "audit"),
     **dict.fromkeys(("pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "google"), "deploy"),
-    **dict.fromkeys(("kafka", "cramjam", "cryptography"), "deploy,audit"),
+    **dict.fromkeys(("kafka", "cramjam", "cryptography", "jinja2"), "cluster"),
 }
-"""The extras of this package that install a module."""
+"""The extra of this package that installs a module."""
 
 
 _OF_THE_MACHINE = {

@@ -19,11 +19,11 @@ from topicwarden.toolchain import prerequisites, pulumi_cli, spark_reader
 _DEPLOY: Final = ("plan", "up", "rebalance", "import")
 _AUDIT: Final = ("audit",)
 _EXTRAS: Final = {
-    "deploy,audit": ("kafka-python",),
+    "cluster": ("kafka-python",),
     "deploy": ("pulumi", "pulumi-kafka", "pulumi-policy"),
     "audit": ("pyspark",),
 }
-"""The packages to report, by the extras that install them."""
+"""The packages to report, by the extra that installs them."""
 
 
 def installed_parts(project: Project | None) -> list[InstalledPart]:
@@ -31,7 +31,7 @@ def installed_parts(project: Project | None) -> list[InstalledPart]:
     return [
         InstalledPart(name="Python", version=platform.python_version(), commands=["check", *_DEPLOY, *_AUDIT]),
         _pulumi(project),
-        *_packages("deploy,audit", (*_DEPLOY, *_AUDIT)),
+        *_packages("cluster", (*_DEPLOY, *_AUDIT)),
         *_packages("deploy", _DEPLOY),
         _java(),
         *_packages("audit", _AUDIT),

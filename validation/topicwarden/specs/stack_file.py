@@ -142,7 +142,7 @@ def _unread_certificates(document: ParsedDocument, settings: Mapping[str, Any]) 
     for path in paths if paths and not certificate_settings.readable() else ():
         message = (
             f"{path[-1]} is not checked, because the Python package cryptography is not installed: "
-            "`pip install 'topicwarden[deploy]'`"
+            "`pip install 'topicwarden[cluster]'`"
         )
         yield Problem(document.at(path), message, "unchecked-certificate", Level.WARNING)
 
