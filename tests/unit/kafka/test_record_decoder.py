@@ -12,6 +12,7 @@ import lz4.frame
 import pytest
 from kafka.record import MemoryRecordsBuilder
 
+from topicwarden.kafka import record_decoder
 from topicwarden.kafka.record_decoder import RecordBatch, UnreadableRecords, decode
 
 HEADER = 61
@@ -108,6 +109,16 @@ def test_a_damaged_batch_is_decoded_or_refused() -> None:
         except UnreadableRecords:
             refused += 1
     assert refused > 0
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "snappy of Java", "lz4", "zstd"])
+def test_a_batch_that_decompresses_to_too_much_is_refused(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_decoder, "MOST_DECOMPRESSED", 10_000)
+    record_decoder._buffer.cache_clear()
+    batch = compressed(records(2, [(b"k", bytes(12_000))]), codec)
+    with pytest.raises(UnreadableRecords):
+        list(decode(batch))
+    record_decoder._buffer.cache_clear()
 
 
 def test_markers_end_transactions() -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from struct import Struct, error
 from typing import Final, TypeAlias
 
 import cramjam
+
+MOST_DECOMPRESSED: Final = 128 << 20
+"""The most bytes of a decompressed batch: a producer could write one that decompresses to more than the memory."""
 
 Record: TypeAlias = tuple[int, bytes | None, bytes | None]
 """The offset, the key and the value of a record."""
@@ -32,7 +36,7 @@ _ABORT: Final = b"\x00\x00\x00\x00"
 
 
 class UnreadableRecords(Exception):
-    """A batch is damaged, or its codec is unknown."""
+    """A batch is damaged or too large, or its codec is unknown."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,7 @@ class RecordBatch:
 
     @property
     def aborts(self) -> bool:
-        """Whether the batch ends a transaction of its producer that was aborted."""
+        """True if the batch is the marker that ends an aborted transaction of its producer."""
         return self.control and any(key == _ABORT for _, key, _ in self.records)
 
 
@@ -138,25 +142,43 @@ def _decompressed(content: bytes, codec: int) -> bytes:
 
 
 def _gunzip(content: bytes) -> bytes:
-    return zlib.decompress(content, zlib.MAX_WBITS | 16)
+    stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    decompressed = stream.decompress(content, MOST_DECOMPRESSED)
+    if not stream.eof:
+        raise UnreadableRecords
+    return decompressed
 
 
 def _unsnappy(content: bytes) -> bytes:
     if not content.startswith(_XERIAL):
-        return bytes(cramjam.snappy.decompress_raw(content))
+        return _unsnappy_block(content)
     blocks, at = bytearray(), _XERIAL_HEADER
     while at < len(content):
         block, at = _field(content, at)
-        blocks += bytes(cramjam.snappy.decompress_raw(block or b""))
+        blocks += _unsnappy_block(block or b"")
+        if len(blocks) > MOST_DECOMPRESSED:
+            raise UnreadableRecords
     return bytes(blocks)
 
 
+def _unsnappy_block(content: bytes) -> bytes:
+    if cramjam.snappy.decompress_raw_len(content) > MOST_DECOMPRESSED:
+        raise UnreadableRecords
+    return bytes(cramjam.snappy.decompress_raw(content))
+
+
 def _unlz4(content: bytes) -> bytes:
-    return bytes(cramjam.lz4.decompress(content))
+    return bytes(_buffer()[: cramjam.lz4.decompress_into(content, _buffer().obj)])
 
 
 def _unzstd(content: bytes) -> bytes:
-    return bytes(cramjam.zstd.decompress(content))
+    return bytes(_buffer()[: cramjam.zstd.decompress_into(content, _buffer().obj)])
+
+
+@cache
+def _buffer() -> memoryview:
+    """Return the place for decompressed batches, whose size bounds them. Only used memory is taken from the system."""
+    return memoryview(bytearray(MOST_DECOMPRESSED))
 
 
 _CODECS: Final[Mapping[int, Callable[[bytes], bytes]]] = {0: bytes, 1: _gunzip, 2: _unsnappy, 3: _unlz4, 4: _unzstd}

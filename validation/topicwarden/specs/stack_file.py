@@ -136,7 +136,9 @@ def _unread_certificates(document: ParsedDocument, settings: Mapping[str, Any]) 
     """Yield a warning for each certificate and key, which this installation cannot read."""
     registry = decoded(settings.get(SCHEMA_REGISTRY))
     certificates = [name for name in certificate_settings.NAMES if name != certificate_settings.PASSPHRASE]
-    paths = [("config", f"kafka:{name}") for name in certificates if settings.get(f"kafka:{name}")]
+    paths: list[tuple[str, ...]] = [
+        ("config", f"kafka:{name}") for name in certificates if settings.get(f"kafka:{name}")
+    ]
     if isinstance(registry, dict):
         paths += [("config", SCHEMA_REGISTRY, name) for name in certificates if registry.get(name)]
     for path in paths if paths and not certificate_settings.readable() else ():
