@@ -1,4 +1,4 @@
-"""Test each way to authenticate, from one description, with every client: Admin, librdkafka, the provider, Spark."""
+"""Test each way to authenticate, from one description, with every client: Admin, the provider, Spark."""
 
 from __future__ import annotations
 

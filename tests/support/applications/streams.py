@@ -9,7 +9,6 @@ from pathlib import Path
 from kafka.admin import NewTopic
 
 from tests.support.applications.java_application import JavaApplication
-from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.consumer_groups import read_groups
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.sandbox.scenarios.writer import writing
@@ -43,6 +42,6 @@ def counting(servers: Sequence[str], application: JavaApplication, protocol: str
 
 def _counted(servers: Sequence[str]) -> bool:
     with connected(servers) as admin:
-        groups = read_groups(admin, Connection(tuple(servers), tls=False), [REPARTITION])
+        groups = read_groups(admin, [REPARTITION])
     committed = next((group.offsets for group in groups if group.name == APPLICATION), {})
     return {place[0] for place, offset in committed.items() if offset == _RECORDS} == {WORDS, REPARTITION}

@@ -31,7 +31,7 @@ WEAK_TEXTS = """() => {
       if (c[3] === 1) return c.slice(0, 3) }
     return [255, 255, 255] };
   const cell = e => { const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;
-    for (const p of e.closest('svg').querySelectorAll('.mark-rect path')) { const b = p.getBoundingClientRect();
+    for (const p of e.closest('svg').querySelectorAll('rect.cell')) { const b = p.getBoundingClientRect();
       if (b.left <= x && x <= b.right && b.top <= y && y <= b.bottom)
         return parse(getComputedStyle(p).fill).slice(0, 3) }
     return behind(e) };

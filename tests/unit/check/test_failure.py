@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from confluent_kafka import KafkaException
+from kafka.errors import KafkaError
 
 from tests.support.command import COMMAND, project
 from topicwarden.cli import main
@@ -15,7 +15,7 @@ from topicwarden.cli.failure import line_for
 from topicwarden.model.problem import Refusal
 
 
-@pytest.mark.parametrize("error", [ValueError("a\nb"), KafkaException("gone"), RecursionError(), AssertionError()])
+@pytest.mark.parametrize("error", [ValueError("a\nb"), KafkaError("gone"), RecursionError(), AssertionError()])
 def test_an_unexpected_error_is_one_line_with_its_log(
     error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -9,7 +9,7 @@ import sys
 from tests.support.command import HERE
 
 HEAVY = ("pulumi", "pulumi_kafka", "pulumi_policy", "pyspark", "py4j", "kafka", "confluent_kafka", "pandas", "numpy")
-NEEDLESS = ("cryptography", "vl_convert", "jinja2", "junitparser", "asyncio", "grpc")
+NEEDLESS = ("cryptography", "jinja2", "junitparser", "asyncio", "grpc")
 COMMANDS = (
     ["check"],
     ["check", "--format", "sarif"],

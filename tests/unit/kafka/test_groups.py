@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from kafka.errors import GroupAuthorizationFailedError
 
-from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.group_description import GroupDescription
 from topicwarden.kafka.read import consumer_groups as kafka_groups
 from topicwarden.kafka.read import streams_groups
 from topicwarden.kafka.read.consumer_groups import read_groups
-from topicwarden.kafka.read.streams_groups import GroupDescription, describe_streams_groups
+from topicwarden.kafka.read.streams_groups import describe_streams_groups
 
 
 class Listing:
@@ -31,7 +31,7 @@ class Listing:
 
 def test_share_groups_are_named_although_nobody_knows_what_they_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kafka_groups, "start_offsets", lambda *_: {})
-    groups = read_groups(Listing(), Connection(("127.0.0.1:1",), tls=False), ["t"])
+    groups = read_groups(Listing(), ["t"])
     assert [(group.name, group.share, group.hidden) for group in groups] == [
         ("by-protocol", True, False),
         ("by-type", True, False),
@@ -53,7 +53,7 @@ class Committing(Listing):
 
 def test_an_active_group_that_nobody_describes_may_read_any_topic(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kafka_groups, "_described", lambda *_: {})
-    found = read_groups(Committing(), Connection(("127.0.0.1:1",), tls=False), ["t"])
+    found = read_groups(Committing(), ["t"])
     assert [(group.name, group.hidden, group.members) for group in found] == [
         ("active", True, None),
         ("sealed", True, None),
@@ -61,7 +61,7 @@ def test_an_active_group_that_nobody_describes_may_read_any_topic(monkeypatch: p
 
 
 class Streaming(Listing):
-    """A cluster with a streams group (KIP-1071), which librdkafka describes as dead."""
+    """A cluster with a streams group (KIP-1071), which is described by another request than consumer groups."""
 
     def list_groups(self) -> list[dict[str, Any]]:
         return [{"group_id": "app", "protocol_type": "streams", "group_state": "Stable", "group_type": "streams"}]
@@ -70,7 +70,7 @@ class Streaming(Listing):
 def test_a_streams_group_is_described_by_its_own_request(monkeypatch: pytest.MonkeyPatch) -> None:
     described = GroupDescription("Stable", 2, frozenset({("t", 0)}), streams=True)
     monkeypatch.setattr(kafka_groups, "describe_streams_groups", lambda _, names: dict.fromkeys(names, described))
-    (group,) = read_groups(Streaming(), Connection(("127.0.0.1:1",), tls=False), ["t"])
+    (group,) = read_groups(Streaming(), ["t"])
     assert (group.name, group.state, group.members, group.streams) == ("app", "Stable", 2, True)
     assert group.assigned == {("t", 0)}
 

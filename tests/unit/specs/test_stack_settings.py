@@ -14,7 +14,7 @@ from topicwarden.kafka_facts.topic_names import name_problem
 from topicwarden.model.problem import Level
 from topicwarden.model.project import Project
 from topicwarden.model.topic_selection import selected
-from topicwarden.stacks import connection_settings
+from topicwarden.stacks import certificate_settings, connection_settings
 from topicwarden.stacks.stack_file import read_stack_file
 from topicwarden.stacks.stack_schema import stack_schema
 from topicwarden.stacks.stack_scope import EVERY_TOPIC, StackScope, shared_name, stack_scope
@@ -138,6 +138,17 @@ def test_a_mistake_in_a_stack_file_is_named_at_its_place(text: str, expected: st
     (tmp_path / "stacks" / "Pulumi.dev.yaml").write_text(text)
     problems = read_stack_file(Project(tmp_path), "dev").problems
     assert [str(each) for each in problems] == [f"stacks/Pulumi.dev.yaml:{expected}"]
+
+
+def test_an_installation_that_cannot_read_certificates_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(certificate_settings, "readable", lambda: False)
+    (tmp_path / "stacks").mkdir()
+    text = "config:\n  kafka:bootstrapServers: [a:1]\n  kafka:caCert: -----BEGIN CERTIFICATE-----\n"
+    (tmp_path / "stacks" / "Pulumi.dev.yaml").write_text(text)
+    assert [str(each) for each in read_stack_file(Project(tmp_path), "dev").problems] == [
+        "stacks/Pulumi.dev.yaml:3:17: warning: kafka:caCert is not checked, because the Python package cryptography is "
+        "not installed: `pip install 'topicwarden[cluster]'` [unchecked-certificate]"
+    ]
 
 
 def test_the_keys_of_pulumi_are_no_problem(tmp_path: Path) -> None:

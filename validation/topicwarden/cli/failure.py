@@ -20,6 +20,7 @@ CODE = 2
 _EXTRAS = {
     **dict.fromkeys(("pyspark", "py4j"), "audit"),
     **dict.fromkeys(("pulumi", "pulumi_kafka", "pulumi_policy", "grpc", "google"), "deploy"),
+    **dict.fromkeys(("kafka", "cramjam", "cryptography", "jinja2"), "cluster"),
 }
 """The extra of this package that installs a module."""
 

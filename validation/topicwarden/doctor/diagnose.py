@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from topicwarden import __version__
 from topicwarden.audit.checks import CHECKS
 from topicwarden.doctor.api_uses import missing_apis
 from topicwarden.doctor.command_rights import AUDIT, COMMANDS
 from topicwarden.doctor.right_states import UserRights, right_states
-from topicwarden.kafka.connect.admin_client import open_admin
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.read.broker_features import BrokerFeatures, read_broker_features
-from topicwarden.kafka.read.user_rights import read_cluster_rights, read_group_rights, read_topic_rights
 from topicwarden.model.diagnosis import (
     Ability,
     AbsentApi,
@@ -29,6 +26,9 @@ from topicwarden.model.diagnosis import (
 from topicwarden.model.message_text import counted
 from topicwarden.model.topic import Allowance, Topic
 from topicwarden.stacks.stack_scope import StackScope
+
+if TYPE_CHECKING:
+    from topicwarden.kafka.read.broker_features import BrokerFeatures
 
 ALL_COMMANDS: Final = ("check", *COMMANDS)
 _DELETING: Final = {Allowance.DELETE, Allowance.RECREATE}
@@ -51,6 +51,15 @@ def read_cluster_state(connection: Connection, declared: Collection[str], scope:
 
     Raises Refusal if the cluster cannot be reached.
     """
+    # Without a stack, this command needs no client, and tells how to install it.
+    from topicwarden.kafka.connect.admin_client import open_admin  # noqa: PLC0415
+    from topicwarden.kafka.read.broker_features import read_broker_features  # noqa: PLC0415
+    from topicwarden.kafka.read.user_rights import (  # noqa: PLC0415
+        read_cluster_rights,
+        read_group_rights,
+        read_topic_rights,
+    )
+
     with open_admin(connection) as admin:
         described = admin.describe_cluster()
         topics = read_topic_rights(admin, declared, scope)

@@ -18,7 +18,12 @@ from topicwarden.toolchain import prerequisites, pulumi_cli, spark_reader
 
 _DEPLOY: Final = ("plan", "up", "rebalance", "import")
 _AUDIT: Final = ("audit",)
-_EXTRAS: Final = {"deploy": ("pulumi", "pulumi-kafka", "pulumi-policy"), "audit": ("pyspark",)}
+_EXTRAS: Final = {
+    "cluster": ("kafka-python",),
+    "deploy": ("pulumi", "pulumi-kafka", "pulumi-policy"),
+    "audit": ("pyspark",),
+}
+"""The packages to report, by the extra that installs them."""
 
 
 def installed_parts(project: Project | None) -> list[InstalledPart]:
@@ -26,6 +31,7 @@ def installed_parts(project: Project | None) -> list[InstalledPart]:
     return [
         InstalledPart(name="Python", version=platform.python_version(), commands=["check", *_DEPLOY, *_AUDIT]),
         _pulumi(project),
+        *_packages("cluster", (*_DEPLOY, *_AUDIT)),
         *_packages("deploy", _DEPLOY),
         _java(),
         *_packages("audit", _AUDIT),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from topicwarden.doctor.command_rights import (
     COMMANDS,
@@ -15,8 +15,10 @@ from topicwarden.doctor.command_rights import (
     RequiredRight,
     Resource,
 )
-from topicwarden.kafka.read.user_rights import GroupRights, TopicRights
 from topicwarden.model.diagnosis import Possession, RightState
+
+if TYPE_CHECKING:
+    from topicwarden.kafka.read.user_rights import GroupRights, TopicRights
 
 _SEES_ALL: Final = ("audit", "import")
 """Commands that work on every topic that the user sees; the others only on declared topics."""

@@ -227,3 +227,12 @@ def _is_schema(file: NewFile) -> bool:
 def _diff(file: NewFile) -> str:
     lines = file.text.splitlines(keepends=True)
     return "".join(unified_diff([], lines, "/dev/null", f"b/topics/{file.path}"))
+
+
+def report_skipped(declared: int, internal: int, refused: Mapping[str, str], others: int = 0) -> None:
+    """Print how many topics were not imported, and why."""
+    counts = [(declared, "already declared"), (internal, "internal"), (others, "outside of the stack's scope")]
+    if any(number for number, _ in counts):
+        echo("skipped: " + ", ".join(f"{number:,} {reason}" for number, reason in counts if number))
+    for name, reason in sorted(refused.items()):
+        echo(f"not imported: {name}: {reason}")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.message_text import counted
 from topicwarden.model.planned_change import GroupEffect
@@ -13,6 +13,9 @@ from topicwarden.model.topic import Topic
 from topicwarden.model.units import DURATION, SIZE
 from topicwarden.plan.placement.durability import Durability
 from topicwarden.plan.plan_evidence import PlanEvidence
+
+if TYPE_CHECKING:
+    from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 
 UNSEEN_GROUPS = (
     "there may be consumer groups that this user may not see (Describe on the Cluster resource, or on each group)"

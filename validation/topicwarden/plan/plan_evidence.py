@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from topicwarden.kafka.read.cluster import Cluster
-from topicwarden.kafka.read.consumer_groups import ConsumerGroup
-from topicwarden.kafka.read.newest_records import NewestRecords
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Snapshot
 from topicwarden.plan.placement.replica_placement import ReplicaPlacement
+
+if TYPE_CHECKING:
+    from topicwarden.kafka.read.cluster import Cluster
+    from topicwarden.kafka.read.consumer_groups import ConsumerGroup
+    from topicwarden.kafka.read.newest_records import NewestRecords
 
 MAX_TOPICS_READ = 50
 """Topics whose newest records are read for one plan."""

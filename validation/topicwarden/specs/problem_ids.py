@@ -47,6 +47,8 @@ PROBLEM_IDS: Final = MappingProxyType(
         "topics-unmatched": "A topic pattern in a policy file matches no declared topic, so its rule or waiver has no "
         "effect.",
         "type": "A value has another type than expected: text instead of a number, a list instead of a mapping.",
+        "unchecked-certificate": "A certificate or key is not checked, because this installation has no package "
+        "that reads it.",
         "unknown-key": "A key is unknown here. Its value would have no effect.",
         "value": "A value has the right type but is out of bounds or not one of the choices.",
         "waiver-expired": "A waiver's last day has passed. The rule applies again; delete the waiver.",

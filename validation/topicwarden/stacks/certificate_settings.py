@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Final, TypeVar
 
 from topicwarden.model.message_text import quoted
@@ -34,6 +35,11 @@ class Certificates:
     client_key: str | None = field(default=None, repr=False)
 
 
+def readable() -> bool:
+    """Return whether this installation can read certificates: a check can do without, a connection cannot."""
+    return find_spec("cryptography") is not None
+
+
 def read_certificates(reader: SettingsReader, prefix: str = "") -> Certificates:
     """Return the certificates in the settings that begin with ``prefix``, and note what is wrong with them."""
     return _CertificateReader(reader, prefix).read()
@@ -51,7 +57,7 @@ class _CertificateReader:
                 needed = f"{self.prefix}{other}"
                 self.reader.problem(self._source(name), f"needs {needed} or {needed}File; write it")
         texts = {name: text for name in declared if (text := self._pem(name)) is not None}
-        if not texts:
+        if not texts or (self.reader.offline and not readable()):
             return Certificates()
         from topicwarden.stacks import certificates  # noqa: PLC0415 -- costs 60 ms, and few stacks have certificates
 

@@ -14,6 +14,7 @@ from topicwarden.model.problem import MOST_PROBLEMS, Level, Location, Problem, l
 from topicwarden.model.project import Project
 from topicwarden.specs.spec_files import printable_path
 from topicwarden.specs.yaml_nodes import ParsedDocument
+from topicwarden.stacks import certificate_settings
 from topicwarden.stacks.connection_settings import SECRETS, SERVERS, read_connection_settings
 from topicwarden.stacks.registry_settings import SECRETS as REGISTRY_SECRETS
 from topicwarden.stacks.settings_reader import InvalidSetting, decoded
@@ -78,6 +79,7 @@ def read_stack_file(project: Project, stack: str) -> StackFile:
     settings: Mapping[str, Any] = config if isinstance(config, dict) else {}
     problems += islice(_unknown(document, settings), MOST_PROBLEMS + 1)
     problems += _plaintext(document, settings)
+    problems += _unread_certificates(document, settings)
     values: dict[str, Any] = {}
     for name, setting in SETTINGS.items():
         if name in settings:
@@ -128,6 +130,23 @@ def _plaintext(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterato
             option = f"--path '{'.'.join(path)}'" if len(path) > 1 else path[0]
             message = f"{path[-1]} is not encrypted; `pulumi config set --secret {option}` encrypts it in this file"
             yield Problem(document.at(("config", *path)), message, "plaintext-secret", Level.WARNING)
+
+
+def _unread_certificates(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a warning for each certificate and key, which this installation cannot read."""
+    registry = decoded(settings.get(SCHEMA_REGISTRY))
+    certificates = [name for name in certificate_settings.NAMES if name != certificate_settings.PASSPHRASE]
+    paths: list[tuple[str, ...]] = [
+        ("config", f"kafka:{name}") for name in certificates if settings.get(f"kafka:{name}")
+    ]
+    if isinstance(registry, dict):
+        paths += [("config", SCHEMA_REGISTRY, name) for name in certificates if registry.get(name)]
+    for path in paths if paths and not certificate_settings.readable() else ():
+        message = (
+            f"{path[-1]} is not checked, because the Python package cryptography is not installed: "
+            "`pip install 'topicwarden[cluster]'`"
+        )
+        yield Problem(document.at(path), message, "unchecked-certificate", Level.WARNING)
 
 
 def _unknown(document: ParsedDocument, settings: Mapping[str, Any]) -> Iterator[Problem]:

@@ -34,14 +34,19 @@ Prevent: raise an alarm if a group's lag, as time, comes near the retention; do 
 Source: KIP-211; ``SubscriptionState``, ``OffsetResetStrategy``; KIP-534 for tombstones.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from topicwarden.audit.collect.cluster_context import SOON, GroupProgress
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
-from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import PartitionExtent
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
+
+if TYPE_CHECKING:
+    from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 
 TRAITS = Traits()
 

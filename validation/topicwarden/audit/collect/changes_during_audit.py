@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from topicwarden.kafka.connect.connection import Connection
-from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import Snapshot, TopicIdentity
 from topicwarden.model.problem import Refusal
 
@@ -33,6 +32,8 @@ def changes_during_audit(connection: Connection, snapshot: Snapshot, topics: Col
     A topic has the same id as long as it exists (KIP-516). Brokers without topic ids (before 2.8) report the same id
     for all topics, so that only a deletion is noticed. Raises Refusal if the cluster is unreachable.
     """
+    from topicwarden.kafka.read.cluster import open_cluster  # noqa: PLC0415 -- the pages of checks need no client
+
     with open_cluster(connection) as cluster:
         now = cluster.identities(topics)
     changes = {name: _change(snapshot, name, now) for name in topics}

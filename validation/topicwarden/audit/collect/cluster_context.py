@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.collect.internal_topics import InternalTopic, connect_candidates, recognise_internal_topics
-from topicwarden.kafka.read.cluster import Cluster
-from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
+
+if TYPE_CHECKING:
+    from topicwarden.kafka.read.cluster import Cluster
+    from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 
 SOON = 10
 """A record expires soon if it expires within a tenth of the retention time from now."""

@@ -17,10 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, Snapshot
 from topicwarden.model.topic import Topic
+
+if TYPE_CHECKING:
+    from topicwarden.kafka.read.cluster import Cluster
 
 CLOCK_MS = 5_000
 """The tolerated difference between the clocks of this machine and the brokers, in milliseconds."""

@@ -14,10 +14,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import LiveTopic
+
+if TYPE_CHECKING:
+    from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 
 KeyAndValue = tuple[bytes | None, bytes | None]
 """A record's key and value."""

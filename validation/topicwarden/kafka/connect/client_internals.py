@@ -1,9 +1,9 @@
 """The only module that uses private APIs of kafka-python. ``pyproject.toml`` therefore pins its exact version.
 
 - ``KafkaAdminClient._manager``: its ``run`` and ``send`` carry requests that the Admin client has no method for. These
-  are a fetch of raw record batches (``FetchRequest``), ``DescribeShareGroupOffsetsRequest`` and
-  ``StreamsGroupDescribeRequest``.
-- ``KafkaAdminClient._find_coordinator_ids``: finds the coordinators of share and streams groups. The public methods do
+  are a fetch of raw record batches (``FetchRequest``), ``ConsumerGroupDescribeRequest``,
+  ``DescribeShareGroupOffsetsRequest`` and ``StreamsGroupDescribeRequest``.
+- ``KafkaAdminClient._find_coordinator_ids``: finds the coordinators of groups. The public methods do
   this only for requests of their own.
 - ``KafkaAdminClient._controller_id``: the cached controller. The client does not look for a new controller when the
   controller moves, so the cache must be cleared.
@@ -14,7 +14,7 @@
 The ``kafka`` room also imports modules without a leading underscore that kafka-python does not document:
 
 - ``kafka.protocol.api_message.ApiMessage`` with ``load_json``, to build messages that kafka-python lacks
-  (``share_groups``, ``streams_groups``).
+  (``member_groups``, ``share_groups``, ``streams_groups``).
 - ``kafka.protocol.consumer`` for ``FetchRequest``, ``IsolationLevel`` and ``OffsetSpec``, and ``kafka.protocol.admin``
   for ``ElectionType``.
 - ``kafka.partitioner.default.murmur2``, Java's hash of keys (``partition_functions``).

@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from typing import Any
 
-from topicwarden.kafka.connect.aws_tokens import LIFETIME_S, token, token_series
+from topicwarden.kafka.connect.aws_tokens import token_series
 from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.stacks.aws_settings import AwsSettings
 from topicwarden.stacks.certificate_settings import Certificates
@@ -91,40 +89,6 @@ class Connection:
             module = f"{_SECURITY}.{name}LoginModule"
         jaas = f"{module} required {user};"
         return settings | {"sasl.mechanism": self.sasl_mechanism, "sasl.jaas.config": jaas}
-
-    def for_librdkafka(self) -> dict[str, Any]:
-        """Return the settings for librdkafka's clients."""
-        settings: dict[str, Any] = {
-            "bootstrap.servers": ",".join(self.bootstrap_servers),
-            "security.protocol": self.security_protocol,
-        }
-        if self.ca_cert:
-            settings["ssl.ca.pem"] = self.ca_cert
-        if self.tls and not self.verify_tls:
-            settings["enable.ssl.certificate.verification"] = "false"
-        if self.client_cert and self.client_key:
-            settings |= {"ssl.certificate.pem": self.client_cert, "ssl.key.pem": self.client_key}
-        if aws := self.aws:
-            settings |= {
-                "sasl.mechanism": self.sasl_mechanism,
-                "oauth_cb": lambda _: (token(aws), time.time() + LIFETIME_S),
-            }
-        elif self.sasl_mechanism == OAUTHBEARER:
-            settings |= {
-                "sasl.mechanism": self.sasl_mechanism,
-                "sasl.oauthbearer.method": "oidc",
-                "sasl.oauthbearer.token.endpoint.url": self.token_url or "",
-                "sasl.oauthbearer.client.id": self.username or "",
-                "sasl.oauthbearer.client.secret": self.password or "",
-                **({"sasl.oauthbearer.scope": " ".join(self.scopes)} if self.scopes else {}),
-            }
-        elif self.sasl_mechanism:
-            settings |= {
-                "sasl.mechanism": self.sasl_mechanism,
-                "sasl.username": self.username or "",
-                "sasl.password": self.password or "",
-            }
-        return settings
 
 
 def certificates_for_java(certificates: Certificates) -> dict[str, str]:

@@ -140,7 +140,7 @@ class Cluster:
 
     def groups(self, topics: Collection[str]) -> tuple[ConsumerGroup, ...]:
         """Return the groups with committed offsets in ``topics``, or that read them now; see ``consumer_groups``."""
-        return read_groups(self._admin, self.connection, topics)
+        return read_groups(self._admin, topics)
 
     def has_connect_workers(self) -> bool:
         """Return whether this user sees a group of Kafka Connect's workers."""
@@ -148,7 +148,7 @@ class Cluster:
 
     def newest_records(self, topics: Mapping[str, LiveTopic]) -> dict[str, NewestRecords]:
         """Return the newest records of each of ``topics``; see the module ``newest_records``."""
-        return read_newest_records(self.connection, topics)
+        return read_newest_records(self._admin, topics)
 
 
 @contextmanager

@@ -5,26 +5,22 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._group import ConsumerGroupDescription
 from kafka import KafkaAdminClient
 from kafka.errors import GroupAuthorizationFailedError
 
-from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.retry import retry_transient
+from topicwarden.kafka.group_description import GroupDescription
+from topicwarden.kafka.member_groups import describe_classic_groups, describe_consumer_groups
 from topicwarden.kafka.read.share_groups import start_offsets
-from topicwarden.kafka.read.streams_groups import GroupDescription, describe_streams_groups
+from topicwarden.kafka.read.streams_groups import describe_streams_groups
 
-_TIMEOUT_S = 20.0
 _WITHOUT_MEMBERS = ("Empty", "Dead")
 
 _STREAMS_PROTOCOL = "streams"
-"""Protocol type of streams groups (KIP-1071). librdkafka describes such a group as dead."""
+"""Protocol type of streams groups (KIP-1071)."""
 
 _CONSUMERS = ("consumer", _STREAMS_PROTOCOL, "")
 """Protocol types of groups that commit offsets of topics; Kafka Connect's workers and share groups do not."""
@@ -35,8 +31,8 @@ _CONNECT = "connect"
 _SHARE = "share"
 """Protocol type and group type of share groups (KIP-932)."""
 
-_STREAMS = "stream"
-"""``StreamsPartitionAssignor.PROTOCOL_NAME``, for Streams applications in classic groups."""
+_CONSUMER = "consumer"
+"""Group type of consumer groups with the protocol of KIP-848."""
 
 _STREAMS_METADATA = {1: 9, 2: 9}
 """Minimum length by version of the metadata that Streams commits with an offset (``TopicPartitionMetadata``)."""
@@ -68,7 +64,7 @@ class ConsumerGroup:
         return frozenset(topic for topic, _ in (*self.offsets, *self.assigned))
 
 
-def read_groups(admin: KafkaAdminClient, connection: Connection, topics: Collection[str]) -> tuple[ConsumerGroup, ...]:
+def read_groups(admin: KafkaAdminClient, topics: Collection[str]) -> tuple[ConsumerGroup, ...]:
     """Return the groups that have committed an offset in any of ``topics``, or read one now, with all their offsets.
 
     Groups are sorted by name. Share groups come after them, including those whose topics are unknown. Hidden groups
@@ -82,9 +78,7 @@ def read_groups(admin: KafkaAdminClient, connection: Connection, topics: Collect
     committed = _committed(admin, names) if names else {}
     readers = {name for name, offsets in committed.items() if any(topic in topics for topic, _ in offsets)}
     active = {name for name in committed if str(listed[name].get("group_state") or "") not in _WITHOUT_MEMBERS}
-    of_streams = {name for name in readers | active if str(listed[name]["protocol_type"]) == _STREAMS_PROTOCOL}
-    streams = describe_streams_groups(admin, of_streams) if of_streams else {}
-    described = streams | _described(connection, (readers | active) - of_streams)
+    described = _described(admin, {name: listed[name] for name in readers | active})
     groups = (
         _group(name, str(listed[name]["protocol_type"]), committed[name], described.get(name))
         for name in sorted(committed)
@@ -111,7 +105,12 @@ def _share_groups(admin: KafkaAdminClient, listed: Mapping[str, Mapping[str, Any
 
 
 def _is_share_group(group: Mapping[str, Any]) -> bool:
-    return _SHARE in (group["protocol_type"], str(group.get("group_type") or "").lower())
+    return _SHARE in (group["protocol_type"], _group_type(group))
+
+
+def _group_type(group: Mapping[str, Any]) -> str:
+    """Return the group type in lower case; empty if the broker does not report it (before Kafka 3.8)."""
+    return str(group.get("group_type") or "").lower()
 
 
 def _group(
@@ -129,21 +128,6 @@ def _group(
         streams=protocol == _STREAMS_PROTOCOL
         or (described is not None and described.streams)
         or any(_is_streams_metadata(metadata) for _, metadata in committed.values()),
-    )
-
-
-def _description(described: ConsumerGroupDescription) -> GroupDescription:
-    return GroupDescription(
-        # Kafka's own name of the state, such as ``PreparingRebalance``
-        state="".join(word.capitalize() for word in described.state.name.split("_")),
-        members=len(described.members),
-        assigned=frozenset(
-            (partition.topic, partition.partition)
-            for member in described.members
-            if member.assignment
-            for partition in member.assignment.topic_partitions
-        ),
-        streams=described.partition_assignor == _STREAMS,
     )
 
 
@@ -165,19 +149,15 @@ def _committed(admin: KafkaAdminClient, names: list[str]) -> dict[str, dict[tupl
     }
 
 
-def _described(connection: Connection, names: Collection[str]) -> dict[str, GroupDescription]:
-    """Return the described classic and KIP-848 consumer groups by name; hidden groups are left out."""
-    if not names:
-        return {}
-    admin = AdminClient({**connection.for_librdkafka()})  # polls until it is deleted
-    futures = admin.describe_consumer_groups(sorted(names), request_timeout=_TIMEOUT_S)
-    descriptions: dict[str, GroupDescription] = {}
-    for name, future in futures.items():
-        # Denied, of another kind, or the coordinator does not answer.
-        with suppress(KafkaException, TimeoutError):
-            descriptions[name] = _description(future.result(_TIMEOUT_S + 1))
-    del admin
-    return descriptions
+def _described(admin: KafkaAdminClient, listed: Mapping[str, Mapping[str, Any]]) -> dict[str, GroupDescription]:
+    """Return the described groups among ``listed``, by name; hidden groups are left out."""
+    streams = {name for name, group in listed.items() if group["protocol_type"] == _STREAMS_PROTOCOL}
+    consumer = {name for name, group in listed.items() if _group_type(group) == _CONSUMER} - streams
+    return {
+        **(describe_streams_groups(admin, streams) if streams else {}),
+        **describe_consumer_groups(admin, consumer),
+        **describe_classic_groups(admin, listed.keys() - streams - consumer),
+    }
 
 
 def _is_streams_metadata(metadata: str) -> bool:

@@ -1,26 +1,31 @@
 """The newest records of topics, read to predict the effect of a change.
 
-The consumer joins no group and commits nothing. Keys and values stay in this process.
+They are fetched without a consumer group, and nothing is committed. Keys and values stay in this process.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from kafka import KafkaAdminClient
+from kafka.errors import KafkaError, TopicAuthorizationFailedError
 
-from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.read.record_batches import MOST_BYTES, fetch
 from topicwarden.kafka.read.snapshot import LiveTopic
+from topicwarden.kafka.record_decoder import RecordBatch, UnreadableRecords, decode
 
 MOST_RECORDS = 10_000
 """Records that are read of one topic, over all its partitions."""
 
 _TIMEOUT_S = 5.0
-_POLL_RECORDS = 1_000
+_PAUSE_S = 0.1
+_FETCHED_BYTES = 1 << 20
+"""Bytes to fetch from a partition at once."""
+_AT_ONCE = MOST_BYTES // _FETCHED_BYTES
 _SAMPLE = 200
 _SAMPLE_BYTES = 64 << 10
 
@@ -56,7 +61,7 @@ class _Record:
     value: bytes | None = None
 
 
-def read_newest_records(connection: Connection, topics: Mapping[str, LiveTopic]) -> dict[str, NewestRecords]:
+def read_newest_records(admin: KafkaAdminClient, topics: Mapping[str, LiveTopic]) -> dict[str, NewestRecords]:
     """Return the newest records of each of ``topics``; topics without the Read right are left out.
 
     Reads at most ``MOST_RECORDS`` of each topic, and stops after ``_TIMEOUT_S`` seconds.
@@ -68,8 +73,8 @@ def read_newest_records(connection: Connection, topics: Mapping[str, LiveTopic])
     }
     open_ranges = {partition_id: bounds for partition_id, bounds in ranges.items() if bounds[0] < bounds[1]}
     records: dict[str, list[_Record]] = {name: [] for name in topics}
-    unread = _read(connection, open_ranges, records) if open_ranges else set()
-    committed = _committed(connection, topics, open_ranges, records, unread)
+    unread = _read(admin, topics, open_ranges, records) if open_ranges else set()
+    committed = _committed(admin, topics, open_ranges, records, unread)
     return {
         name: _newest_records(
             records[name],
@@ -87,7 +92,7 @@ def read_newest_records(connection: Connection, topics: Mapping[str, LiveTopic])
 
 
 def _committed(
-    connection: Connection,
+    admin: KafkaAdminClient,
     topics: Mapping[str, LiveTopic],
     ranges: Mapping[_PartitionId, _Range],
     records: Mapping[str, list[_Record]],
@@ -109,59 +114,125 @@ def _committed(
         name: [record for record in found if (name, record.partition) not in again] for name, found in records.items()
     }
     if again:
-        unread |= _read(connection, again, committed, "read_committed")
+        unread |= _read(admin, topics, again, committed, only_committed=True)
     return committed
 
 
 def _read(
-    connection: Connection,
+    admin: KafkaAdminClient,
+    topics: Mapping[str, LiveTopic],
     ranges: Mapping[_PartitionId, _Range],
     records: dict[str, list[_Record]],
-    isolation: str = "read_uncommitted",
+    *,
+    only_committed: bool = False,
 ) -> set[_PartitionId]:
     """Add each record to ``records``; return the partitions that were not read to their end."""
-    consumer = Consumer(
-        {
-            **connection.for_librdkafka(),
-            "group.id": "topicwarden",  # required by the library; the group is never joined
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "auto.offset.reset": "earliest",
-            "isolation.level": isolation,
-        }
-    )
-    unread, denied = set(ranges), set[tuple[str, int]]()
+    leaders = {(name, state.partition): state.leader for name, live in topics.items() for state in live.replicas}
+    partitions = {
+        partition_id: _PartitionReader(partition_id[1], *bounds, only_committed, records[partition_id[0]])
+        for partition_id, bounds in ranges.items()
+    }
+    waiting = dict(partitions)
+    deadline = time.monotonic() + _TIMEOUT_S
+    while waiting and time.monotonic() < deadline:
+        if not _read_round(admin, leaders, waiting, only_committed):
+            time.sleep(_PAUSE_S)
+            leaders |= _current_leaders(admin, {topic for topic, _ in waiting})
+    return {partition_id for partition_id, reader in partitions.items() if not reader.complete}
+
+
+def _read_round(
+    admin: KafkaAdminClient,
+    leaders: Mapping[_PartitionId, int | None],
+    waiting: dict[_PartitionId, _PartitionReader],
+    only_committed: bool,
+) -> bool:
+    """Fetch once from each leader, and remove from ``waiting`` what has ended; return whether any was read."""
+    progress = False
+    for leader in {leaders[partition_id] for partition_id in waiting}:
+        fetched = [partition_id for partition_id in waiting if leaders[partition_id] == leader][:_AT_ONCE]
+        readers = {partition_id: waiting.pop(partition_id) for partition_id in fetched}
+        if leader is not None:
+            progress |= _fetch(admin, leader, readers, only_committed)
+        waiting |= {partition_id: reader for partition_id, reader in readers.items() if not reader.ended}
+    return progress
+
+
+def _current_leaders(admin: KafkaAdminClient, topics: Collection[str]) -> dict[_PartitionId, int | None]:
+    """Return the leaders of the partitions of ``topics``, which may have moved; none if no broker answers."""
     try:
-        consumer.assign([TopicPartition(*partition_id, bounds[0]) for partition_id, bounds in ranges.items()])
-        deadline = time.monotonic() + _TIMEOUT_S
-        while unread - denied and time.monotonic() < deadline:
-            for message in consumer.consume(_POLL_RECORDS, timeout=0.2):
-                partition_id = (str(message.topic()), int(message.partition() or 0))
-                problem = message.error()
-                offset = message.offset() or 0
-                if problem is not None:
-                    if problem.code() == KafkaError._PARTITION_EOF:
-                        unread.discard(partition_id)
-                    elif problem.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-                        denied.add(partition_id)
-                    continue
-                if offset < ranges[partition_id][1]:
-                    records[partition_id[0]].append(_record(message, in_sample=len(records[partition_id[0]]) < _SAMPLE))
-                if offset >= ranges[partition_id][1] - 1:
-                    unread.discard(partition_id)
-    finally:
-        consumer.close()
-    return unread
+        described = admin.describe_topics(sorted(topics))
+    except KafkaError:
+        return {}
+    return {
+        (topic["name"], state["partition_index"]): state["leader_id"] if state["leader_id"] >= 0 else None
+        for topic in described
+        for state in topic["partitions"]
+    }
 
 
-def _record(message: Message, *, in_sample: bool) -> _Record:
-    key, value = message.key(), message.value()
-    small = in_sample and value is not None and len(value) <= _SAMPLE_BYTES
-    return _Record(int(message.partition() or 0), _as_bytes(key), value is None, _as_bytes(value) if small else None)
+def _fetch(
+    admin: KafkaAdminClient, leader: int, readers: Mapping[_PartitionId, _PartitionReader], only_committed: bool
+) -> bool:
+    """Let ``readers`` read one response of their ``leader``; return whether one of them was read on or has ended."""
+    offsets = {partition_id: reader.offset for partition_id, reader in readers.items()}
+    try:
+        response = fetch(admin, leader, offsets, _FETCHED_BYTES, committed=only_committed)
+    except KafkaError:
+        return False
+    read = [
+        readers[topic.topic, partition.partition_index].read(partition)
+        for topic in response
+        for partition in topic.partitions
+    ]
+    return any(read)
 
 
-def _as_bytes(content: str | bytes | None) -> bytes | None:
-    return content.encode() if isinstance(content, str) else content
+class _PartitionReader:
+    """Reads the records of one partition from offset ``start`` to offset ``end`` into ``records``."""
+
+    def __init__(self, partition: int, start: int, end: int, only_committed: bool, records: list[_Record]) -> None:
+        self.offset, self.complete, self.ended = start, False, False
+        self._partition, self._end, self._only_committed, self._records = partition, end, only_committed, records
+
+    def read(self, response: Any) -> bool:
+        """Read one response; return whether this brought the reader forward, or to its end."""
+        before = self.offset
+        if response.error_code:
+            self.ended = response.error_code == TopicAuthorizationFailedError.errno
+            return self.ended
+        try:
+            self._read_batches(decode(bytes(response.records or b"")), response.aborted_transactions or ())
+        except UnreadableRecords:
+            self.ended = True
+            return True
+        last = response.last_stable_offset if self._only_committed else response.high_watermark
+        self.complete = self.ended = self.offset >= min(self._end, last)
+        return self.ended or self.offset > before
+
+    def _read_batches(self, batches: Iterable[RecordBatch], aborted_transactions: Iterable[Any]) -> None:
+        """Add the records of ``batches`` that are in the range, without those of ``aborted_transactions``.
+
+        Source: ``CompletedFetch.nextFetchedRecord`` of Kafka's consumer.
+        """
+        begins = deque(sorted((each.first_offset, each.producer_id) for each in aborted_transactions))
+        aborted = set[int]()
+        for batch in batches:
+            while begins and begins[0][0] <= batch.last_offset:
+                aborted.add(begins.popleft()[1])
+            if batch.aborts:
+                aborted.discard(batch.producer)
+            if not batch.control and not (batch.transactional and batch.producer in aborted):
+                for offset, key, value in batch.records:
+                    if self.offset <= offset < self._end:
+                        self._records.append(self._record(key, value))
+            self.offset = max(self.offset, batch.last_offset + 1)
+            if self.offset >= self._end:
+                return
+
+    def _record(self, key: bytes | None, value: bytes | None) -> _Record:
+        small = value is not None and len(self._records) < _SAMPLE and len(value) <= _SAMPLE_BYTES
+        return _Record(self._partition, key, value is None, value if small else None)
 
 
 def _newest_records(

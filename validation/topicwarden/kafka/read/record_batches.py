@@ -31,7 +31,7 @@ NEWEST = 1_000
 _LIMITS = (16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 32 << 20)
 """Bytes to fetch from a partition. Brokers return whole batches or none, so larger limits follow for large batches."""
 
-_MOST_BYTES = 64 << 20
+MOST_BYTES = 64 << 20
 """Largest number of bytes in one response."""
 
 _LAST_VERSION_BY_NAME = 12
@@ -123,7 +123,7 @@ def _first_batches(
             if topic_partition in leaders and topic_partition not in records_by_partition:
                 waiting.setdefault(leaders[topic_partition], []).append(topic_partition)
         for leader, partitions in waiting.items():
-            at_once = max(1, _MOST_BYTES // limit)
+            at_once = max(1, MOST_BYTES // limit)
             for first in range(0, len(partitions), at_once):
                 batch = {
                     topic_partition: offsets[topic_partition] for topic_partition in partitions[first : first + at_once]
@@ -145,7 +145,17 @@ def _records(
 
 
 def _fetched(admin: KafkaAdminClient, leader: int, offsets: PartitionNumbers, limit: int) -> list[Any]:
-    """Return the leader's response to a fetch from ``offsets``, by topic."""
+    return retry_transient(lambda: fetch(admin, leader, offsets, limit))
+
+
+def fetch(
+    admin: KafkaAdminClient, leader: int, offsets: PartitionNumbers, limit: int, *, committed: bool = False
+) -> list[Any]:
+    """Return the leader's response to a fetch from ``offsets``, by topic, with about ``limit`` bytes of each partition.
+
+    With ``committed``, batches of open transactions and later ones are left out, and the response names the aborted
+    transactions (KIP-98). A batch that is larger than ``limit`` is left out, except for the first one of the response.
+    """
     topics: dict[str, list[Any]] = {}
     for (topic, partition), offset in offsets.items():
         requested = FetchRequest.FetchTopic.FetchPartition(
@@ -159,8 +169,8 @@ def _fetched(admin: KafkaAdminClient, leader: int, offsets: PartitionNumbers, li
     request = FetchRequest(
         max_wait_ms=0,
         min_bytes=0,
-        max_bytes=_MOST_BYTES,
-        isolation_level=0,
+        max_bytes=MOST_BYTES,
+        isolation_level=int(committed),
         session_id=0,
         session_epoch=-1,  # a full fetch outside any session (KIP-227)
         topics=[FetchRequest.FetchTopic(topic=topic, partitions=requests) for topic, requests in topics.items()],
@@ -168,4 +178,4 @@ def _fetched(admin: KafkaAdminClient, leader: int, offsets: PartitionNumbers, li
         rack_id="",
         max_version=_LAST_VERSION_BY_NAME,
     )
-    return list(retry_transient(lambda: send_to_broker(admin, request, leader)).responses)
+    return list(send_to_broker(admin, request, leader).responses)

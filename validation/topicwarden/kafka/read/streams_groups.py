@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kafka import KafkaAdminClient
@@ -12,6 +11,7 @@ from kafka.protocol.api_message import ApiMessage
 
 from topicwarden.kafka.connect.client_internals import send_to_coordinators
 from topicwarden.kafka.connect.retry import retry_transient
+from topicwarden.kafka.group_description import GroupDescription
 from topicwarden.kafka.read import messages
 
 
@@ -21,19 +21,6 @@ class StreamsGroupDescribeRequest(ApiMessage, load_json=messages):  # type: igno
 
 class StreamsGroupDescribeResponse(ApiMessage, load_json=messages):  # type: ignore[call-arg, misc]
     """Response with the topology of each group, its members and their tasks."""
-
-
-@dataclass(frozen=True)
-class GroupDescription:
-    """The state of a group, the number of its members, and the (topic, partition) pairs that they read now.
-
-    ``streams`` is true if the members are of a Kafka Streams application.
-    """
-
-    state: str
-    members: int
-    assigned: frozenset[tuple[str, int]]
-    streams: bool
 
 
 def describe_streams_groups(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, GroupDescription]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-import vl_convert
 from markupsafe import Markup
 
 from topicwarden.model.verdict import BY_WEIGHT
@@ -13,8 +11,6 @@ from topicwarden.report.audit import plots
 from topicwarden.report.audit.digest import AuditDigest
 from topicwarden.report.display import one_line
 
-_TAG = re.compile(r"<[^>]*>")
-_LONG_FRACTION = re.compile(r"(\d\.\d)\d+")
 _NARROW = 350
 _WIDE = 1090
 _HALF = 530
@@ -46,7 +42,7 @@ def figures(view: AuditDigest) -> list[ReportFigure]:
         if topic.facts
     ]
     topics = [
-        facts.model_copy(update={"name": one_line(facts.name)})  # Vega does not parse every character
+        facts.model_copy(update={"name": one_line(facts.name)})
         for *_, facts in sorted(ranked, key=lambda item: item[:2])
     ]
 
@@ -62,8 +58,8 @@ def figures(view: AuditDigest) -> list[ReportFigure]:
             "No records were read, so there are no ages to show.",
             len(plots.age_topics(topics)),
             with_ages,
-            _svg(plots.age_plot(topics, _WIDE)),
-            _svg(plots.age_plot(topics, _NARROW)),
+            plots.age_plot(topics, _WIDE),
+            plots.age_plot(topics, _NARROW),
         ),
         ReportFigure(
             "size",
@@ -73,8 +69,8 @@ def figures(view: AuditDigest) -> list[ReportFigure]:
             "No bytes were read, so there are no sizes to show.",
             len(plots.size_topics(topics)),
             with_bytes,
-            _svg(plots.size_plot(topics, _HALF)),
-            _svg(plots.size_plot(topics, _NARROW)),
+            plots.size_plot(topics, _HALF),
+            plots.size_plot(topics, _NARROW),
         ),
         ReportFigure(
             "skew",
@@ -84,17 +80,7 @@ def figures(view: AuditDigest) -> list[ReportFigure]:
             "No topic has records and several partitions, so there is no skew to show.",
             len(plots.skew_topics(topics)),
             with_skew,
-            _svg(plots.skew_plot(topics, _HALF)),
-            _svg(plots.skew_plot(topics, _NARROW)),
+            plots.skew_plot(topics, _HALF),
+            plots.skew_plot(topics, _NARROW),
         ),
     ]
-
-
-def _svg(spec: plots.Spec | None) -> Markup | None:
-    # Vega escapes all text in its SVG, so the page can include the SVG unescaped.
-    return None if spec is None else Markup(_TAG.sub(_rounded, vl_convert.vegalite_to_svg(spec)))
-
-
-def _rounded(tag: re.Match[str]) -> str:
-    """Return the tag with one decimal in its coordinates. Vega writes up to 17, most of the page's size."""
-    return _LONG_FRACTION.sub(r"\1", tag[0])

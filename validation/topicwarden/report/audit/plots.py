@@ -1,29 +1,39 @@
-"""The plots of the HTML page as Vega-Lite specifications.
+"""The plots of the HTML page as SVG.
 
 Each plot function takes the topics, the most important first, and the width of the plot in pixels. It returns None if
-there is no data. Colours are CSS variables of the page, so that the plots follow its colour scheme.
+there is no data. Colours are CSS variables of the page, so that the plots follow its colour scheme. Each mark has a
+title with the exact value, which browsers show as a tooltip.
 """
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
-from collections.abc import Sequence
-from math import inf
-from typing import Any
+from collections.abc import Iterator, Sequence
+from math import cos, floor, inf, log10, radians, sin
+from typing import Final
 
-from topicwarden.model.finding import TopicFacts
+from markupsafe import Markup
+
+from topicwarden.model.finding import AgeBand, TopicFacts
 from topicwarden.report import display
-
-Spec = dict[str, Any]
+from topicwarden.report.audit.svg import drawing, element
 
 MAX_TOPICS = 20
 """Number of topics in a plot. The tables of the page contain all topics."""
 
-_NARROW = 480
-_DOT_DISTANCE = 3
-# Lower bounds of the colours: the share of the topic's records in an age band.
-_SHARES = (0.01, 0.1, 0.25, 0.5)
+_NARROW: Final = 480
+_ROW: Final = 24
+"""The height of a row, in pixels."""
+_FONT: Final = 11
+_CHARACTER: Final = 5.9
+"""About the width of a character in a font of this size, in pixels."""
+_AXIS: Final = 20
+"""The height of an axis with its labels."""
+_DOT_DISTANCE: Final = 3
+_SLANT: Final = 50
+"""The angle of the labels of columns on a narrow page, in degrees."""
+_SHARES: Final = (0.01, 0.1, 0.25, 0.5)
+"""Lower bounds of the colours: the share of the topic's records in an age band."""
 
 
 def age_topics(topics: Sequence[TopicFacts]) -> list[TopicFacts]:
@@ -45,7 +55,7 @@ def skew_topics(topics: Sequence[TopicFacts]) -> list[TopicFacts]:
     return [topic for _, topic in ranked[:MAX_TOPICS]]
 
 
-def age_plot(topics: Sequence[TopicFacts], width: int) -> Spec | None:
+def age_plot(topics: Sequence[TopicFacts], width: int) -> Markup | None:
     """Return a heat map with topics as rows and age bands as columns. Dark cells have a large share of the records."""
     shown = age_topics(topics)
     bands = sorted(
@@ -53,199 +63,166 @@ def age_plot(topics: Sequence[TopicFacts], width: int) -> Spec | None:
         key=lambda band: (-inf if band[0] is None else band[0], inf if band[1] is None else band[1]),
     )
     columns = list(dict.fromkeys(display.age(*band) for band in bands))
-    cells = []
-    for topic in shown:
-        total = sum(max(band.records, 0) for band in topic.ages)
+    if not columns:
+        return None
+    slant = _SLANT if width < _NARROW else 0
+    left, right = _label_width(width), 0.0
+    top = float(_AXIS)
+    if slant:
+        longest = max(map(len, columns)) * _CHARACTER
+        top = longest * sin(radians(slant)) + _FONT
+        right = max(0, len(columns[-1]) * _CHARACTER * cos(radians(slant)) - _FONT)
+    step = (width - left - right) / len(columns)
+    elements = [*_row_labels(shown, width, top)]
+    for number, column in enumerate(columns):
+        x, y = left + (number + 0.5) * step, top - 6
+        elements.append(
+            _label(x, y, column, anchor="start", transform=f"rotate(-{slant} {x:.1f} {y:.1f})")
+            if slant
+            else _label(x, y, column, anchor="middle")
+        )
+    for row, topic in enumerate(shown):
         for band in topic.ages:
             if band.records > 0:
-                tone = bisect_right(_SHARES, band.records / total) + 1
-                heat = "hot" if band.to_ms is not None and band.to_ms <= 0 else "heat"
-                cells.append(
-                    {
-                        "topic": topic.name,
-                        "band": display.age(band.from_ms, band.to_ms),
-                        "fill": f"var(--{heat}-{tone})",
-                        "ink": f"var(--on-{heat}-{tone})",
-                        "label": display.short_count(band.records),
-                    }
-                )
-    if not cells:
-        return None
-    narrow = width < _NARROW
-    x: Spec = {
-        "field": "band",
-        "type": "nominal",
-        "scale": {"domain": columns, "paddingInner": 0.04, "paddingOuter": 0},
-        "axis": {"title": None, "orient": "top", "domain": False, "ticks": False, "labelLimit": 130, "labelPadding": 6}
-        | ({"labelAngle": -50, "labelAlign": "left"} if narrow else {"labelAngle": 0}),
-    }
-    y = _rows([topic.name for topic in shown], width) | {"scale": {"paddingInner": 0.1, "paddingOuter": 0}}
-    cell: Spec = {"mark": {"type": "rect", "cornerRadius": 2}, "encoding": {"fill": _literal("fill")}}
-    label: Spec = {
-        "mark": {"type": "text", "fontSize": 11},
-        "encoding": {"text": {"field": "label"}, "fill": _literal("ink")},
-    }
-    roomy = (width - _label_width(width)) / len(columns) >= 38
-    return _plot(width, 24, cells, {"encoding": {"x": x, "y": y}, "layer": [cell, label] if roomy else [cell]})
+                x = left + columns.index(display.age(band.from_ms, band.to_ms)) * step
+                elements += _cell(topic, band, x, top + row * _ROW, step)
+    return drawing(width, top + len(shown) * _ROW + 2, elements)
 
 
-def size_plot(topics: Sequence[TopicFacts], width: int) -> Spec | None:
+def _cell(topic: TopicFacts, band: AgeBand, x: float, y: float, step: float) -> Iterator[Markup]:
+    share = band.records / sum(max(each.records, 0) for each in topic.ages)
+    colour = f"{'hot' if band.to_ms is not None and band.to_ms <= 0 else 'heat'}-{bisect_right(_SHARES, share) + 1}"
+    title = f"{topic.name}, {display.age(band.from_ms, band.to_ms)}: {display.count(band.records)} records, {share:.1%}"
+    yield element(
+        "rect",
+        element("title", title),
+        class_="cell",
+        x=x + 1,
+        y=y + 1,
+        width=step - 2,
+        height=_ROW - 2,
+        rx=2,
+        fill=f"var(--{colour})",
+    )
+    if step >= 38:
+        yield _label(
+            x + step / 2, y + _middle(), display.short_count(band.records), anchor="middle", ink=f"on-{colour}"
+        )
+
+
+def size_plot(topics: Sequence[TopicFacts], width: int) -> Markup | None:
     """Return nested bars: the payload that was read, and the size on the disks of the leaders."""
     shown = size_topics(topics)
     if not shown:
         return None
-    rows = []
-    for topic in shown:
-        disk = topic.log_bytes
-        label = f"{display.size(disk)} on disk" if disk is not None else f"{display.size(topic.payload_bytes)} payload"
-        rows.append(
-            {
-                "topic": topic.name,
-                "payload": topic.payload_bytes or 0,
-                "disk": disk,
-                "largest": _largest(topic),
-                "label": label,
-            }
-        )
-    # The domain leaves space for the label after the longest bar.
-    plot = width - _label_width(width)
-    domain = [0, max(_largest(topic) for topic in shown) * plot / (plot - 105)]
-    ticks = _binary_ticks(domain[1], 4)
-    labels = {str(at): display.size(at).replace(".0 ", " ") for at in ticks}
-    axis = {"title": None, "values": ticks, "labelExpr": _lookup(labels), "ticks": False} | {
-        "labelFlush": False,
-        "grid": False,
-    }
-
-    def bar(field: str, thickness: int, colour: str) -> Spec:
-        x = {"field": field, "type": "quantitative", "scale": {"domain": domain, "nice": False}, "axis": axis}
-        return {"mark": {"type": "bar", "height": thickness, "fill": f"var(--{colour})"}, "encoding": {"x": x}}
-
-    caption = {
-        "mark": {"type": "text", "align": "left", "dx": 5, "fontSize": 11, "fill": "var(--muted)"},
-        "encoding": {"x": {"field": "largest", "type": "quantitative"}, "text": {"field": "label"}},
-    }
-    layers = [bar("payload", 14, "payload"), bar("disk", 6, "accent"), caption]
-    return _plot(width, 24, rows, {"encoding": {"y": _rows([t.name for t in shown], width)}, "layer": layers})
+    left, bottom = _label_width(width), len(shown) * _ROW
+    # After the longest bar, there is space for its label.
+    scale = (width - left - 105) / max(map(_largest, shown))
+    elements = [*_row_labels(shown, width, 0), _line(left, bottom, width, bottom)]
+    elements += [
+        _label(left + tick * scale, bottom + 15, display.size(tick).replace(".0 ", " "), "middle")
+        for tick in _binary_ticks((width - left) / scale, 4)
+    ]
+    for row, topic in enumerate(shown):
+        payload, disk = topic.payload_bytes, topic.log_bytes
+        sizes = [f"{display.size(disk)} on disk"] if disk is not None else []
+        sizes += [f"{display.size(payload)} payload"] if payload is not None else []
+        title = f"{topic.name}: {', '.join(sizes)}"
+        y = row * _ROW
+        for size, thickness, colour in ((payload, 14, "payload"), (disk, 6, "accent")):
+            if size:
+                elements.append(
+                    element(
+                        "rect",
+                        element("title", title),
+                        x=left,
+                        y=y + (_ROW - thickness) / 2,
+                        width=size * scale,
+                        height=thickness,
+                        fill=f"var(--{colour})",
+                    )
+                )
+        elements.append(_label(left + _largest(topic) * scale + 5, y + _middle(), sizes[0], "start"))
+    return drawing(width, bottom + _AXIS, elements)
 
 
-def skew_plot(topics: Sequence[TopicFacts], width: int) -> Spec | None:
+def skew_plot(topics: Sequence[TopicFacts], width: int) -> Markup | None:
     """Return a strip plot: one row per topic, one dot per partition at its records divided by the topic's mean."""
     shown = skew_topics(topics)
     if not shown:
         return None
-    dots, peaks = [], []
+    left, bottom = _label_width(width), len(shown) * _ROW
     top = max(topic.skew or 0 for topic in shown)
-    distance = top / width * _DOT_DISTANCE
-    for topic in shown:
-        mean = (topic.records or 0) / len(topic.partitions)
-        # Overlapping dots are drawn once, because a topic can have thousands of partitions.
-        positions = sorted({round((p.records or 0) / mean / distance) for p in topic.partitions})
-        dots += [{"topic": topic.name, "share": position * distance} for position in positions]
-        fullest = max(topic.partitions, key=lambda p: p.records or 0)
-        peaks.append({"topic": topic.name, "share": topic.skew, "label": f"p{fullest.partition}"})
-    plot = width - _label_width(width)
-    x: Spec = {
-        "field": "share",
-        "type": "quantitative",
-        "scale": {"domain": [0, max(top, 1.2) * plot / (plot - 45)], "nice": False},
-        "axis": {
-            "title": None,
-            "tickCount": 4 if width < _NARROW else 6,
-            "labelExpr": "datum.label + '×'",
-            "ticks": False,
-            "labelFlush": False,
-        },
-    }
-    rule = {"mark": {"type": "rule", "stroke": "var(--text)", "strokeDash": [3, 3]}, "encoding": {"x": {"datum": 1.0}}}
-    y = {"y": _rows([topic.name for topic in shown], width)}
-    strip = {
-        "mark": {
-            "type": "point",
-            "filled": True,
-            "size": 34,
-            "fill": "var(--accent)",
-            "fillOpacity": 0.5,
-            "strokeWidth": 0,
-        },
-        "encoding": {"x": x} | y,
-    }
-    peak = {
-        "data": {"values": peaks},
-        "mark": {
-            "type": "point",
-            "filled": True,
-            "size": 60,
-            "fill": "var(--suspect)",
-            "fillOpacity": 1,
-            "strokeWidth": 0,
-        },
-        "encoding": {"x": x} | y,
-    }
-    name = {
-        "data": {"values": peaks},
-        "mark": {"type": "text", "align": "left", "dx": 8, "fontSize": 11, "fill": "var(--muted)"},
-        "encoding": {"x": x, "text": {"field": "label"}} | y,
-    }
-    return _plot(width, 24, dots, {"layer": [rule, strip, peak, name]})
+    # After the dot on the right, there is space for its label.
+    scale = (width - left - 45) / max(top, 1.2)
+    elements = [*_row_labels(shown, width, 0), _line(left, bottom, width, bottom)]
+    for tick, label in _decimal_ticks((width - left) / scale, 4 if width < _NARROW else 6):
+        x = left + tick * scale
+        elements += [_line(x, 0, x, bottom), _label(x, bottom + 15, f"{label}×", "middle")]
+    elements.append(_line(left + scale, 0, left + scale, bottom, stroke="var(--text)", stroke_dasharray="3 3"))
+    for row, topic in enumerate(shown):
+        elements += _strip(topic, left, row * _ROW + _ROW / 2, scale)
+    return drawing(width, bottom + _AXIS, elements)
 
 
-def _plot(width: int, step: int, values: list[Spec], content: Spec) -> Spec:
-    font = "system-ui, sans-serif"
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-        "data": {"values": values},
-        "width": width,
-        "height": {"step": step},
-        "autosize": {"type": "fit-x", "contains": "padding"},
-        "padding": {"left": 2, "right": 2, "top": 2, "bottom": 2},
-        "background": None,
-        **content,
-        "config": {
-            "font": font,
-            "view": {"stroke": None},
-            "mark": {"aria": False},
-            "axis": {
-                "aria": False,
-                "labelColor": "var(--muted)",
-                "labelFontSize": 11,
-                "gridColor": "var(--line)",
-                "domainColor": "var(--line)",
-            },
-        },
-    }
+def _strip(topic: TopicFacts, left: float, y: float, scale: float) -> Iterator[Markup]:
+    mean = (topic.records or 0) / len(topic.partitions)
+    distance = _DOT_DISTANCE / scale
+    # Overlapping dots are drawn once, because a topic can have thousands of partitions.
+    dots: dict[int, list[int]] = {}
+    for partition in topic.partitions:
+        dots.setdefault(round((partition.records or 0) / mean / distance), []).append(partition.partition)
+    for position, partitions in sorted(dots.items()):
+        named = f"partition {partitions[0]}" if len(partitions) == 1 else f"{len(partitions)} partitions"
+        title = element("title", f"{topic.name}, {named}: {position * distance:.2f}× the mean")
+        x = left + position * distance * scale
+        yield element("circle", title, cx=x, cy=y, r=3.3, fill="var(--accent)", fill_opacity="0.5")
+    fullest = max(topic.partitions, key=lambda each: each.records or 0)
+    title = element(
+        "title",
+        f"{topic.name}, partition {fullest.partition}: {display.count(fullest.records)} records, "
+        f"{topic.skew or 0:.2f}× the mean",
+    )
+    x = left + (topic.skew or 0) * scale
+    yield element("circle", title, cx=x, cy=y, r=4.4, fill="var(--suspect)")
+    yield _label(x + 8, y + _middle() - _ROW / 2, f"p{fullest.partition}", "start")
 
 
-def _rows(names: list[str], width: int) -> Spec:
-    """Return the axis of topics. Long names are cut in the middle, because names often differ only at their ends."""
-    label_width = _label_width(width)
-    columns = int((label_width - 8) / 6.9)
-    labels = {name: display.shorten(display.one_line(name), columns) for name in names}
-    axis = {"title": None, "labelExpr": _lookup(labels), "labelColor": "var(--text)", "labelLimit": 0, "ticks": False}
-    return {
-        "field": "topic",
-        "type": "nominal",
-        "sort": names,
-        "axis": axis | {"domain": False, "labelPadding": 8, **_extent(label_width)},
-    }
+def _row_labels(topics: Sequence[TopicFacts], width: int, top: float) -> Iterator[Markup]:
+    """Yield the names of the rows. Long names are cut in the middle, because names often differ only at their ends."""
+    right = _label_width(width) - 8
+    for row, topic in enumerate(topics):
+        name = display.shorten(topic.name, int(right / 6.9))
+        y = top + row * _ROW + _middle()
+        yield _label(right, y, name, "end", "text", title=topic.name)
+
+
+def _label(
+    x: float,
+    y: float,
+    text: str,
+    anchor: str,
+    ink: str = "muted",
+    *,
+    transform: str | None = None,
+    title: str | None = None,
+) -> Markup:
+    tooltip = [element("title", title)] if title and title != text else []
+    fill, position = f"var(--{ink})", {"text_anchor": anchor, "transform": transform}
+    return element("text", *tooltip, text, x=x, y=y, font_size=_FONT, fill=fill, **position)
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, stroke: str = "var(--line)", **style: str) -> Markup:
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke, **style)
+
+
+def _middle() -> float:
+    """Return the distance from the top of a row to the base line of text in its middle."""
+    return _ROW / 2 + _FONT * 0.35
 
 
 def _label_width(width: int) -> int:
     return 128 if width < _NARROW else 190
-
-
-def _extent(label_width: int) -> Spec:
-    # Fixed, because Vega measures the labels with other fonts than the browser.
-    return {"minExtent": label_width, "maxExtent": label_width}
-
-
-def _literal(field: str) -> Spec:
-    return {"field": field, "type": "nominal", "scale": None}
-
-
-def _lookup(labels: dict[str, str]) -> str:
-    """Return a Vega expression for the label of an axis value. JSON is valid in Vega expressions."""
-    return f"({json.dumps(labels)})[datum.value]"
 
 
 def _largest(topic: TopicFacts) -> int:
@@ -258,3 +235,11 @@ def _binary_ticks(top: float, count: int) -> list[int]:
     while step * count < top:
         step *= 2
     return [step * number for number in range(int(top // step) + 1)]
+
+
+def _decimal_ticks(top: float, count: int) -> list[tuple[float, str]]:
+    """Return about ``count`` ticks up to ``top`` and their labels. The step is 1, 2 or 5 times a power of ten."""
+    power = floor(log10(top / count))
+    step = min((factor * 10.0**power for factor in (1, 2, 5, 10)), key=lambda each: abs(top / each - count))
+    digits = max(0, -floor(log10(step)))
+    return [(number * step, f"{number * step:.{digits}f}") for number in range(int(top / step) + 1)]
