@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
-from tests.support.command import HERE
+from tests.support.command import bad_project
 
 HEAVY = ("pulumi", "pulumi_kafka", "pulumi_policy", "pyspark", "py4j", "kafka", "confluent_kafka", "pandas", "numpy")
 NEEDLESS = ("cryptography", "vl_convert", "jinja2", "junitparser", "asyncio", "grpc")
@@ -35,10 +36,10 @@ for arguments in json.loads(sys.argv[1]):
 """
 
 
-def test_nothing_heavy_is_imported() -> None:
+def test_nothing_heavy_is_imported(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", RUN, json.dumps(COMMANDS)],
-        cwd=HERE / "bad",
+        cwd=bad_project(tmp_path),
         capture_output=True,
         text=True,
         check=True,

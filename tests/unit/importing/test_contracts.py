@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.cases import find_case
 from tests.support.command import Outcome, project, topicwarden
-from tests.unit.importing.test_foreign import HERE
+from tests.support.import_cases import CASES
 
 ASYNCAPI = """\
 asyncapi: 3.0.0
@@ -30,7 +31,7 @@ def tree(root: Path) -> dict[str, str]:
 
 
 def test_a_second_import_changes_nothing_and_says_so(tmp_path: Path) -> None:
-    text = (HERE / "good" / "asyncapi" / "orders.asyncapi.yaml").read_text()
+    text = find_case(CASES, "good", "asyncapi").files["orders.asyncapi.yaml"]
     first = run(tmp_path, text)
     assert first.code == 0, first.out + first.err
     assert "2 new topics" in first.err
@@ -43,7 +44,7 @@ def test_a_second_import_changes_nothing_and_says_so(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_checks_topics_whose_schemas_are_not_written(tmp_path: Path) -> None:
-    text = (HERE / "good" / "asyncapi" / "orders.asyncapi.yaml").read_text()
+    text = find_case(CASES, "good", "asyncapi").files["orders.asyncapi.yaml"]
     done = run(tmp_path, text, "--dry-run")
     assert done.code == 0, done.out + done.err
     assert "+++ b/topics/orders/schemas/orders.placed.v1-value.json" in done.out
