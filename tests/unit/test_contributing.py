@@ -27,7 +27,7 @@ from topicwarden.specs.resolve import resolve
 REPOSITORY = Path(__file__).parents[2]
 PACKAGE = REPOSITORY / "validation" / "topicwarden"
 PAGE = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
-(CASE,) = re.findall(r"^```yaml\n(bad:\n.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+(CASE,) = re.findall(r"^```\n(bad:\n.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 EXAMPLES = dict(re.findall(r"^```python\n# ([\w/]+)\.py\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
 PROTOCOLS: dict[str, type] = {
     "policies/rules/delete_retention": Rule,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.unit.audit.test_repeated_audits import DIRTY, ROLLED, one_key
+from tests.support.repeated_audits import DIRTY, ROLLED, one_key
 from topicwarden.audit.checks.common.superseded_reasons import reasons
 
 

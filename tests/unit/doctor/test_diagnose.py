@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.unit.doctor.test_right_states import CLUSTER, EVERY, GROUPS
+from tests.support.user_rights import CLUSTER, EVERY, GROUPS
 from topicwarden.audit.checks import CHECKS
 from topicwarden.doctor import api_uses, installation
 from topicwarden.doctor.command_rights import AUDIT, COMMANDS

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.user_rights import CLUSTER, EVERY, GROUPS
 from topicwarden.doctor.command_rights import COMMANDS, Resource
 from topicwarden.doctor.right_states import UserRights, right_states
 from topicwarden.kafka.user_rights import GroupRights, TopicRights
 from topicwarden.model.diagnosis import Possession, RightState
-
-EVERY = frozenset({"Read", "Write", "Create", "Delete", "Alter", "Describe", "DescribeConfigs", "AlterConfigs"})
-CLUSTER = dict.fromkeys(("Create", "Alter", "Describe", "DescribeConfigs", "AlterConfigs"), True)
-GROUPS = GroupRights(frozenset({"g"}), frozenset())
 
 
 def states(
