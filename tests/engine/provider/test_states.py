@@ -55,20 +55,17 @@ def test_both_providers_write_the_same_state(stack: ExchangeableStack) -> None:
     assert states["own"] == states["official"]
 
 
-DEPLOY = "up --yes --skip-preview --suppress-outputs"
-
-
 @pytest.mark.parametrize("stack", ["declared_topics.py"], indirect=True)
 def test_lean_registration_and_the_sdk_give_the_same_state(stack: ExchangeableStack) -> None:
     stack.use("own")
     states = {}
     for way, other in (("sdk", "lean"), ("lean", "sdk")):
         stack.register(way)
-        stack.pulumi(DEPLOY)
+        stack.pulumi(UP)
         states[way] = stack.everything()
         stack.register(other)
         stack.pulumi("preview --expect-no-changes")
-        stack.pulumi(f"{DEPLOY} --expect-no-changes")
+        stack.pulumi(f"{UP} --expect-no-changes")
         assert stack.everything() == states[way]
         stack.pulumi("state unprotect --yes --all")
         stack.pulumi("destroy --yes --skip-preview")
