@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support.authorizer import AUTHORIZER
 from tests.support.projects import borrowing_cache, project_of
+from tests.support.restricted_user import AUTHORIZER
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.model.project import Project

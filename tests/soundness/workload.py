@@ -39,7 +39,7 @@ from tests.soundness.scenario import (
     Trim,
     Write,
 )
-from tests.support.authorizer import permit
+from tests.support.restricted_user import permit
 from topicwarden.model.topic import Topic
 
 _PATIENCE_S = 20

@@ -1,4 +1,4 @@
-"""Test the archive of Spark's classes: when it is written, and that sessions use it."""
+"""Test what Spark writes: the archive of its classes, and its spill files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from topicwarden.audit.scan.spark_classes import spark_classes
-from topicwarden.audit.scan.spark_session import JAVA_OPTIONS
+from topicwarden.audit.scan.spark_session import JAVA_OPTIONS, spill_folder
 from topicwarden.model.project import Project
 
 
@@ -96,3 +96,10 @@ def test_the_jvm_of_a_session_uses_the_archive_that_was_installed(spark: SparkSe
     assert spark._jvm
     process = spark._jvm.java.lang.ProcessHandle.current().pid()
     assert "/jars/spark-classes/classes-" in Path(f"/proc/{process}/maps").read_text(encoding="utf-8")
+
+
+def test_spark_spills_into_a_folder_that_only_this_user_can_read(spark: SparkSession) -> None:
+    assert spark._jvm
+    spills = spark._jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager().localDirsString()
+    for used in (*spills, spark._jvm.java.lang.System.getProperty("java.io.tmpdir")):
+        assert Path(used).is_relative_to(spill_folder())

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import find_case
 from topicwarden.cli import main
 
 HERE = Path(__file__).parents[1] / "unit" / "check"
-BAD = HERE / "bad"
 COMMAND = Path(sys.executable).with_name("topicwarden")
 # Variables that a build server, a terminal or a user may have set.
 _SET_ELSEWHERE = ("GITHUB_ACTIONS", "FORCE_COLOR", "NO_COLOR", "CI")
@@ -57,6 +57,12 @@ def process(*arguments: str | Path, cwd: Path, **variables: str) -> Outcome:
         check=False,
     )
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def bad_project(folder: Path) -> Path:
+    """Write a project with many kinds of problems into ``folder/kafka``, where ``folder`` is a repository of Git."""
+    (folder / ".git").mkdir()
+    return find_case(HERE / "cases", "bad", "many-kinds").write(folder / "kafka")
 
 
 def project(root: Path, files: dict[str, str], stacks: tuple[str, ...] = ("dev",)) -> Path:

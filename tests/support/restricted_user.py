@@ -1,14 +1,15 @@
-"""Run a cluster in which one user has exactly the rights that a test grants; its brokers are super users."""
+"""Run clusters that enforce ACLs: for anonymous users, or for one user with exactly the rights that a test grants."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from kafka import KafkaAdminClient
+from kafka.admin import ACL, ACLOperation, ACLPermissionType, ResourcePattern, ResourceType
 
 from tests.support.sandboxes import running
 from topicwarden.kafka.write.access_admin import AccessRule, create_rules, delete_rules, wait_for_rules
@@ -80,3 +81,24 @@ def restricted_cluster(
         patch.setattr("topicwarden.sandbox.broker_fleet.server_properties", with_listener)
         with running(sandbox, brokers, _OVERRIDES | dict(overrides or {}), heap="384m") as running_sandbox:
             yield RestrictedCluster(running_sandbox.bootstrap_servers)
+
+
+# Brokers authenticate to the controller as a separate user: until ACLs are loaded, only a super user is allowed.
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
+    "super.users": "User:controller",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:SASL_PLAINTEXT",
+    "sasl.mechanism.controller.protocol": "PLAIN",
+    "listener.name.controller.sasl.enabled.mechanisms": "PLAIN",
+    "listener.name.controller.plain.sasl.jaas.config": (
+        f'{_MODULE} required username="controller" password="secret" user_controller="secret";'
+    ),
+}
+"""Broker properties. Resources without an ACL are open to everyone."""
+
+
+def permit(admin: KafkaAdminClient, kind: ResourceType, name: str, operations: Iterable[ACLOperation]) -> None:
+    """Allow anonymous users only these ``operations`` on a resource, from now on."""
+    pattern = ResourcePattern(kind, name)
+    admin.create_acls([ACL("User:ANONYMOUS", "*", op, ACLPermissionType.ALLOW, pattern) for op in operations])

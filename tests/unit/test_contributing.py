@@ -9,7 +9,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import yaml
 
+from tests.support.cases import find_case
 from topicwarden.audit.subject import AuditedTopic, Check
 from topicwarden.interchange import convert
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
@@ -24,10 +26,13 @@ from topicwarden.plan.plan_evidence import PlanEvidence
 from topicwarden.plan.topic_change import TopicChange
 from topicwarden.policies.rule import Rule
 from topicwarden.report.problems.digest import ProblemDigest
+from topicwarden.specs.load import load
+from topicwarden.specs.resolve import resolve
 
 REPOSITORY = Path(__file__).parents[2]
 PACKAGE = REPOSITORY / "validation" / "topicwarden"
 PAGE = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+(CASE,) = re.findall(r"^```\n(bad:\n.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 EXAMPLES = dict(re.findall(r"^```python\n# ([\w/]+)\.py\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
 PROTOCOLS: dict[str, type] = {
     "policies/rules/delete_retention": Rule,
@@ -63,7 +68,21 @@ def test_an_example_is_complete_and_new(name: str) -> None:
     assert f"{folder}/__init__.py" in PAGE
 
 
-def test_the_rule_reports_the_line_of_the_page() -> None:
+def test_the_rule_reports_the_problems_of_the_case(tmp_path: Path) -> None:
+    (tmp_path / "page.yaml").write_text(CASE, encoding="utf-8")
+    case, rule = find_case(tmp_path, "bad", "delete-retention"), example("policies/rules/delete_retention")
+    project = case.write(tmp_path / "project")
+    (policy,) = yaml.safe_load(case.files["policies/house.yaml"])["rules"].values()
+    resolved = resolve(load(project / "topics", project, ["dev"]), "dev")
+    problems = "".join(
+        f"{declaration.places.at(violation.path)}: {violation.message} [{case.name}]\n"
+        for declaration in resolved.declarations
+        for violation in rule.judge(declaration.topic, rule.Settings.model_validate(policy), BrokerSettings())
+    )
+    assert (resolved.problems, problems) == ((), case.expected)
+
+
+def test_the_rule_judges_its_bound() -> None:
     rule = example("policies/rules/delete_retention")
     settings = rule.Settings.model_validate({"min": "3d"})
     for kept, expected in (("3600000", 1), ("259200000", 0)):

@@ -113,7 +113,7 @@ def test_only_committed_records_break_a_contract(report: AuditReport) -> None:
 def test_a_finding_lies_on_the_line_that_declares_it(report: AuditReport) -> None:
     place = finding(report, "contents.json", "value-schema").place
     assert place is not None
-    assert (place.file, place.line) == ("topics/contents/contents.json.yaml", 4)
+    assert (place.file, place.line) == ("topics/contents/contents.yaml", 24)
 
 
 def test_brokers_that_stamp_as_declared_pass(report: AuditReport) -> None:

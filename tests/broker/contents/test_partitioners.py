@@ -77,7 +77,7 @@ def test_a_declared_partitioner_that_is_not_followed_fails(report: AuditReport) 
     assert found.verdict is Verdict.FAIL
     assert found.because[1] == "every key is where crc32 puts it"
     assert found.place is not None
-    assert found.place.line == 1
+    assert found.place.line == 46
 
 
 def test_an_empty_key_in_several_partitions_is_a_key(report: AuditReport) -> None:

@@ -10,6 +10,15 @@ from pyspark.sql import SparkSession
 
 from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
+from topicwarden.audit.history.topic_state import (
+    Checkpoint,
+    KnownPartition,
+    KnownTombstone,
+    OpenFinding,
+    PartitionState,
+    RememberedRecord,
+    TopicState,
+)
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.model.project import Project
 from topicwarden.sandbox.local_cluster import Sandbox
@@ -54,3 +63,28 @@ def session(spark: SparkSession) -> None:
 def history(tmp_path: Path) -> str:
     """The folder of a history that only one test uses."""
     return str(tmp_path / "history")
+
+
+NOW = 1_800_000_000_000
+
+
+def look(topic: str = "t", at: int = NOW) -> TopicState:
+    """Return a topic state with a value in every field, and null for values that a broker may hide."""
+    known = KnownPartition(
+        ("p-1", "p-2"), (9, 9), "digest", 3, False, 0, (Checkpoint(10, 9, 90, 5), Checkpoint(20, 18, 180, 6)), "{}"
+    )
+    return TopicState(
+        cluster_id="c",
+        topic=topic,
+        topic_id=f"id of {topic}",
+        taken_at=at,
+        settings={"segment.ms": "1", "cleanup.policy": "compact"},
+        since={"segment.ms": at - 5, "cleanup.policy": at},
+        partitions=(
+            PartitionState(0, 1, 20, 15, None, None, None, 7),
+            PartitionState(1, 3, 20, 20, 1_000, 2, 5, 0, known),
+        ),
+        open_findings=(OpenFinding("compaction-lag", 1, "suspect", at - 9, {"offset": 4}, {"segment.ms": "1"}),),
+        remembered_records=(RememberedRecord(1, 4, -(2**63), 9), RememberedRecord(1, 5, 2**63 - 1, None)),
+        tombstones=(KnownTombstone(1, 5, -1),),
+    )

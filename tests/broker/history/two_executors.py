@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from tests.broker.history.test_store import NOW, look
+from tests.broker.history.conftest import NOW, look
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.key_store import FOLDER
 from topicwarden.audit.history.store import HistoryStore, HistoryUnavailable

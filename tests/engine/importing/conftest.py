@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kafka import KafkaAdminClient
@@ -102,3 +104,20 @@ def create(servers: list[str], topics: dict[str, tuple[int, int, dict[str, str]]
         timeout_ms=30_000,
     )
     admin.close()
+
+
+Made = Callable[..., Shell]
+
+
+def settings(cluster: Cluster) -> dict[str, Any]:
+    """Return every setting of every topic with its source, and all replicas."""
+    held = cluster.snapshot().topics
+    return {
+        name: (one.id, one.topic, dict(one.sources), [each.replicas for each in one.replicas])
+        for name, one in held.items()
+    }
+
+
+def adopted(shell: Shell) -> set[str]:
+    resources = json.loads(shell.run("pulumi", "stack", "export").stdout)["deployment"].get("resources") or []
+    return {one["inputs"]["name"] for one in resources if one["type"] == "kafka:index/topic:Topic"}

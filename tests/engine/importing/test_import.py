@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from tests.engine.importing.conftest import UNDECLARED, create
+from tests.engine.importing.conftest import UNDECLARED, Made, adopted, create, settings
 from tests.support.projects import Shell
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.sandbox.local_cluster import Sandbox
 
-Made = Callable[..., Shell]
-
 EMPTY = ("preview --expect-no-changes", "refresh --yes --expect-no-changes", "preview --refresh --expect-no-changes")
-
-
-def settings(cluster: Cluster) -> dict[str, Any]:
-    """Return every setting of every topic with its source, and all replicas."""
-    held = cluster.snapshot().topics
-    return {
-        name: (one.id, one.topic, dict(one.sources), [each.replicas for each in one.replicas])
-        for name, one in held.items()
-    }
-
-
-def adopted(shell: Shell) -> set[str]:
-    resources = json.loads(shell.run("pulumi", "stack", "export").stdout)["deployment"].get("resources") or []
-    return {one["inputs"]["name"] for one in resources if one["type"] == "kafka:index/topic:Topic"}
 
 
 def assert_nothing_to_do(shell: Shell) -> None:

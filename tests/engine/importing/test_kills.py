@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.importing.conftest import UNDECLARED
-from tests.engine.importing.test_import import Made, adopted, settings
+from tests.engine.importing.conftest import UNDECLARED, Made, adopted, settings
 from tests.support.projects import BIN, Shell
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.specs.load import load

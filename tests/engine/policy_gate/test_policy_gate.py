@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.policies.test_examples import TODAY
-from tests.unit.specs.lines import STACKS
+from tests.support.cases import Case, cases
+from tests.support.policy_cases import CASES, TODAY, project_of
 from topicwarden.deploy.policy_gate import PolicyGate, stack_of
 from topicwarden.model.problem import Level
 from topicwarden.model.project import Project
@@ -25,17 +25,10 @@ from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.toolchain import environment
 
 REPOSITORY = Path(__file__).parents[3]
-EXAMPLES = REPOSITORY / "tests" / "unit" / "policies"
-CASES = sorted(path for kind in ("good", "bad") for path in (EXAMPLES / kind).iterdir() if path.is_dir())
-
-
-def project_of(case: Path, folder: Path) -> Project:
-    tree = shutil.copytree(case, folder / case.name)
-    if not (tree / "stacks").is_dir():
-        (tree / "stacks").mkdir()
-        for stack in STACKS:
-            (tree / "stacks" / f"Pulumi.{stack}.yaml").touch()
-    return Project(tree)
+EXAMPLES = [
+    *(pytest.param(case, id=f"bad-{case.name}") for case in cases(CASES, "bad")),
+    *(pytest.param(case, id=f"good-{case.name}") for case in cases(CASES, "good")),
+]
 
 
 def inputs(held: Declaration) -> dict[str, Any]:
@@ -49,8 +42,8 @@ def inputs(held: Declaration) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.name}")
-def test_the_gate_and_the_check_agree(case: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", EXAMPLES)
+def test_the_gate_and_the_check_agree(case: Case, tmp_path: Path) -> None:
     project = project_of(case, tmp_path)
     gate = PolicyGate(project, TODAY)
     expressions = {held.expression.id for held in gate.policy.expressions}

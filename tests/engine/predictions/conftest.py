@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,7 @@ def one(report: PlanReport, topic: str, kind: str) -> Consequence:
     found = [consequence for consequence in of(report, topic).consequences if consequence.kind == kind]
     assert len(found) == 1, of(report, topic)
     return found[0]
+
+
+def day(distance: int) -> str:
+    return (datetime.now(UTC) + timedelta(days=distance)).date().isoformat()

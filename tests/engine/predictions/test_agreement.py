@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.predictions.conftest import Deployment, deployment
-from tests.engine.predictions.test_state import STACK, TOPIC, imported
+from tests.engine.predictions.edited_state import STACK, TOPIC, imported
 from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected, set_topic

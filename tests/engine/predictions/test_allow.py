@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.engine.predictions.conftest import Deployment, deployment, of, one
-from tests.engine.predictions.test_state import edited
+from tests.engine.predictions.conftest import Deployment, day, deployment, of, one
+from tests.engine.predictions.edited_state import edited
 from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
@@ -24,10 +23,6 @@ FILE = "door/lid.v1.yaml"
 
 def topic(partitions: int = 2, allow: str = "") -> str:
     return f"{{owner: team, partitions: {partitions}, replication_factor: 2, allow: [{allow}]}}\n"
-
-
-def day(distance: int) -> str:
-    return (datetime.now(UTC) + timedelta(days=distance)).date().isoformat()
 
 
 @pytest.fixture

@@ -27,9 +27,9 @@ from kafka.admin import (
 from kafka.errors import ClusterAuthorizationFailedError
 from pyspark.sql import SparkSession
 
-from tests.support.authorizer import AUTHORIZER
 from tests.support.clients import until
 from tests.support.projects import own_cache, project_of
+from tests.support.restricted_user import AUTHORIZER
 from topicwarden.cli.audit import AuditFunction, AuditOptions, auditing
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.connect.stack_connection import connect_to

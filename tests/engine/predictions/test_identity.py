@@ -18,7 +18,7 @@ from kafka.admin import NewTopic
 
 from tests.conftest import REPOSITORY
 from tests.engine.predictions.conftest import Deployment, deployment, of
-from tests.engine.predictions.test_state import edited
+from tests.engine.predictions.edited_state import edited
 from tests.support.projects import Shell
 from tests.support.sandboxes import running
 from topicwarden.deploy.stack_state import SET_TYPE

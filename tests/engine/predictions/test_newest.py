@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Iterator
 from os import urandom
@@ -14,6 +13,7 @@ from kafka.protocol.consumer import OffsetSpec
 
 from tests.engine.predictions.conftest import Deployment, one
 from tests.support import maven_jars
+from tests.support.applications.share_consumer import share_consumer
 from tests.support.clients import commit, until
 from tests.support.projects import Shell, project_of
 from tests.support.sandboxes import running
@@ -112,21 +112,6 @@ def test_what_a_share_group_has_not_read_is_bounded(
     }
     assert not any("no broker reports" in reason for reason in cut.because)
     assert any(f"sharing (share group, at most {10 - begin} of them)" in reason for reason in cut.because)
-
-
-def share_consumer(
-    newest: Jvm, servers: list[str], topic: str, group: str, *, records: int, folder: Path
-) -> subprocess.CompletedProcess[str]:
-    """Run Kafka's share consumer until it has read and acknowledged ``records`` records.
-
-    The consumer writes its log into ``folder``.
-    """
-    command = newest.tool(
-        "org.apache.kafka.tools.VerifiableShareConsumer",
-        *("--bootstrap-server", ",".join(servers), "--topic", topic, "--group-id", group),
-        *("--max-messages", str(records), "--offset-reset-strategy", "earliest"),
-    )
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
 
 
 def starts(servers: list[str], topic: str) -> tuple[int, int, int]:

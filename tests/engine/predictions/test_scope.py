@@ -1,4 +1,4 @@
-"""Test two teams with a project each on one cluster: neither sees, judges or touches the topics of the other."""
+"""Test plans for a part of the topics: of one team on a shared cluster, or those that a user selects."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
-from topicwarden.model.planned_change import Severity
+from topicwarden.model.planned_change import Action, Severity
+from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import Verdict
+from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 
 ORDERS = {"orders/orders.placed.yaml": "{partitions: 2, replication_factor: 2}\n"}
@@ -185,3 +187,39 @@ def test_a_scope_that_only_pulumi_knows_is_refused(teams: Teams, tmp_path: Path)
     assert other.read_text() != written
     reason = "topicwarden:scope in Pulumi's configuration is not the one in stacks/Pulumi.dev.yaml"
     assert reason in teams.orders.refused(f"preview --config-file {other}")
+
+
+KEPT = "{topic: %s, partitions: 2, replication_factor: 1, owner: a, config: {retention.ms: %s}}\n"
+
+
+def test_a_plan_for_one_domain_sees_its_changes_and_no_others(sandbox: Sandbox, tmp_path: Path) -> None:
+    files = {
+        "shop/kept.yaml": KEPT % ("one.shop.kept", "7d"),
+        "shop/gone.yaml": KEPT % ("one.shop.gone", "7d"),
+        "other/kept.yaml": KEPT % ("one.other.kept", "7d"),
+    }
+    deployed = deployment(tmp_path, files)
+    before = deployed.pulumi("stack export")
+    deployed.remove("shop/gone.yaml")
+    deployed.write(
+        {
+            "shop/kept.yaml": KEPT % ("one.shop.kept", "1d"),
+            "new/added.yaml": KEPT % ("one.shop.added", "7d"),
+            "other/kept.yaml": KEPT % ("one.other.kept", "1h"),
+            "other/added.yaml": KEPT % ("one.other.added", "7d"),
+        }
+    )
+    report = deployed.plan("one.shop.*")
+    assert {plan.topic: plan.action for plan in report.topics} == {
+        "one.shop.added": Action.CREATE,
+        "one.shop.gone": Action.DELETE,
+        "one.shop.kept": Action.UPDATE,
+    }
+    assert of(report, "one.shop.gone").weight is Severity.REFUSED
+    assert report.engine.steps == {"create": 1, "delete": 1, "update": 1}
+    assert report.engine.errors == []
+    assert "one.shop.*" in report.remarks[-1]
+    assert deployed.pulumi("stack export") == before
+
+    with pytest.raises(Refusal, match=r"no topic, declared or deployed, .* did you mean one\.shop\.\*\?"):
+        deployed.plan("one.shpo.*")

@@ -6,24 +6,21 @@ This includes resources that do not belong to a declared topic.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.engine.predictions.conftest import Deployment, deployment, one
-from topicwarden.deploy.stack_state import DOMAIN_TYPE, SET_TYPE
+from tests.engine.predictions.edited_state import REGISTERED, STACK, TOPIC, edited, imported, state
+from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.planned_change import Severity
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 
-TOPIC = "kafka:index/topic:Topic"
-STACK = "urn:pulumi:dev::topicwarden"
-PROVIDER = f"{STACK}::pulumi:providers:kafka::sandbox"
-REGISTERED = f"{STACK}::{SET_TYPE}${DOMAIN_TYPE}${TOPIC}::held.v1"
 DECLARED = "{owner: team, partitions: 1, replication_factor: 2, config: {retention.ms: 7d}}\n"
 
 
@@ -39,27 +36,6 @@ def held(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deplo
     yield held
     with connected(servers) as admin:
         admin.delete_topics([name for name in ("held.v1", "stray.v1") if name in admin.list_topics()])
-
-
-def imported(held: Deployment, resource: str, topic: str) -> str:
-    """Import ``topic`` as a second resource, unprotected; return its URN."""
-    options = f"--protect=false --yes --generate-code=false --provider sandbox={PROVIDER}"
-    held.pulumi(f"import {TOPIC} {resource} {topic} {options}")
-    return f"{STACK}::{TOPIC}::{resource}"
-
-
-def state(held: Deployment) -> dict[str, Any]:
-    exported: dict[str, Any] = json.loads(held.pulumi("stack export"))
-    return exported
-
-
-def edited(held: Deployment, edit: Callable[[list[dict[str, Any]]], None]) -> None:
-    """Change the resources of the state by hand."""
-    exported = state(held)
-    edit(exported["deployment"]["resources"])
-    file = held.project.root / "edited.json"
-    file.write_text(json.dumps(exported))
-    held.pulumi(f"stack import --file {file}")
 
 
 def registered(resources: list[dict[str, Any]]) -> dict[str, Any]:

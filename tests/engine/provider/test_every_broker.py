@@ -9,8 +9,8 @@ import pytest
 from kafka import KafkaAdminClient
 from kafka.protocol.admin import CreateAclsRequest
 
-from tests.support.authorizer import AUTHORIZER
 from tests.support.projects import own_cache, project_of
+from tests.support.restricted_user import AUTHORIZER
 from tests.support.sandboxes import running
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.deploy.provider.acl_type import Acls

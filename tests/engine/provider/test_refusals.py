@@ -10,7 +10,7 @@ from kafka import KafkaAdminClient
 from kafka.admin import ACL, ACLOperation, ACLPermissionType, ACLResourcePatternType, ResourcePattern, ResourceType
 
 from tests.engine.provider.kills import KillableStack, killable_cluster, killable_stack
-from tests.support.authorizer import AUTHORIZER, permit
+from tests.support.restricted_user import AUTHORIZER, permit
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kafka.write.quota_admin import QuotaEntity, alter_quotas

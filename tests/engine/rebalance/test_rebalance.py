@@ -18,8 +18,8 @@ from kafka.admin import (
 )
 
 from tests.engine.rebalance.conftest import BROKERS, Stack, until
-from tests.support.authorizer import AUTHORIZER, permit
 from tests.support.projects import Shell, project_of
+from tests.support.restricted_user import AUTHORIZER, permit
 from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
 from topicwarden.rebalance.reassignment import MAX_CONCURRENT
 from topicwarden.sandbox.local_cluster import Sandbox

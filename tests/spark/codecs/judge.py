@@ -17,6 +17,7 @@ import pyspark
 from tests.conftest import REPOSITORY
 from topicwarden.audit.scan import reader_jars
 from topicwarden.model.project import Project
+from topicwarden.record_schemas.protobuf import compile_proto
 
 VALID = "valid"
 INVALID = "invalid"
@@ -91,3 +92,7 @@ def compiled(java: Path, scratch: Path, name: str) -> list[str]:
     source = Path(__file__).parent / f"{name}.java"
     subprocess.run([java.parent / "javac", "-nowarn", "-cp", path, "-d", scratch, source], check=True)
     return [str(java), "-Xmx1g", "-cp", f"{scratch}{os.pathsep}{path}"]
+
+
+def protobuf(text: str, **more: Any) -> dict[str, Any]:
+    return {"value": {"format": "protobuf", "descriptors": b64encode(compile_proto(text)).decode()}, **more}

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import uuid
-from base64 import b64encode
 from typing import Any
 
 import pytest
 
-from tests.spark.codecs.judge import INVALID, UNDECIDABLE, VALID, Judge
+from tests.spark.codecs.judge import INVALID, UNDECIDABLE, VALID, Judge, protobuf
 from tests.support.varint import varint
-from topicwarden.record_schemas.protobuf import compile_proto
 
 NODE = {"type": "record", "name": "Node", "fields": [{"name": "next", "type": ["null", "Node"]}]}
 ALWAYS = [{"id": "always", "require": "true"}]
@@ -19,10 +17,6 @@ ALWAYS = [{"id": "always", "require": "true"}]
 
 def avro(schema: Any, **more: Any) -> dict[str, Any]:
     return {"value": {"format": "avro", "schema": json.dumps(schema)}, **more}
-
-
-def protobuf(text: str, **more: Any) -> dict[str, Any]:
-    return {"value": {"format": "protobuf", "descriptors": b64encode(compile_proto(text)).decode()}, **more}
 
 
 def zigzag(number: int) -> bytes:

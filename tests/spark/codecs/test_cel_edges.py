@@ -10,8 +10,7 @@ import avro.io
 import avro.schema
 import pytest
 
-from tests.spark.codecs.judge import UNDECIDABLE, Judge
-from tests.spark.codecs.test_binary import protobuf
+from tests.spark.codecs.judge import UNDECIDABLE, Judge, protobuf
 
 LEAST, MOST = -(2**63), 2**63 - 1
 

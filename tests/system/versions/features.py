@@ -11,10 +11,10 @@ from kafka.admin import ConfigResource, ConfigResourceType, NewTopic
 
 from tests.conftest import REPOSITORY
 from tests.engine.predictions.conftest import one
-from tests.engine.predictions.test_newest import share_consumer
 from tests.support import maven_jars
 from tests.support.applications import streams
 from tests.support.applications.java_application import JavaApplication
+from tests.support.applications.share_consumer import share_consumer
 from tests.support.clients import until
 from tests.support.findings import finding
 from tests.system.versions.parts import Stage

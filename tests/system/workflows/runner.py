@@ -28,6 +28,10 @@ ACTION: Final = REPOSITORY / "action.yml"
 PUBLISHED: Final = "topicwarden/topicwarden@v1"
 """The Action as other repositories name it."""
 COMPONENT: Final = REPOSITORY / "templates" / "topicwarden.yml"
+PAGE: Final = (REPOSITORY / "docs" / "how-to" / "continuous-integration.md").read_text(encoding="utf-8")
+BLOCKS: Final[list[str]] = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+PAGE_WORKFLOWS: Final = [text for text in BLOCKS if "jobs:" in text]
+"""The workflows that the page about CI shows."""
 
 _BIN: Final = Path(sys.executable).parent
 _EXPRESSION: Final = re.compile(r"\$\{\{ *(.+?) *\}\}")

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
@@ -18,25 +17,15 @@ import pytest
 import yaml
 
 from tests.conftest import REPOSITORY
+from tests.system.workflows.linters import BIN, actionlint, run
 from tests.system.workflows.runner import ACTION, COMPONENT, TEMPLATE, WORKFLOWS, component_jobs, load
 
-BIN = Path(sys.executable).parent
 ROOTS = {"repository": REPOSITORY, "template": TEMPLATE}
 OWN = REPOSITORY / ".github" / "workflows"
 FILES = [file for root in ROOTS.values() for file in sorted(root.glob(".github/workflows/*.yml"))]
 ACTIONS = [ACTION, *sorted(REPOSITORY.glob(".github/actions/*/action.yml"))]
 OUR_ACTION = "./.github/actions/topicwarden"
 SECRET_INPUTS = {"pulumi-access-token", "pulumi-config-passphrase"}
-ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
-
-
-def run(*command: str | Path, folder: Path = REPOSITORY) -> None:
-    """Run ``command`` with shellcheck on the PATH, which actionlint uses; fail with the output."""
-    variables = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(
-        list(map(str, command)), cwd=folder, env=variables, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def name(file: Path) -> str:
@@ -82,15 +71,6 @@ def test_the_jobs_of_the_component_meet_the_schema(tmp_path: Path) -> None:
 
 def test_zizmor_finds_nothing(project: Path) -> None:
     run(BIN / "zizmor", "--offline", "--no-progress", "--strict-collection", ".", folder=project)
-
-
-def actionlint() -> list[str]:
-    """Return the command of actionlint, which is run with Go if it is not installed; else skip the test."""
-    if (found := shutil.which("actionlint")) is not None:
-        return [found]
-    if (go := shutil.which("go")) is not None:
-        return [go, "run", ACTIONLINT]
-    pytest.skip("neither actionlint nor Go is installed")
 
 
 def test_actionlint_finds_nothing(project: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,20 +13,25 @@ import yaml
 
 from tests.conftest import REPOSITORY
 from tests.support import documents
-from tests.system.workflows.runner import ACTION, COMPONENT, PUBLISHED, component_jobs, load
-from tests.system.workflows.test_files import actionlint, run
+from tests.system.workflows.linters import BIN, actionlint, run
+from tests.system.workflows.runner import (
+    ACTION,
+    BLOCKS,
+    COMPONENT,
+    PAGE,
+    PAGE_WORKFLOWS,
+    PUBLISHED,
+    component_jobs,
+    load,
+)
 
-BIN = Path(sys.executable).parent
-PAGE = (REPOSITORY / "docs" / "how-to" / "continuous-integration.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-WORKFLOWS = [text for text in BLOCKS if "jobs:" in text]
 GITLAB = [text for text in BLOCKS if "jobs:" not in text]
 IMAGE = re.compile(r"ghcr\.io/topicwarden/topicwarden:(\S+) (.*)")
 
 
 def our_steps() -> Iterator[tuple[Mapping[str, Any], Mapping[str, str]]]:
     """Yield each job that uses the Action, with the inputs."""
-    for text in WORKFLOWS:
+    for text in PAGE_WORKFLOWS:
         for job in yaml.safe_load(text)["jobs"].values():
             yield from ((job, step["with"]) for step in job["steps"] if step["uses"] == PUBLISHED)
 
@@ -37,7 +41,7 @@ def project(tmp_path: Path) -> Path:
     """A repository that has the workflows of the page. The Action is pinned, as the page recommends."""
     folder = tmp_path / ".github" / "workflows"
     folder.mkdir(parents=True)
-    for number, text in enumerate(WORKFLOWS):
+    for number, text in enumerate(PAGE_WORKFLOWS):
         pinned = text.replace(PUBLISHED, f"topicwarden/topicwarden@{'0' * 40} # v1.0.0")
         (folder / f"{number}.yml").write_text(pinned, encoding="utf-8")
     run("git", "init", "--quiet", folder=tmp_path)
@@ -53,7 +57,7 @@ def test_linters_find_nothing_in_the_workflows(project: Path) -> None:
 
 
 def test_the_first_workflow_has_few_lines_besides_the_checkout() -> None:
-    assert len(WORKFLOWS[0].splitlines()) <= 20
+    assert len(PAGE_WORKFLOWS[0].splitlines()) <= 20
 
 
 def test_every_input_of_the_action_exists_and_makes_a_valid_command() -> None:

@@ -16,8 +16,7 @@ import pytest
 
 from tests.support.comment_server import BOT, PERSON, TOKEN, CommentServer, comment_server
 from tests.support.projects import borrowing_cache, copy_of_the_example
-from tests.system.workflows.runner import TEMPLATE, Ran, Runner, component_jobs
-from tests.system.workflows.test_page import WORKFLOWS
+from tests.system.workflows.runner import PAGE_WORKFLOWS, TEMPLATE, Ran, Runner, component_jobs
 from tests.unit.ci import variables
 from topicwarden.cli.init import CI
 from topicwarden.cli.sandbox import sandbox_of
@@ -144,7 +143,7 @@ def test_the_plan_is_a_comment_a_summary_and_an_artifact(clone: Clone, planned: 
 def test_what_is_refused_fails_and_is_written_over_the_same_comment(clone: Clone, planned: dict[str, Ran]) -> None:
     clone.edit("partitions/my_topic.yaml", "partitions: 5", "partitions: 3")
     try:
-        ran = clone.runner.page_job(WORKFLOWS[0], "dev")
+        ran = clone.runner.page_job(PAGE_WORKFLOWS[0], "dev")
         lenient = clone.runner.action(command="plan", stack="dev", fail_on="never", comment="false")
     finally:
         clone.edit("partitions/my_topic.yaml", "partitions: 3", "partitions: 5")
@@ -220,7 +219,7 @@ def test_a_deploy_applies_and_the_same_again_changes_nothing(clone: Clone, plann
     ran = clone.runner.job("deploy.yml", "deploy")
     assert failures(ran) == {}
     assert "+ 1 created" in ran["Deploy"].log
-    again = clone.runner.page_job(WORKFLOWS[1], "dev")
+    again = clone.runner.page_job(PAGE_WORKFLOWS[1], "dev")
     assert failures(again) == {}
     assert "unchanged" in again["up"].log
     assert "created" not in again["up"].log

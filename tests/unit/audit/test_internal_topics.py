@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.repeated_audits import DEAD, DIRTY, Log, seen_empty
 from tests.support.subjects import HORIZON, internal, subject, with_brokers
-from tests.unit.audit.test_repeated_audits import DEAD, DIRTY, Log, seen_empty
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.cluster_context import GroupProgress
 from topicwarden.audit.collect.internal_topics import (

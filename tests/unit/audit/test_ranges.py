@@ -1,4 +1,4 @@
-"""Test the packing of tasks: every offset is in exactly one task, and all tasks have similar sizes."""
+"""Test how offsets are divided: into tasks of similar sizes, and into few stored parts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import cast
 
 from pyspark.sql import SparkSession
 
+from topicwarden.audit.history.stored_partitions import MOST_PARTS, StoredPartition
 from topicwarden.audit.scan.offset_ranges import MOST_OFFSETS, OffsetRange, pack_tasks
 
 
@@ -49,3 +50,34 @@ def test_what_is_to_stay_whole_is_cut_only_where_it_would_keep_one_core_busy_alo
     alone = [OffsetRange(0, "t", 0, 0, 16_000_000), OffsetRange(1, "t", 1, 0, 4_000_000)]
     cut = pack_tasks(session(2), alone, whole=frozenset({0, 1}))
     assert sorted(piece.end - piece.start for task in cut for piece in task) == [4_000_000, 6_000_000, 10_000_000]
+
+
+def grown(first: int, more: list[int]) -> StoredPartition:
+    held = StoredPartition("id", 0, ("p",), (first,))
+    for number, read in enumerate(more):
+        parts, records = held.with_part(f"p{number}", read)
+        held = StoredPartition("id", 0, parts, records)
+    return held
+
+
+def test_a_part_is_added_until_there_are_many() -> None:
+    held = grown(1_000, [10] * (MOST_PARTS - 1))
+    assert (len(held.parts), held.parts[0]) == (MOST_PARTS, "p")
+
+
+def test_then_the_later_ones_become_one_and_the_first_stays() -> None:
+    held = grown(1_000, [10] * MOST_PARTS)
+    assert held.parts == ("p", f"p{MOST_PARTS - 1}-joined")
+    assert held.read == (1_000, 10 * MOST_PARTS)
+
+
+def test_all_become_one_where_the_later_ones_are_no_small_thing() -> None:
+    held = grown(1_000, [100] * MOST_PARTS)
+    assert (held.parts, held.read) == ((f"p{MOST_PARTS - 1}-joined",), (1_000 + 100 * MOST_PARTS,))
+
+
+def test_however_often_it_is_audited_there_are_never_more() -> None:
+    for rounds in range(1, 200):
+        held = grown(1_000, [rounds % 7 + 1] * rounds)
+        assert len(held.parts) <= MOST_PARTS
+        assert sum(held.read) == 1_000 + (rounds % 7 + 1) * rounds

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.repeated_audits import DELETE, MINUTE, TWO_LOOKS, Log, one_key, seen_empty
 from tests.support.subjects import HORIZON, NOW, subject
-from tests.unit.audit.test_repeated_audits import DELETE, MINUTE, TWO_LOOKS, Log, one_key, seen_empty
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.horizon import CHECK_INTERVAL
 from topicwarden.audit.scan.counts import PartitionCounts

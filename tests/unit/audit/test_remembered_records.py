@@ -1,4 +1,4 @@
-"""Test the lookup of remembered records while the cleaner runs."""
+"""Test what later audits may conclude from remembered records, also while the cleaner runs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.subjects import NOW, subject
+from tests.unit.checks.cases import COMPACT, extent, with_logs
+from topicwarden.audit.checks.common.persistence import first_segment_rolled
 from topicwarden.audit.history import remembered_records
 from topicwarden.audit.history.topic_state import RememberedRecord
 
@@ -57,3 +60,28 @@ def test_one_lookup_is_enough_if_no_record_is_gone(monkeypatch: pytest.MonkeyPat
     log = Log({2, 5, 6, 90})
     assert found(monkeypatch, log, PAIR, TOMBSTONE, LATER) == {PAIR, TOMBSTONE, LATER}
     assert log.lookups == [{AT}]
+
+
+STOOD_MS = 100_000
+AHEAD, LAG = "message.timestamp.after.max.ms", "min.compaction.lag.ms"
+
+
+@pytest.mark.parametrize(
+    ("settings", "start", "latest", "rolled"),
+    [
+        ({AHEAD: "93999"}, 40, NOW, True),
+        pytest.param({AHEAD: "94000"}, 40, NOW, False, id="the log's youngest record is a roll younger, and no more"),
+        pytest.param({AHEAD: "94000"}, 0, NOW, True, id="nothing is hidden"),
+        ({AHEAD: "50000", LAG: "44999"}, 40, NOW, True),
+        pytest.param({AHEAD: "50000", LAG: "45000"}, 40, NOW, False, id="hidden records may be within the lag"),
+        pytest.param({}, 40, NOW, False, id="hidden records may be as young as the youngest"),
+        pytest.param({AHEAD: "50000"}, 40, None, False, id="the youngest is not told"),
+        pytest.param({}, 40, None, False, id="nothing bounds them"),
+    ],
+)
+def test_hidden_records_have_rolled_with_what_was_written_since(
+    settings: dict[str, str], start: int, latest: int | None, rolled: bool
+) -> None:
+    """``segment.ms`` is 1,000. Hidden timestamps are at most ``STOOD_MS`` ago plus ``AHEAD`` plus 5,000 ms."""
+    of = with_logs(subject(live={**COMPACT, **settings}), extent(start, latest=latest))
+    assert first_segment_rolled(of, 0, STOOD_MS) == rolled

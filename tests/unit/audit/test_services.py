@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.repeated_audits import DEAD, Log
 from tests.support.subjects import subject
-from tests.unit.audit.test_repeated_audits import DEAD, Log
 from tests.unit.checks.retention import OVERDUE, overdue
 from topicwarden.audit import compare_audits
 from topicwarden.audit.checks import CHECKS

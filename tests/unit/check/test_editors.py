@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from tests.support.cases import find_case
 from tests.support.command import COMMAND, HERE, topicwarden
 from topicwarden.cli.schema import SCHEMAS
 from topicwarden.kafka_facts.configs import definitions
@@ -86,7 +86,7 @@ def test_pre_commit_takes_our_definitions(verb: str, file: str) -> None:
 
 def test_the_hook_runs_on_what_is_committed(tmp_path: Path) -> None:
     (hook,) = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    shutil.copytree(HERE / "bad", tmp_path, dirs_exist_ok=True)
+    find_case(HERE / "cases", "bad", "many-kinds").write(tmp_path)
     hook["entry"] = hook["entry"].replace("topicwarden", str(COMMAND))
     local: dict[str, Any] = {"repos": [{"repo": "local", "hooks": [hook | {"language": "system"}]}]}
     (tmp_path / ".pre-commit-config.yaml").write_text(yaml.safe_dump(local))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import KINDS, Case, cases
 from tests.support.command import project, topicwarden
 from topicwarden.specs.fix import apply_fixes
 from topicwarden.specs.load import load
@@ -15,16 +16,20 @@ from topicwarden.specs.resolve import Declaration, resolve
 
 REPOSITORY = Path(__file__).parents[3]
 UNIT = REPOSITORY / "tests" / "unit"
-EXAMPLES = sorted(
-    path
-    for tree in (
-        REPOSITORY / "topics",
-        *(REPOSITORY / "tests" / "unit").glob("*/good"),
-        *(REPOSITORY / "tests" / "unit").glob("*/bad"),
-    )
-    for path in tree.rglob("*.yaml")
-    if path.is_file() and "topics" in path.parts
-)
+EXAMPLES = [
+    *(
+        pytest.param(path.name, path.read_bytes(), id=path.relative_to(REPOSITORY).as_posix())
+        for path in sorted((REPOSITORY / "topics").rglob("*.yaml"))
+    ),
+    *(
+        pytest.param(Path(path).name, data, id=f"{room}-{kind}-{case.name}-{path}")
+        for room in ("check", "policies", "specs")
+        for kind in KINDS
+        for case in cases(UNIT / room / "cases", kind)
+        for path, data in case.data().items()
+        if path.startswith("topics/") and path.endswith(".yaml")
+    ),
+]
 BEFORE = """\
 # The orders of the shop.\r
 \r
@@ -179,24 +184,22 @@ def test_an_editors_line_is_no_comment_of_the_first_key() -> None:
     assert _fixed(f"{line}partitions: 3\nowner: x\n") == f"{line}owner: x\npartitions: 3\n"
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.relative_to(REPOSITORY).as_posix())
-def test_fixing_twice_is_fixing_once(path: Path) -> None:
-    data = path.read_bytes()
-    once = apply_fixes(data, path.name == "_defaults.yaml")
-    assert apply_fixes(once, path.name == "_defaults.yaml") == once
+@pytest.mark.parametrize(("name", "data"), EXAMPLES)
+def test_fixing_twice_is_fixing_once(name: str, data: bytes) -> None:
+    once = apply_fixes(data, name == "_defaults.yaml")
+    assert apply_fixes(once, name == "_defaults.yaml") == once
     # No content is lost: keys and units may be respelled, and lines may move.
     comments = re.compile(rb"(?m)^\s*#[^\r\n]*")
     assert sorted(comments.findall(data)) == sorted(comments.findall(once))
 
 
-@pytest.mark.parametrize("tree", sorted((REPOSITORY / "tests/unit/specs/good").iterdir()), ids=lambda tree: tree.name)
-def test_what_was_right_still_says_the_same(tree: Path, tmp_path: Path) -> None:
-    for path in (tree / "topics").rglob("*"):
+@pytest.mark.parametrize("case", cases(UNIT / "specs" / "cases", "good"), ids=lambda case: case.name)
+def test_what_was_right_still_says_the_same(case: Case, tmp_path: Path) -> None:
+    fixed, tree = case.write(tmp_path / "fixed"), case.write(tmp_path / "tree")
+    for path in (fixed / "topics").rglob("*"):
         if path.is_file():
-            target = tmp_path / path.relative_to(tree)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(apply_fixes(path.read_bytes(), path.name == "_defaults.yaml"))
-    assert _topics(tmp_path) == _topics(tree)
+            path.write_bytes(apply_fixes(path.read_bytes(), path.name == "_defaults.yaml"))
+    assert _topics(fixed) == _topics(tree)
 
 
 def _topics(tree: Path) -> list[object]:

@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft4Validator, Draft202012Validator
 
-from tests.support.command import BAD, COMMAND, HERE, process, project, topicwarden
+from tests.support.cases import cases
+from tests.support.command import COMMAND, HERE, bad_project, process, project, topicwarden
 from tests.unit.check.expected import EXPECTED, outputs
 from topicwarden.report.problems import FORMATS
 from topicwarden.report.problems.json import schema
@@ -26,8 +27,13 @@ PLAIN = re.compile(r"(\S+):([0-9]+):([0-9]+): (warning: )?(.+) \[([a-z-]+)\]")
 
 
 @pytest.fixture(scope="module")
-def seen() -> dict[str, str]:
-    return outputs()
+def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return bad_project(tmp_path_factory.mktemp("repository"))
+
+
+@pytest.fixture(scope="module")
+def seen(bad: Path) -> dict[str, str]:
+    return outputs(bad)
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -35,8 +41,8 @@ def test_the_whole_output(seen: dict[str, str], form: str) -> None:
     assert seen[form] == (EXPECTED / f"{form}.txt").read_text(encoding="utf-8")
 
 
-def test_errors_end_with_one_and_are_counted_on_standard_error() -> None:
-    done = topicwarden("check", cwd=BAD)
+def test_errors_end_with_one_and_are_counted_on_standard_error(bad: Path) -> None:
+    done = topicwarden("check", cwd=bad)
     lines = [line for line in done.out.splitlines() if PLAIN.fullmatch(line)]
     warnings = sum(": warning: " in line for line in lines)
     assert done.code == 1
@@ -96,8 +102,8 @@ def test_a_caret_stands_under_the_place_also_after_wide_characters(seen: dict[st
 
 def test_every_id_of_a_problem_is_explained(seen: dict[str, str]) -> None:
     ids = {each["rule"] for each in json.loads(seen["json"])["problems"]}
-    for expected in (HERE.parent / "specs" / "bad").glob("*/expected.txt"):
-        ids |= set(re.findall(r"\[([a-z-]+)\]$", expected.read_text(encoding="utf-8"), re.MULTILINE))
+    for case in cases(HERE.parent / "specs" / "cases", "bad"):
+        ids |= set(re.findall(r"\[([a-z-]+)\]$", case.expected, re.MULTILINE))
     assert [each for each in sorted(ids) if "a rule of this project" in describe(each).summary] == []
 
 
@@ -117,16 +123,16 @@ def test_places_are_of_the_repository_where_the_project_is_a_folder_of_it(tmp_pa
     assert '"uri": "kafka%20topics/topics/a.yaml"' in topicwarden("check", "-f", "sarif", cwd=root).out
 
 
-def test_colours_only_where_asked_for() -> None:
-    plain = topicwarden("check", cwd=BAD).out
-    coloured = topicwarden("check", cwd=BAD, FORCE_COLOR="1").out
+def test_colours_only_where_asked_for(bad: Path) -> None:
+    plain = topicwarden("check", cwd=bad).out
+    coloured = topicwarden("check", cwd=bad, FORCE_COLOR="1").out
     assert "\x1b" not in plain
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
-    assert topicwarden("check", cwd=BAD, FORCE_COLOR="1", NO_COLOR="1").out == plain
+    assert topicwarden("check", cwd=bad, FORCE_COLOR="1", NO_COLOR="1").out == plain
 
 
-def test_what_an_encoding_lacks_is_escaped() -> None:
-    done = process("check", cwd=BAD, PYTHONIOENCODING="ascii")
+def test_what_an_encoding_lacks_is_escaped(bad: Path) -> None:
+    done = process("check", cwd=bad, PYTHONIOENCODING="ascii")
     assert done.code == 1
     assert "\\U0001f418" in done.out
 
@@ -136,19 +142,19 @@ def test_control_characters_of_a_file_never_reach_the_terminal(tmp_path: Path) -
     assert not set(topicwarden("check", cwd=root).out) & {"\x1b", "\u202e"}
 
 
-def test_an_unknown_format_or_stack_says_what_there_is() -> None:
-    done = topicwarden("check", "--format", "xml", cwd=BAD)
+def test_an_unknown_format_or_stack_says_what_there_is(bad: Path) -> None:
+    done = topicwarden("check", "--format", "xml", cwd=bad)
     assert (done.code, done.out) == (2, "")
     assert done.err == "topicwarden: there is no format 'xml': expected one of text, github, sarif, junit, json\n"
-    done = topicwarden("check", "--stack", "prd", cwd=BAD)
+    done = topicwarden("check", "--stack", "prd", cwd=bad)
     assert done.code == 2
     assert "there is no stack 'prd'" in done.err
     assert "did you mean prod?" in done.err
 
 
-def test_a_reader_that_leaves_early_is_no_error() -> None:
+def test_a_reader_that_leaves_early_is_no_error(bad: Path) -> None:
     piped = f"'{COMMAND}' check --format json | head -c 10; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", piped], cwd=BAD, capture_output=True, text=True, check=False)
+    done = subprocess.run(["bash", "-c", piped], cwd=bad, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "BrokenPipe" not in done.stderr

@@ -1,12 +1,14 @@
-"""Test that a check of a pull request starts fast: it imports no library for clusters, deployments or charts."""
+"""Test that a check of a pull request starts fast: what it imports, and what runs before the command line."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from pathlib import Path
 
-from tests.support.command import HERE
+from tests.support.command import bad_project
+from topicwarden import __version__
 
 HEAVY = ("pulumi", "pulumi_kafka", "pulumi_policy", "pyspark", "py4j", "kafka", "confluent_kafka", "pandas", "numpy")
 NEEDLESS = ("cryptography", "jinja2", "junitparser", "asyncio", "grpc")
@@ -35,10 +37,10 @@ for arguments in json.loads(sys.argv[1]):
 """
 
 
-def test_nothing_heavy_is_imported() -> None:
+def test_nothing_heavy_is_imported(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", RUN, json.dumps(COMMANDS)],
-        cwd=HERE / "bad",
+        cwd=bad_project(tmp_path),
         capture_output=True,
         text=True,
         check=True,
@@ -48,3 +50,28 @@ def test_nothing_heavy_is_imported() -> None:
     for command, _, imported in lines:
         assert "topicwarden" in imported
         assert (command, sorted({*HEAVY, *NEEDLESS} & set(imported))) == (command, [])
+
+
+INTERRUPTED = """
+import sys
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "topicwarden.cli.main":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+from topicwarden.__main__ import main
+main()
+"""
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_module_is_the_program() -> None:
+    assert run("-m", "topicwarden", "--version") == (0, f"{__version__}\n", "")
+
+
+def test_an_interrupt_while_modules_load_prints_no_traceback() -> None:
+    assert run("-c", INTERRUPTED) == (130, "", "")

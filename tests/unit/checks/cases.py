@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from tests.support.repeated_audits import Log
 from tests.support.subjects import HORIZON, NOW
-from tests.unit.audit.test_repeated_audits import Log
 from topicwarden.audit.history.topic_state import RememberedRecord
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Evidence

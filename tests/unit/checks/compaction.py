@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.support.repeated_audits import COMPACT as COMPACTED
+from tests.support.repeated_audits import DEAD, DIRTY, Log, one_key, seen_empty
 from tests.support.subjects import HORIZON, subject
-from tests.unit.audit.test_repeated_audits import COMPACT as COMPACTED
-from tests.unit.audit.test_repeated_audits import DEAD, DIRTY, Log, one_key, seen_empty
 from tests.unit.checks.cases import (
     COMPACT,
     DELETE,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.support.repeated_audits import DELETE as BY_SIZE
+from tests.support.repeated_audits import Log, seen_empty
 from tests.support.subjects import HORIZON, NOW, subject
-from tests.unit.audit.test_repeated_audits import DELETE as BY_SIZE
-from tests.unit.audit.test_repeated_audits import Log, seen_empty
 from tests.unit.checks.cases import (
     BOTH,
     COMPACT,

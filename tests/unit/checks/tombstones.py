@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.support.repeated_audits import COMPACT as COMPACTED
+from tests.support.repeated_audits import MINUTE, Log
 from tests.support.subjects import subject
-from tests.unit.audit.test_repeated_audits import COMPACT as COMPACTED
-from tests.unit.audit.test_repeated_audits import MINUTE, Log
 from tests.unit.checks.cases import (
     COMPACT,
     DELETE,

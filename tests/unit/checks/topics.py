@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.support.repeated_audits import Log
 from tests.support.subjects import internal, subject, with_brokers
-from tests.unit.audit.test_repeated_audits import Log
 from tests.unit.checks.cases import FAIL, PASS, UNDECIDABLE, Case, absent, seen_again
 from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.audit.subject import AuditedTopic

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.support.repeated_audits import Log
 from tests.support.subjects import subject
-from tests.unit.audit.test_repeated_audits import Log
 from tests.unit.checks.cases import (
     DELETE,
     FAIL,

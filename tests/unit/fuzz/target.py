@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.cases import KINDS, cases
 from topicwarden.model.project import Project
 from topicwarden.policies.check_specs import check
 
-SEEDS = Path(__file__).parents[1]
+UNIT = Path(__file__).parents[1]
 
 
 def project_in(folder: Path) -> Project:
@@ -34,7 +35,11 @@ def judged(project: Project, data: bytes) -> None:
 
 def seeds() -> list[bytes]:
     """Return every YAML file of the examples, good and bad, except for the very large ones."""
-    found = [
-        path for part in ("specs", "policies") for path in sorted((SEEDS / part).rglob("*.yaml")) if path.is_file()
+    return [
+        data
+        for room in ("specs", "policies")
+        for kind in KINDS
+        for case in cases(UNIT / room / "cases", kind)
+        for path, data in case.data().items()
+        if path.endswith(".yaml") and len(data) < 5_000
     ]
-    return [data for path in found if len(data := path.read_bytes()) < 5_000]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,16 +12,17 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.importing.test_foreign import HERE, cases, source, sources
+from tests.support.cases import Case, cases, find_case
+from tests.support.import_cases import CASES, source, sources
 from topicwarden.interchange.convert import ConversionResult, SourceFile, read_all
 from topicwarden.specs.yaml_nodes import KeyPath
 
-SINGLE = [case for case in cases("good") if len(sources(case)) == 1]
+SINGLE = [case for case in cases(CASES, "good") if len(sources(case)) == 1]
 YAML = [case for case in SINGLE if not case.name.startswith("describe") and source(case).documents]
 STRUCTURED = [case for case in YAML if isinstance(source(case).documents[0].value, dict)]
 COMMENTED = [case for case in STRUCTURED if not case.name.startswith("terraform")]
-DESCRIBED = [case for case in cases("good") if case.name.startswith("describe")]
-VARIABLES = [HERE / "good" / name for name in ("create-topics-env", "create-topics-dockerfile")]
+DESCRIBED = [case for case in cases(CASES, "good") if case.name.startswith("describe")]
+VARIABLES = [find_case(CASES, "good", name) for name in ("create-topics-env", "create-topics-dockerfile")]
 
 KEYS = st.from_regex(r"planted[A-Z][a-z]{2,5}", fullmatch=True)
 SECRET = "hunter2"
@@ -76,23 +76,23 @@ def named(path: KeyPath, documents: list[Any], imported: ConversionResult) -> bo
 @pytest.mark.parametrize("case", STRUCTURED, ids=lambda case: case.name)
 @settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
-def test_an_unknown_field_is_named_wherever_it_is(case: Path, data: st.DataObject) -> None:
-    [file] = [path for path in case.iterdir() if path.name != "expected.txt"]
-    documents = [one for one in yaml.safe_load_all(file.read_text(encoding="utf-8")) if one is not None]
+def test_an_unknown_field_is_named_wherever_it_is(case: Case, data: st.DataObject) -> None:
+    plain = source(case)
+    documents = [one for one in yaml.safe_load_all(plain.text) if one is not None]
     where = data.draw(st.sampled_from(list(mappings(documents))))
     key = data.draw(KEYS)
     target: Any = documents
     for part in where:
         target = target[part]
     target[key] = data.draw(VALUES)
-    as_json = file.suffix in (".json", ".tfstate")
+    as_json = plain.file.endswith((".json", ".tfstate"))
     text = json.dumps(documents[0]) if as_json else yaml.safe_dump_all(documents, sort_keys=data.draw(st.booleans()))
-    imported = read_all([SourceFile(file.name, text.encode())])
+    imported = read_all([SourceFile(plain.file, text.encode())])
     assert named((*where, key), documents, imported), f"{where}\n{text}\n{output(imported)}"
 
 
 @pytest.mark.parametrize("case", COMMENTED, ids=lambda case: case.name)
-def test_a_comment_is_named_by_its_line(case: Path) -> None:
+def test_a_comment_is_named_by_its_line(case: Case) -> None:
     plain = source(case)
     lines = plain.text.rstrip("\n").split("\n")
     commented = SourceFile(plain.file, "\n".join([*lines, "# planted"]).encode())
@@ -102,7 +102,7 @@ def test_a_comment_is_named_by_its_line(case: Path) -> None:
 @pytest.mark.parametrize("case", DESCRIBED, ids=lambda case: case.name)
 @settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
-def test_an_unknown_part_of_a_description_is_named(case: Path, data: st.DataObject) -> None:
+def test_an_unknown_part_of_a_description_is_named(case: Case, data: st.DataObject) -> None:
     plain, key = source(case), data.draw(KEYS)
     lines = plain.text.rstrip("\n").split("\n")
     number = data.draw(st.integers(0, len(lines) - 1))
@@ -131,7 +131,7 @@ def test_an_unknown_part_of_a_description_is_named(case: Path, data: st.DataObje
 @pytest.mark.parametrize("case", VARIABLES, ids=lambda case: case.name)
 @settings(max_examples=settings().max_examples // 2)
 @given(data=st.data())
-def test_other_variables_are_named_without_their_values(case: Path, data: st.DataObject) -> None:
+def test_other_variables_are_named_without_their_values(case: Case, data: st.DataObject) -> None:
     plain, key = source(case), data.draw(KEYS).upper()
     lines = plain.text.rstrip("\n").split("\n")
     number = data.draw(st.integers(0, len(lines)))

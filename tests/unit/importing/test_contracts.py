@@ -1,11 +1,18 @@
-"""Test the import of AsyncAPI documents and data contracts into a project, with their schemas and references."""
+"""Test the import of AsyncAPI documents and data contracts, with schemas and references, and of official examples."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import pytest
+import yaml
+
+from tests.spark.codecs.suites import suite
+from tests.support.cases import find_case
 from tests.support.command import Outcome, project, topicwarden
-from tests.unit.importing.test_foreign import HERE
+from tests.support.import_cases import CASES
+from topicwarden.interchange.convert import FORMATS, SourceFile, read_all
 
 ASYNCAPI = """\
 asyncapi: 3.0.0
@@ -30,7 +37,7 @@ def tree(root: Path) -> dict[str, str]:
 
 
 def test_a_second_import_changes_nothing_and_says_so(tmp_path: Path) -> None:
-    text = (HERE / "good" / "asyncapi" / "orders.asyncapi.yaml").read_text()
+    text = find_case(CASES, "good", "asyncapi").files["orders.asyncapi.yaml"]
     first = run(tmp_path, text)
     assert first.code == 0, first.out + first.err
     assert "2 new topics" in first.err
@@ -43,7 +50,7 @@ def test_a_second_import_changes_nothing_and_says_so(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_checks_topics_whose_schemas_are_not_written(tmp_path: Path) -> None:
-    text = (HERE / "good" / "asyncapi" / "orders.asyncapi.yaml").read_text()
+    text = find_case(CASES, "good", "asyncapi").files["orders.asyncapi.yaml"]
     done = run(tmp_path, text, "--dry-run")
     assert done.code == 0, done.out + done.err
     assert "+++ b/topics/orders/schemas/orders.placed.v1-value.json" in done.out
@@ -95,3 +102,62 @@ def test_no_file_outside_of_the_project_is_read_and_no_host_is_asked(tmp_path: P
     done = run(root, ASYNCAPI.replace("REFERENCE", "https://example.com/order.json"), files=DEFAULTS)
     assert done.code == 0, done.out + done.err
     assert "references to other hosts are not followed, so not imported: https://example.com/order.json" in done.err
+
+
+TOPICS = {
+    "kafka-schema.odcs.yaml": "orders",
+    "kafka-schemaregistry.odcs.yaml": "orders",
+    "kafka-server.odcs.yaml": "orders.avro.v1",
+}
+
+
+def contracts() -> list[Path]:
+    return sorted((suite("odcs") / "docs" / "examples").rglob("*.yaml"))
+
+
+def source(path: Path) -> SourceFile:
+    return SourceFile(path.name, path.read_bytes(), path, path.parent)
+
+
+def test_every_contract_is_recognised_and_only_kafka_topics_are_imported() -> None:
+    found: dict[str, str] = {}
+    for path in contracts():
+        assert FORMATS["odcs"].recognises(source(path)), path
+        read = read_all([source(path)])
+        assert read.problems == (), path
+        assert read.notes, path
+        for one in read.topics:
+            found[path.name] = one.topic.name
+            assert one.missing.keys() == {"partitions", "replication_factor"}
+    assert found == TOPICS
+
+
+def bindings() -> list[dict[str, object]]:
+    """Return the examples of the bindings' definition that have channels."""
+    text = (suite("asyncapi") / "kafka" / "README.md").read_text(encoding="utf-8")
+    blocks = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
+    return [block for block in blocks if "channels" in block and block["channels"].get("user-signedup", True)]
+
+
+def test_the_examples_of_the_kafka_bindings_are_read() -> None:
+    names, keys, registry = [], [], []
+    for block in bindings():
+        servers = {"test": {"host": "localhost:9092", "protocol": "kafka"}}
+        document = {"asyncapi": "3.0.0", "info": {"title": "t", "version": "1"}, "servers": servers, **block}
+        read = read_all([SourceFile("bindings.yaml", yaml.safe_dump(document).encode())])
+        assert read.problems == ()
+        [one] = read.topics
+        names.append((one.topic.name, one.topic.partitions, one.topic.replication_factor))
+        keys.append(one.topic.contents.key.format)
+        registry.append(one.topic.config.get("cleanup.policy"))
+    assert names == [("my-specific-topic-name", 20, 3), ("test-topic", 0, 0), ("test-topic", 0, 0)]
+    assert keys == [None, "string", "string"]
+    assert registry == ["delete,compact", None, None]
+
+
+@pytest.mark.parametrize("version", ["2.6.0", "3.0.0"])
+def test_a_document_without_channels_is_named(version: str) -> None:
+    document = f"asyncapi: {version}\ninfo: {{title: t, version: '1'}}\n"
+    read = read_all([SourceFile("empty.yaml", document.encode())])
+    assert (read.topics, read.problems) == ((), ())
+    assert "this document declares no channel" in read.notes[0].message

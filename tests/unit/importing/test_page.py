@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.support import documents
+from tests.support.cases import Case, cases, find_case
 from tests.support.command import project, topicwarden
-from tests.unit.importing.test_foreign import HERE, sources
+from tests.support.import_cases import CASES, sources
 
-PAGE = HERE.parents[2] / "docs" / "how-to" / "import.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "import.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 ELSEWHERE = re.compile(r"(import|plan) --stack |export ")
 """Commands that other tests run: on a cluster in tests/engine, and exports in test_export.py."""
@@ -53,7 +53,8 @@ def test_an_import_of_the_page_takes_the_example_and_a_second_one_changes_nothin
 ) -> None:
     (project(tmp_path, {}) / "topics").mkdir(exist_ok=True)
     for name in arguments[2::2]:
-        shutil.copy(HERE / "good" / EXAMPLES.get((title, name), EXAMPLES.get(name, "")), tmp_path / name)
+        example, _, file = EXAMPLES.get((title, name), EXAMPLES.get(name, "")).partition("/")
+        (tmp_path / name).write_bytes(find_case(CASES, "good", example).data()[file])
     first = topicwarden(*arguments, cwd=tmp_path)
     assert first.code == 0, first.out + first.err
     written = {path: path.read_bytes() for path in (tmp_path / "topics").rglob("*.yaml")}
@@ -70,8 +71,8 @@ def test_every_command_of_the_page_is_valid() -> None:
     assert len(COMMANDS) == len(EXAMPLES) - 2
 
 
-@pytest.mark.parametrize("case", sorted((HERE / "good").iterdir()), ids=lambda case: case.name)
-def test_a_second_import_of_any_example_changes_nothing(case: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", cases(CASES, "good"), ids=lambda case: case.name)
+def test_a_second_import_of_any_example_changes_nothing(case: Case, tmp_path: Path) -> None:
     (project(tmp_path, {}) / "topics").mkdir(exist_ok=True)
     for source in sources(case):
         (tmp_path / source.file).write_bytes(source.data)

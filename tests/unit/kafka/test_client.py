@@ -1,13 +1,31 @@
-"""Test that errors of the cluster are distinguished from errors of the calling code."""
+"""Test our clients of Kafka: which errors are whose, which requests are repeated, TLS handshakes, and logging."""
 
 from __future__ import annotations
 
-import pytest
-from kafka.errors import KafkaConnectionError, KafkaError, NodeNotReadyError, UnknownBrokerIdError
+import select
+import socket
+import ssl
+import subprocess
+import sys
+from unittest.mock import Mock
 
-from topicwarden.kafka.connect import admin_client, broker_probe
+import pytest
+from kafka.errors import (
+    ClusterAuthorizationFailedError,
+    KafkaConnectionError,
+    KafkaError,
+    NodeNotReadyError,
+    RequestTimedOutError,
+    UnknownBrokerIdError,
+)
+
+from topicwarden.kafka.connect import admin_client, broker_probe, retry
+from topicwarden.kafka.connect import tls_context as module
 from topicwarden.kafka.connect.broker_probe import Probed
 from topicwarden.kafka.connect.connection import Connection
+from topicwarden.kafka.connect.request_error import RequestError
+from topicwarden.kafka.connect.tls_context import tls_context
+from topicwarden.kafka.write.admin_session import AdminSession
 from topicwarden.model.problem import Refusal
 
 
@@ -56,3 +74,45 @@ def test_an_address_that_hangs_has_a_reason_too(monkeypatch: pytest.MonkeyPatch)
     probed = broker_probe.probe(Connection(("a:1", "b:1"), tls=False), ["a:1", "b:1"])
     assert not probed.answering
     assert set(probed.failures) == {"a:1", "b:1"}
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> AdminSession:
+    monkeypatch.setattr(retry, "_PAUSE_S", 0.0)
+    monkeypatch.setattr(AdminSession, "admin", "admin")
+    return AdminSession(Mock())
+
+
+def test_a_request_is_sent_again_if_the_broker_did_not_answer(session: AdminSession) -> None:
+    send = Mock(side_effect=[RequestTimedOutError(), RequestTimedOutError(), 3])
+    assert session.request(send, "argument") == 3
+    assert send.call_args_list == [(("admin", "argument"),)] * 3
+
+
+@pytest.mark.parametrize("error", [ClusterAuthorizationFailedError(), KafkaError("security is disabled")])
+def test_an_error_that_does_not_pass_is_raised_at_once(session: AdminSession, error: KafkaError) -> None:
+    send = Mock(side_effect=error)
+    with pytest.raises(RequestError):
+        session.request(send)
+    assert send.call_count == 1
+
+
+def test_a_handshake_with_a_frozen_broker_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "HANDSHAKE_S", 0.2)
+    connection = Connection(bootstrap_servers=("localhost:9093",), tls=True)
+    with socket.create_server(("127.0.0.1", 0)) as frozen, socket.create_connection(frozen.getsockname()) as plain:
+        plain.setblocking(False)
+        channel = tls_context(connection).wrap_socket(plain, server_hostname="localhost", do_handshake_on_connect=False)
+        with channel:
+            with pytest.raises(ssl.SSLWantReadError):
+                channel.do_handshake()
+            assert select.select([channel], [], [], 5.0)[0]
+            with pytest.raises(OSError, match="EOF"):
+                channel.do_handshake()
+
+
+def test_a_warning_of_the_client_is_not_printed() -> None:
+    code = """import logging, topicwarden.kafka.connect.admin_client
+logging.getLogger('kafka.net.selector').warning('slow')"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

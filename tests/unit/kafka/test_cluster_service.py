@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.kafka.test_connection import project
+from tests.support.command import project
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster_service import setting_source
 from topicwarden.kafka.read.snapshot import SET_BY_SERVICE, SET_ON_TOPIC
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.problem import Refusal
+from topicwarden.model.project import Project
 
 
 @pytest.mark.parametrize(
@@ -52,11 +53,13 @@ def test_a_connection_has_the_named_service_or_that_of_its_host_names(tmp_path: 
     for number, (settings, name) in enumerate(cases.items()):
         folder = tmp_path / str(number)
         folder.mkdir()
-        profile = connect_to(project(folder, f"config: {{{settings}}}"), "prod").profile
+        profile = connect_to(
+            Project(project(folder, {"stacks/Pulumi.prod.yaml": f"config: {{{settings}}}"})), "prod"
+        ).profile
         assert (profile.name if profile else None) == name, settings
 
 
 def test_an_unknown_service_is_refused_with_the_nearest_name(tmp_path: Path) -> None:
     settings = "config: {kafka:bootstrapServers: ['a:1'], topicwarden:profile: warpstraem}"
     with pytest.raises(Refusal, match=r"profile: expected one of apache, .*; did you mean warpstream\?"):
-        connect_to(project(tmp_path, settings), "prod")
+        connect_to(Project(project(tmp_path, {"stacks/Pulumi.prod.yaml": settings})), "prod")

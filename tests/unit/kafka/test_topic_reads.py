@@ -1,9 +1,14 @@
-"""Test when two descriptions of a topic are the same to Kafka."""
+"""Test what is read of topics: descriptions, sizes of logs, and eligible leader replicas."""
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import pytest
+from kafka.errors import UnsupportedVersionError
+
+from topicwarden.kafka.read.eligible_leaders import eligible_leaders
+from topicwarden.kafka.read.log_sizes import log_sizes
 from topicwarden.kafka.read.topic_reads import TopicProperties
 
 
@@ -32,3 +37,48 @@ def test_a_setting_that_was_set_to_its_default_may_be_reported_as_not_set() -> N
     assert not live.agrees(TopicProperties(3, 2, {"retention.ms": "604800000"}))
     assert live.config_like({"retention.ms": "604800000"}) == {"segment.ms": "9", "retention.ms": "604800000"}
     assert live.config_like({"retention.ms": "1"}) == live.config_like({}) == {"segment.ms": "9"}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_incomplete_copy_on_another_disk_does_not_count(order: int) -> None:
+    def directory(size: int, *, copy: bool) -> dict[str, Any]:
+        partition = {"partition_index": 0, "partition_size": size, "offset_lag": 0, "is_future_key": copy}
+        return {"error_code": 0, "log_dir": "/disk", "topics": [{"name": "orders", "partitions": [partition]}]}
+
+    directories = [directory(5_000, copy=False), directory(17, copy=True)][::order]
+    assert log_sizes([{"broker": 2, "log_dirs": directories}]) == {("orders", 0, 2): 5_000}
+
+
+PAGES: dict[str | None, dict[str, Any]] = {
+    None: {"topics": [("a", 0, [3, 2]), ("a", 1, None)], "next_cursor": {"topic_name": "a", "partition_index": 2}},
+    "a": {"topics": [("a", 2, [1]), ("b", 0, None)], "next_cursor": None},
+}
+
+
+class Paging:
+    """An Admin client whose answers have two partitions each."""
+
+    def describe_topic_partitions(self, topics: list[str], limit: int, cursor: dict[str, Any] | None) -> dict[str, Any]:
+        assert topics == ["a", "b"]
+        page = PAGES[cursor["topic_name"] if cursor else None]
+        partitions = [
+            {"name": name, "partitions": [{"partition_index": number, "eligible_leader_replicas": brokers}]}
+            for name, number, brokers in page["topics"]
+        ]
+        return {"topics": partitions, "next_cursor": page["next_cursor"]}
+
+
+class Old:
+    """An Admin client of brokers that do not know the request."""
+
+    def describe_topic_partitions(self, *_: object) -> dict[str, Any]:
+        raise UnsupportedVersionError
+
+
+def test_every_page_is_read() -> None:
+    assert eligible_leaders(Paging(), {"b", "a"}) == {("a", 0): (2, 3), ("a", 2): (1,)}
+
+
+def test_brokers_that_do_not_know_the_request_have_none() -> None:
+    assert eligible_leaders(Old(), ["a"]) == {}
+    assert eligible_leaders(Old(), []) == {}

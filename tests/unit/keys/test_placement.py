@@ -1,4 +1,4 @@
-"""Test conclusions from the partitions of keys placed by hand; real producers are in ``tests/broker/contents``."""
+"""Test conclusions from keys that are placed by hand; real producers are in ``tests/broker/contents``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from topicwarden.audit.checks.common.placement_conclusion import conclusion_text
+from topicwarden.audit.scan.complete_since import complete_since
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.key_placement import KeyPlacement, PlacementKind, PlacementStudy, SampledKey, conclude
 from topicwarden.audit.scan.partitioner_bits import ALGORITHMS, ALGORITHMS_BY_NAME
@@ -131,3 +132,35 @@ def test_chance_is_never_taken_for_an_explanation(seed: int) -> None:
 
 def test_no_keys_tell_nothing() -> None:
     assert conclude(TODAY, [PartitionCounts(records=5, null_keys=5)], None).kind is PlacementKind.NONE
+
+
+PARTITIONS = 6
+
+
+def written(seed: int, keys: int, *counts: int) -> list[SampledKey]:
+    """Return keys that murmur2 placed while the topic had each of ``counts`` partitions, one after the other."""
+    chance = random.Random(seed)
+    hashes = [chance.getrandbits(31) for _ in range(keys)]
+    return [
+        SampledKey(hashed % counts[number * len(counts) // keys], number, number, {"murmur2": hashed})
+        for number, hashed in enumerate(hashes)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_enough_keys_prove_the_current_number(seed: int) -> None:
+    found = complete_since(written(seed, 1_000, PARTITIONS), PARTITIONS)
+    assert found.keys() == set(range(PARTITIONS))
+    assert found[PARTITIONS - 1] == 0
+    assert all(100 < offset < 600 for partition, offset in found.items() if partition < PARTITIONS - 1)
+
+
+@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("earlier", range(1, PARTITIONS))
+def test_nothing_is_proven_of_the_time_before_partitions_were_added(seed: int, earlier: int) -> None:
+    found = complete_since(written(seed, 3_000, earlier, PARTITIONS), PARTITIONS)
+    assert all(offset >= 1_500 for partition, offset in found.items() if partition < earlier)
+
+
+def test_few_keys_prove_nothing() -> None:
+    assert complete_since(written(1, 60, PARTITIONS), PARTITIONS).keys() <= {PARTITIONS - 1}

@@ -1,45 +1,28 @@
-"""Check projects of real files, good and bad. To add a case, add a folder with its ``expected.txt``.
-
-A case without ``stacks/`` has the stacks dev and prod. The date is always the same.
-"""
+"""Check the projects of ``cases/``, good and bad."""
 
 from __future__ import annotations
 
-import shutil
-from datetime import date
 from pathlib import Path
 
 import pytest
 
-from tests.unit.specs.lines import STACKS
-from topicwarden.model.project import Project
+from tests.support.cases import Case, cases
+from tests.support.policy_cases import CASES, TODAY, project_of
 from topicwarden.policies.check_specs import check
 
-HERE = Path(__file__).parent
-TODAY = date(2026, 6, 1)
 
-
-def _cases(kind: str) -> list[Path]:
-    return sorted(path for path in (HERE / kind).iterdir() if path.is_dir())
-
-
-def checked_lines(case: Path, folder: Path) -> list[str]:
+def checked_lines(case: Case, folder: Path) -> list[str]:
     """Return every problem of the case, one per line, and the number of waived problems if there are any."""
-    tree = shutil.copytree(case, folder / case.name)
-    if not (tree / "stacks").is_dir():
-        (tree / "stacks").mkdir()
-        for stack in STACKS:
-            (tree / "stacks" / f"Pulumi.{stack}.yaml").touch()
-    project = Project(tree)
+    project = project_of(case, folder)
     checked = check(project, project.stack_names(), TODAY)
     return [*map(str, checked.problems), *([f"{checked.waived} waived"] if checked.waived else [])]
 
 
-@pytest.mark.parametrize("case", _cases("bad"), ids=lambda case: case.name)
-def test_bad_project_has_these_problems(case: Path, tmp_path: Path) -> None:
-    assert checked_lines(case, tmp_path) == (case / "expected.txt").read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize("case", cases(CASES, "bad"), ids=lambda case: case.name)
+def test_bad_project_has_these_problems(case: Case, tmp_path: Path) -> None:
+    assert checked_lines(case, tmp_path) == case.expected.splitlines()
 
 
-@pytest.mark.parametrize("case", _cases("good"), ids=lambda case: case.name)
-def test_good_project_has_none(case: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", cases(CASES, "good"), ids=lambda case: case.name)
+def test_good_project_has_none(case: Case, tmp_path: Path) -> None:
     assert [line for line in checked_lines(case, tmp_path) if not line.endswith(" waived")] == []

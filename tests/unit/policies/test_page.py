@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import cases
+from tests.support.policy_cases import CASES
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.pages import PAGES
 from topicwarden.policies.rules import RULES, STACK_RULES
@@ -19,8 +21,7 @@ def test_the_pages_are_in_step_with_the_rules_and_checks(name: str) -> None:
 
 
 def test_every_rule_has_a_bad_example() -> None:
-    bad = Path(__file__).parent / "bad"
-    told = "".join(path.read_text(encoding="utf-8") for path in bad.glob("*/expected.txt"))
+    told = "".join(case.expected for case in cases(CASES, "bad"))
     assert [name for name in (*RULES, *STACK_RULES) if f"[{name}]" not in told] == []
 
 

@@ -1,15 +1,26 @@
-"""Test that requests are sent together, one batch at a time."""
+"""Test requests of many topics: when they are sent together, where replicas are placed, and which errors are told."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.support.projects import project_of
 from topicwarden.deploy.provider.batches import Batches
 from topicwarden.deploy.provider.engine_calls import EngineCalls
+from topicwarden.deploy.provider.errors import resource_error
+from topicwarden.deploy.provider.home import ProviderHome
+from topicwarden.kafka.connect.request_error import RequestError
+from topicwarden.kafka.read.snapshot import PartitionReplicas
+from topicwarden.plan.placement.broker_choice import is_placed, racks_of
+from topicwarden.plan.placement.new_topic import NewTopicPlacement
 
 
 class Recorder:
@@ -145,3 +156,64 @@ def test_an_exception_of_the_request_is_the_result_of_every_item() -> None:
 
     batches: Batches[str, int, int] = Batches(fail, limit=100, calls=EngineCalls())
     assert list(map(str, asyncio.run(_submitted(batches, [("a", 1), ("b", 2)])))) == ["no broker", "no broker"]
+
+
+@given(
+    racks=st.dictionaries(st.integers(0, 9), st.sampled_from(["a", "b", "c", None]), min_size=1),
+    topics=st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), max_size=6),
+)
+def test_every_partition_is_placed_as_a_rebalance_would_place_it(
+    racks: dict[int, str | None], topics: list[tuple[int, int]]
+) -> None:
+    placement = NewTopicPlacement(racks_of(racks), existing=[])
+    for partitions, factor in topics:
+        placed = placement.place(partitions, factor)
+        assert len(placed) == (partitions if factor <= len(racks) else 0)
+        for number, brokers in enumerate(placed):
+            assert len(set(brokers)) == factor
+            assert is_placed(PartitionReplicas(number, brokers[0], brokers, brokers), factor, racks_of(racks))
+
+
+def test_replicas_and_leaders_are_spread_evenly_over_brokers_and_topics() -> None:
+    placement = NewTopicPlacement({1: "a", 2: "b", 3: "c"}, existing=[])
+    placed = [brokers for _ in range(20) for brokers in placement.place(partitions=3, factor=2)]
+    assert set(Counter(broker for brokers in placed for broker in brokers).values()) == {40}
+    assert set(Counter(brokers[0] for brokers in placed).values()) == {20}
+
+
+def test_brokers_with_fewer_replicas_come_first() -> None:
+    placement = NewTopicPlacement({1: "a", 2: "b", 3: "c"}, existing=[(1, 2)] * 5)
+    assert placement.place(partitions=1, factor=1) == ((3,),)
+
+
+URN = "urn:pulumi:dev::p::topicwarden:index:TopicSet$topicwarden:index:Domain$kafka:index/topic:Topic::"
+
+
+def test_it_has_the_line_of_yaml_the_topic_and_the_words_of_the_broker(tmp_path: Path) -> None:
+    document = "topic: {}\npartitions: 1\nreplication_factor: 1\n"
+    files = {"shop/orders.yaml": document.format("orders.v1") + "---\n" + document.format("paid.v1")}
+    locations = ProviderHome(project_of(tmp_path, files)).locations("dev")
+    refused = RequestError("POLICY_VIOLATION", "at least 3 partitions")
+    assert resource_error(refused, f"{URN}paid.v1", locations["paid.v1"]) == (
+        "topics/shop/orders.yaml:5:1: paid.v1: Kafka refuses: at least 3 partitions"
+    )
+    assert (
+        resource_error(refused, f"{URN}other", locations.get("other")) == "other: Kafka refuses: at least 3 partitions"
+    )
+
+
+def test_a_denied_right_is_named() -> None:
+    line = resource_error(RequestError("TOPIC_AUTHORIZATION_FAILED", "Authorization failed."), f"{URN}a", None)
+    assert line.startswith("a: Kafka denies this user the change: Authorization failed.; a new topic needs Create")
+    create = RequestError("TOPIC_AUTHORIZATION_FAILED", "Authorization failed.")
+    create.right = "Create"
+    assert resource_error(create, f"{URN}a", None) == (
+        "a: Kafka denies this user the change: Authorization failed.; grant Create on the topic"
+    )
+
+
+def test_an_error_that_may_pass_is_no_refusal() -> None:
+    late = RequestError("REQUEST_TIMED_OUT", "Request timed out after 9999 ms", passing=True)
+    assert resource_error(late, f"{URN}a", None) == (
+        "a: Kafka has not done this in time: Request timed out after 9999 ms; run the command again"
+    )

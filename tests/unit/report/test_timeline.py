@@ -1,12 +1,19 @@
-"""Test the ranges on a partition's line of offsets, if only some facts are known."""
+"""Test the timelines of a report, and that the work to write a report grows linearly with the number of topics."""
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
+from typing import Any
+
 import pytest
 
+from tests.support import reports
 from tests.support.reports import partition
-from topicwarden.model.finding import Finding
+from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.verdict import Verdict
+from topicwarden.report.audit.background import ReportBackground
+from topicwarden.report.audit.formats import FORMATS
 from topicwarden.report.audit.timeline import timeline
 
 
@@ -55,3 +62,38 @@ def test_findings_mark_their_offsets_on_their_own_partition_alone() -> None:
         (20, "c: offset", 2.0),
         (250, "c: superseded by, c: found offset", 25.0),
     ]
+
+
+FEW, MANY = 20, 160
+
+
+def first_topics(report: AuditReport, number: int) -> AuditReport:
+    topics = report.topics[:number]
+    names = {topic.name for topic in topics}
+    findings = [finding for finding in report.findings if finding.topic in names]
+    return report.model_copy(update={"topics": topics, "findings": findings})
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_eight_times_the_topics_execute_less_than_ten_times_the_lines(form: str) -> None:
+    whole = reports.thousand()
+
+    def executed_lines(report: AuditReport) -> int:
+        lines = 0
+
+        def trace(_frame: FrameType, event: str, _argument: object) -> Any:
+            nonlocal lines
+            lines += event == "line"
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            FORMATS[form](report, ReportBackground())
+        finally:
+            sys.settrace(before)
+        return lines
+
+    executed_lines(first_topics(whole, FEW))  # imports and templates
+    few, many = (executed_lines(first_topics(whole, number)) for number in (FEW, MANY))
+    assert many < 10 * few

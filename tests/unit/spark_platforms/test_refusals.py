@@ -1,7 +1,10 @@
-"""Test that an audit refuses Spark sessions that it cannot use, before any work."""
+"""Test that an audit refuses Spark sessions that it cannot use, and the jobs and manifests of docs/how-to/spark.md."""
 
 from __future__ import annotations
 
+import json
+import shlex
+import subprocess
 from collections.abc import Mapping
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -9,12 +12,14 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from tests.support import documents, spark_page
 from tests.support.command import topicwarden
 from tests.support.projects import project_of
 from topicwarden.audit.scan import spark_platform
 from topicwarden.audit.scan.spark_platform import refuse_connect_session, refuse_unsupported, submitted
 from topicwarden.model.problem import Refusal
 from topicwarden.toolchain import spark_reader
+from topicwarden.toolchain.spark_reader import LINES
 
 CLASSIC = [
     {},
@@ -101,3 +106,48 @@ def test_an_audit_finds_a_project_in_another_folder(tmp_path: Path) -> None:
     done = topicwarden("audit", "--stack", "dev", "--project", project.root, cwd=tmp_path)
     assert done.code == 2
     assert "no project" not in done.err
+
+
+def test_the_page_has_every_platform() -> None:
+    assert len(list(spark_page.spark_submits())) == 8
+    assert len(list(spark_page.audits())) == 10
+
+
+@pytest.mark.parametrize("arguments", list(spark_page.audits()), ids=" ".join)
+def test_each_job_has_options_that_the_audit_accepts(arguments: list[str]) -> None:
+    assert documents.problem(["audit", *arguments]) is None
+    options = {word.partition("=")[0] for word in arguments}
+    assert "--stack" in options
+    assert "--history" in options
+
+
+@pytest.mark.parametrize("block", spark_page.blocks("sh"))
+def test_a_shell_accepts_each_command(block: str) -> None:
+    subprocess.run(["bash", "-n", "-c", block], check=True)
+
+
+def test_the_manifests_belong_together() -> None:
+    by_kind = {each["kind"]: each for each in spark_page.manifests()}
+    account = by_kind["ServiceAccount"]["metadata"]
+    assert all(each["metadata"]["namespace"] == account["namespace"] for each in by_kind.values())
+    assert by_kind["RoleBinding"]["subjects"] == [{"kind": "ServiceAccount", **account}]
+    assert by_kind["RoleBinding"]["roleRef"]["name"] == by_kind["Role"]["metadata"]["name"]
+    pod = by_kind["CronJob"]["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == account["name"]
+    container = spark_page.container()
+    assert f"--conf=spark.kubernetes.container.image={container['image']}" in container["args"]
+    named = {each["name"] for each in container["env"]}
+    assert {word for word in named if f"$({word})" in " ".join(container["args"])} == {"POD_IP", "POD_NAME"}
+
+
+def test_archives_have_the_names_that_the_options_use() -> None:
+    for arguments in spark_page.spark_submits():
+        text = shlex.join(arguments)
+        assert ("#environment" in text) == ("./environment/bin/python" in text)
+        assert ("#project" in text) == ("--project project" in text)
+
+
+def test_the_page_names_the_supported_lines() -> None:
+    text = spark_page.PAGE.read_text(encoding="utf-8")
+    assert f"{', '.join(LINES[:-1])} or {LINES[-1]}, with a classic session" in text
+    assert [json.loads(block) for block in spark_page.blocks("json")]

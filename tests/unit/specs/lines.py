@@ -8,6 +8,7 @@ from pathlib import Path
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
 
+CASES = Path(__file__).parent / "cases"
 STACKS = ("dev", "prod")
 
 

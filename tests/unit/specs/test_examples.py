@@ -1,4 +1,4 @@
-"""Check trees of real files, good and bad. To add a case, add a folder with its ``expected.txt``."""
+"""Check the cases of ``cases/``: bad trees with their problems, and good trees with the settings that they declare."""
 
 from __future__ import annotations
 
@@ -6,25 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.specs.lines import problem_lines, setting_lines
-
-HERE = Path(__file__).parent
-
-
-def _cases(kind: str) -> list[Path]:
-    return sorted(path for path in (HERE / kind).iterdir() if path.is_dir())
+from tests.support.cases import Case, cases
+from tests.unit.specs.lines import CASES, problem_lines, setting_lines
 
 
-def _expected(case: Path) -> list[str]:
-    return (case / "expected.txt").read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize("case", cases(CASES, "bad"), ids=lambda case: case.name)
+def test_bad_tree_has_these_problems(case: Case, tmp_path: Path) -> None:
+    assert problem_lines(case.write(tmp_path)) == case.expected.splitlines()
 
 
-@pytest.mark.parametrize("case", _cases("bad"), ids=lambda case: case.name)
-def test_bad_tree_has_these_problems(case: Path) -> None:
-    assert problem_lines(case) == _expected(case)
-
-
-@pytest.mark.parametrize("case", _cases("good"), ids=lambda case: case.name)
-def test_good_tree_declares_these_settings(case: Path) -> None:
-    assert problem_lines(case) == []
-    assert list(setting_lines(case)) == _expected(case)
+@pytest.mark.parametrize("case", cases(CASES, "good"), ids=lambda case: case.name)
+def test_good_tree_declares_these_settings(case: Case, tmp_path: Path) -> None:
+    tree = case.write(tmp_path)
+    assert problem_lines(tree) == []
+    assert list(setting_lines(tree)) == case.expected.splitlines()

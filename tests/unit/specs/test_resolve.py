@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.cases import find_case
+from tests.unit.specs.lines import CASES
 from topicwarden.model.contents import (
     Contents,
     HeaderContents,
@@ -16,11 +18,9 @@ from topicwarden.model.topic import Allowance, Permission, Topic
 from topicwarden.specs.load import load
 from topicwarden.specs.resolve import resolve
 
-GOOD = Path(__file__).parent / "good"
 
-
-def test_the_design_example_is_this_topic() -> None:
-    tree = GOOD / "design-example"
+def test_the_design_example_is_this_topic(tmp_path: Path) -> None:
+    tree = find_case(CASES, "good", "design-example").write(tmp_path)
     resolved = resolve(load(tree / "topics", tree, ["dev", "prod"]), "prod")
     assert resolved.problems == ()
     assert [declaration.topic for declaration in resolved.declarations] == [
@@ -50,8 +50,8 @@ def test_the_design_example_is_this_topic() -> None:
     ]
 
 
-def test_a_place_is_where_the_value_was_written_or_where_it_belongs() -> None:
-    tree = GOOD / "defaults"
+def test_a_place_is_where_the_value_was_written_or_where_it_belongs(tmp_path: Path) -> None:
+    tree = find_case(CASES, "good", "defaults").write(tmp_path)
     loaded = load(tree / "topics", tree, ["dev", "prod"])
     places = {each.topic.name: each.places for each in resolve(loaded, "dev").declarations}["placed"]
     own, nearer, root = (
@@ -65,8 +65,8 @@ def test_a_place_is_where_the_value_was_written_or_where_it_belongs() -> None:
     assert places.at(()) == Location(own, 1, 1)
 
 
-def test_a_stack_is_not_needed() -> None:
-    tree = GOOD / "defaults"
+def test_a_stack_is_not_needed(tmp_path: Path) -> None:
+    tree = find_case(CASES, "good", "defaults").write(tmp_path)
     declared = {each.topic.name: each.topic for each in resolve(load(tree / "topics", tree, []), None).declarations}
     assert declared == {}, "stacks that do not exist are problems, so the defaults that name them hold nothing"
     declared = {

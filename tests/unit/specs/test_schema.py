@@ -6,10 +6,17 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.support.cases import cases
+from tests.unit.specs.lines import CASES
 from topicwarden.specs.editor_schema import spec_schema
 from topicwarden.specs.yaml_nodes import read_documents
 
-GOOD = sorted((Path(__file__).parent / "good").rglob("topics/**/[!.]*.yaml"))
+GOOD = [
+    pytest.param(path, data, id=Path(path).name)
+    for case in cases(CASES, "good")
+    for path, data in sorted(case.data().items())
+    if path.endswith(".yaml")
+]
 
 
 @pytest.fixture(scope="module")
@@ -18,9 +25,9 @@ def validator() -> Draft202012Validator:
     return Draft202012Validator(spec_schema())
 
 
-@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.name)
-def test_good_examples_meet_the_schema(validator: Draft202012Validator, path: Path) -> None:
-    documents, _ = read_documents(path.read_bytes(), path.name)
+@pytest.mark.parametrize(("path", "data"), GOOD)
+def test_good_examples_meet_the_schema(validator: Draft202012Validator, path: str, data: bytes) -> None:
+    documents, _ = read_documents(data, path)
     assert [error.message for document in documents for error in validator.iter_errors(document.value)] == []
 
 

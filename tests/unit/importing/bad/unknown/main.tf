@@ -1,1 +1,0 @@
-resource "kafka_topic" "logs" { name = "systemd_logs" }
