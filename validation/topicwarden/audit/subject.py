@@ -11,7 +11,7 @@ from typing import Protocol
 
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit
 from topicwarden.audit.collect.cluster_context import GroupProgress
-from topicwarden.audit.collect.horizon import CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS, Horizon
+from topicwarden.audit.collect.horizon import Horizon, check_interval_ms
 from topicwarden.audit.collect.internal_topics import InternalTopic
 from topicwarden.audit.history.topic_state import Facts, PreviousAudit
 from topicwarden.audit.keys.key_placement import KeyPlacement
@@ -191,7 +191,7 @@ class AuditedTopic:
     @property
     def check_interval_ms(self) -> int | None:
         """Return ``log.retention.check.interval.ms`` of the brokers; None if their settings are not visible."""
-        return self.snapshot.broker_number(CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS)
+        return check_interval_ms(self.snapshot)
 
     def persisted_ms(self, check: str, partition: int, facts: Facts, relevant_settings: tuple[str, ...]) -> int | None:
         """Return for how long, in milliseconds, every audit has seen these facts under the same settings.

@@ -42,7 +42,7 @@ from topicwarden.audit.checks.common.persistence import (
     log_start_facts,
 )
 from topicwarden.audit.checks.retention_blocked import blocked_partitions
-from topicwarden.audit.collect.horizon import CLOCK_MS
+from topicwarden.audit.collect.horizon import expired_time
 from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
@@ -82,7 +82,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     overdue = [
         partition
         for partition, counts in sorted(subject.counts.items())
-        if counts.records and partition not in blocked and _overdue(subject, partition, retention)
+        if counts.records and partition not in blocked and _overdue(subject, partition)
     ]
     explanations = {partition: _explanation(subject, partition) for partition in overdue}
     verdicts = {
@@ -147,7 +147,7 @@ def _explanation(subject: AuditedTopic, partition: int) -> str | None:
     return None
 
 
-def _overdue(subject: AuditedTopic, partition: int, retention: int) -> bool:
+def _overdue(subject: AuditedTopic, partition: int) -> bool:
     """Return whether a rolled segment, or the whole log, has certainly expired.
 
     If the whole log has expired, Kafka deletes the active segment too.
@@ -159,5 +159,5 @@ def _overdue(subject: AuditedTopic, partition: int, retention: int) -> bool:
     if not subject.compacted and horizon.overdue > horizon.start:
         return True
     latest = subject.live.extents[partition].latest_timestamp
-    limit = subject.snapshot.taken_at - retention - (subject.check_interval_ms or 0) - CLOCK_MS
-    return all_in_sync(subject, partition) and latest is not None and latest < limit
+    limit = expired_time(subject.live.topic, subject.snapshot)
+    return all_in_sync(subject, partition) and latest is not None and limit is not None and latest < limit
