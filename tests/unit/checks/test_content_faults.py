@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.unit.checks.cases import FAIL, UNDECIDABLE
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import AT_MOST, counted_fault, results_of_faults
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
-from topicwarden.audit.subject import CheckResult
 
 
 def fault(reason: str, count: int, *offsets: int, excerpt: str = "", **bounds: bool) -> ContentFault:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.evidence import ApacheLog
 from topicwarden.doctor import rights_page as rights
 from topicwarden.model.message_text import did_you_mean
 from topicwarden.model.problem import Refusal
@@ -41,7 +42,7 @@ def checks_page() -> str:
     """Return the page of all checks of the audit, as Markdown."""
     parts = ["# Checks", _INTRODUCTION]
     for name, text in check_docs().items():
-        parts += [f"## {name}", text, *([_OTHER_LOG] if CHECKS[name].TRAITS.rests_on_apache_log else [])]
+        parts += [f"## {name}", text, *([_OTHER_LOG] if issubclass(CHECKS[name].Required, ApacheLog) else [])]
     return "\n\n".join(parts) + "\n"
 
 
