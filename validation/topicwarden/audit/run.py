@@ -13,7 +13,7 @@ from topicwarden import __version__
 from topicwarden.audit import compare_audits
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.collect.observation import Observation
-from topicwarden.audit.gather import AuditEvidence, gather
+from topicwarden.audit.gather import AuditEvidence, gather_despite_changes
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.outcomes import trend, with_changes
 from topicwarden.audit.history.topic_state import PreviousAudit
@@ -43,7 +43,7 @@ def audit(
     started = observed.snapshot.taken_at
     history = AuditHistory(spark, request.history)
     history.require_shared()
-    evidence = gather(spark, request, observed, progress, history)
+    evidence = gather_despite_changes(spark, request, observed, progress, history)
     declared = {
         declaration.topic.name: declaration
         for declaration in request.declarations
