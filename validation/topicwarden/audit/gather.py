@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from topicwarden.audit import compare_audits
+from topicwarden.audit.audit_evidence import AuditEvidence
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit, changes_during_audit, changes_or_none
-from topicwarden.audit.collect.cluster_context import ClusterContext
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.collect.observation import Observation
 from topicwarden.audit.committed_evidence import DeclaredContents, ScanResult, count_committed
@@ -21,10 +21,9 @@ from topicwarden.audit.history import remembered_records
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.incremental_scan import IncrementalScan, scan_since, stored_part_names
 from topicwarden.audit.history.scan_plan import HistoryState, ScanStep, plan_scan
-from topicwarden.audit.history.topic_state import KnownPartition, KnownTombstone, RememberedRecord, TopicState
-from topicwarden.audit.keys.key_placement import KeyPlacement
+from topicwarden.audit.history.topic_state import KnownTombstone, RememberedRecord, TopicState
 from topicwarden.audit.request import AuditRequest
-from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
+from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.internal_limits import limit_internal_topics
 from topicwarden.audit.scan.java_errors import remedy, root_cause
@@ -38,37 +37,6 @@ from topicwarden.kafka.connection import Connection
 from topicwarden.kafka.snapshot import LiveTopic, Snapshot
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import ReadScope
-
-
-@dataclass(frozen=True)
-class AuditEvidence:
-    """The evidence of one audit, before any check runs.
-
-    ``previous_states`` are the states from the previous audit, by topic name. ``still_present`` are the records that
-    the previous audit remembered and that this audit found again. ``tombstones`` are new tombstones to remember.
-    ``known_partitions`` are the partitions whose records the next audit need not read again. ``records_read`` counts
-    the records that were read from Kafka. The counts of all other records come from the history.
-    """
-
-    snapshot: Snapshot
-    horizons: Mapping[TopicPartition, Horizon]
-    counts: Mapping[TopicPartition, PartitionCounts]
-    committed: Mapping[TopicPartition, PartitionCounts]
-    pairs: Mapping[TopicPartition, tuple[SupersededPair, ...]]
-    placements: Mapping[str, KeyPlacement]
-    scan_seconds: float
-    previous_states: Mapping[str, TopicState]
-    still_present: Mapping[TopicPartition, frozenset[RememberedRecord]]
-    tombstones: Mapping[TopicPartition, tuple[KnownTombstone, ...]]
-    known_partitions: Mapping[TopicPartition, KnownPartition]
-    read_ranges: Mapping[TopicPartition, ReadRecords]
-    coverage: float
-    records_read: int
-    context: ClusterContext
-    changes: Mapping[str, ChangeDuringAudit] = field(default_factory=dict)
-    """What happened to topics during the audit, by topic name."""
-    unread: Mapping[TopicPartition, str] = field(default_factory=dict)
-    """Why the records of a partition could not be read. The snapshot then lacks its offsets."""
 
 
 def gather_despite_changes(

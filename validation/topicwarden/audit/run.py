@@ -11,9 +11,10 @@ from pyspark.sql import SparkSession
 
 from topicwarden import __version__
 from topicwarden.audit import compare_audits
+from topicwarden.audit.audit_evidence import AuditEvidence
 from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.collect.observation import Observation
-from topicwarden.audit.gather import AuditEvidence, gather_despite_changes
+from topicwarden.audit.gather import gather_despite_changes
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.outcomes import trend, with_changes
 from topicwarden.audit.history.topic_state import PreviousAudit
