@@ -38,8 +38,8 @@ PLUGIN_ROOMS = {"policies/rules", "audit/checks", "plan/consequences"}
 """Modules in these folders have the id that users write, so a rule and a check may share a name."""
 FORMAT_ROOMS = {"report/audit", "report/doctor", "report/plan", "report/problems"}
 """Modules in these folders have the name of the format that they write."""
-_PLUGIN_CLASSES = {"Settings"}
-"""Each rule has its own class with this name, because the ``Rule`` protocol requires it."""
+_PLUGIN_CLASSES = {"Required", "Settings"}
+"""Each check or rule has its own class with this name, because the ``Check`` or ``Rule`` protocol requires it."""
 
 
 def problems(file: Path) -> Iterator[str]:

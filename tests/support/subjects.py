@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from topicwarden.audit.collect.horizon import Horizon
 from topicwarden.audit.collect.internal_topics import recognise_internal_topics
+from topicwarden.audit.evidence import CommittedCounts, view_of
 from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
+from topicwarden.audit.scan.key_placement import KeyPlacement, PlacementKind
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionExtent, PartitionReplicas, Snapshot
@@ -33,6 +35,19 @@ HORIZON = Horizon(
     future_offset=None,
     future_timestamp=None,
 )
+
+ALL_CONTENTS = Contents.model_validate(
+    {
+        "key": {"required": True, "format": "string", "partitioner": "murmur2", "max_share": 0.5},
+        "value": {"format": "json"},
+        "headers": {"required": ["h"]},
+        "timestamps": {"type": "CreateTime", "max_ahead": 1, "max_late": 1},
+        "records": {"max_bytes": 1},
+        "partitions": {"max_skew": 2.0},
+        "expressions": [{"id": "e", "require": "true"}],
+    }
+)
+"""Contents with a rule for each check of contents."""
 
 
 def subject(
@@ -60,6 +75,7 @@ def subject(
         counts={0: counts} if counts else {},
         committed={0: counts} if counts else {},
         pairs={0: pairs},
+        placement=KeyPlacement(PlacementKind.NONE, 1, 0, {}),
     )
 
 
@@ -76,6 +92,18 @@ def internal(
     topic = replace(of.live.topic, name=name, replication_factor=len(replicas))
     role = recognise_internal_topics([name], groups, {}, workers=False).get(name)
     return replace(of, declared=None, live=replace(of.live, topic=topic), internal=role)
+
+
+def counted(of: AuditedTopic) -> CommittedCounts:
+    """Return the same topic as a check of records sees it."""
+    view = view_of(CommittedCounts, of)
+    assert view
+    return view
+
+
+def unreadable(of: AuditedTopic) -> AuditedTopic:
+    """Return the same topic for a user who may not read its records."""
+    return replace(of, counts=None, committed=None)
 
 
 def with_brokers(of: AuditedTopic, *configs: Mapping[str, str]) -> AuditedTopic:

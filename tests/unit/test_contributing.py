@@ -7,12 +7,15 @@ import json
 import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any, cast
 
 import pytest
 import yaml
 
 from tests.support.cases import find_case
-from topicwarden.audit.subject import AuditedTopic, Check
+from topicwarden.audit.check import Check
+from topicwarden.audit.judge import results_of
+from topicwarden.audit.subject import AuditedTopic
 from topicwarden.interchange import convert
 from topicwarden.kafka.read.snapshot import LiveTopic, PartitionReplicas, Snapshot
 from topicwarden.kafka_facts.broker_settings import BrokerSettings
@@ -64,7 +67,8 @@ def test_an_example_is_complete_and_new(name: str) -> None:
     assert members <= set(vars(example(name)))
     folder, _, stem = name.rpartition("/")
     assert not (PACKAGE / f"{name}.py").exists()
-    assert f'"{stem.replace("_", "-")}": {stem}' in PAGE
+    entry = f"check({stem})" if protocol is Check else stem
+    assert f'"{stem.replace("_", "-")}": {entry}' in PAGE
     assert f"{folder}/__init__.py" in PAGE
 
 
@@ -102,9 +106,9 @@ def test_the_check_fails_if_another_replica_leads(
     live = LiveTopic(Topic("t", 1, 3), "id", {}, (PartitionReplicas(0, leader, (1, 2, 3), in_sync),))
     snapshot = Snapshot("c", 0, dict.fromkeys((1, 2, 3)), {}, {"t": live})
     topic = AuditedTopic(snapshot, declared=None, live=live, horizons={}, counts={}, committed={})
-    check = example("audit/checks/preferred_leader")
-    assert check.applies(topic)
-    assert [result.verdict for result in check.judge(topic)] == verdicts
+    results = results_of(cast("Check[Any]", example("audit/checks/preferred_leader")), topic)
+    assert results is not None
+    assert [result.verdict for result in results] == verdicts
 
 
 @pytest.mark.parametrize(("after", "kinds"), [("zstd", ["compression"]), ("producer", [])])

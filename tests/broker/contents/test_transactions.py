@@ -23,6 +23,7 @@ from tests.broker.contents.transactions import (
 )
 from tests.support.findings import finding
 from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.evidence import EveryPartition
 from topicwarden.audit.scan import committed_scan
 from topicwarden.cli.audit import AuditFunction, AuditOptions, auditing
 from topicwarden.model.finding import AuditReport
@@ -112,7 +113,7 @@ def test_no_fail_rests_on_records_that_may_all_be_aborted(bounded: AuditReport) 
     assert finding(bounded, MIXED, "timestamp-late").verdict is Verdict.UNDECIDABLE, (
         "late perhaps only for an aborted one"
     )
-    for check in (name for name, check in CHECKS.items() if check.TRAITS.compares_partitions):
+    for check in (name for name, check in CHECKS.items() if issubclass(check.Required, EveryPartition)):
         assert finding(bounded, SKEWED, check).verdict is Verdict.UNDECIDABLE
 
 

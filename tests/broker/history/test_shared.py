@@ -97,7 +97,7 @@ def test_an_audit_refuses_before_it_scans(
     project: Project, servers: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(HistoryStore, "is_shared", lambda _: False)
-    monkeypatch.setattr(run, "gather", lambda *_: pytest.fail("it was scanned"))
+    monkeypatch.setattr(run, "gather_despite_changes", lambda *_: pytest.fail("it was scanned"))
     with (
         auditing(project, "dev", options=AuditOptions(str(tmp_path / "history"))) as look,
         pytest.raises(Refusal) as refused,

@@ -12,6 +12,7 @@ from tests.engine.predictions.conftest import of
 from tests.engine.services.conftest import DAY, OnService, topics
 from tests.engine.services.standins import SERVICES
 from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.evidence import ApacheLog
 from topicwarden.cli.audit import auditing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
@@ -23,7 +24,7 @@ from topicwarden.sandbox.scenarios.writer import writing
 
 ServiceFixture: TypeAlias = Callable[[str], OnService]
 each_service = pytest.mark.parametrize("name", SERVICES)
-ON_LOG = {check for check, each in CHECKS.items() if each.TRAITS.rests_on_apache_log}
+ON_LOG = {check for check, each in CHECKS.items() if issubclass(each.Required, ApacheLog)}
 
 
 @each_service

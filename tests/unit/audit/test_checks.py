@@ -8,10 +8,12 @@ from dataclasses import replace
 import pytest
 
 from tests.support.subjects import HORIZON, NOW, subject
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.judge import results_of
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, SupersededPair, TimestampTypeCount
 from topicwarden.audit.scan.key_placement import KeyPlacement, MisplacedKey, PlacementKind, PlacementStudy
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas
 from topicwarden.model.contents import (
     Contents,
@@ -27,7 +29,7 @@ COMPACT = {"cleanup.policy": "compact"}
 
 
 def judged(check: str, of: AuditedTopic) -> list[CheckResult]:
-    return list(CHECKS[check].judge(of)) if CHECKS[check].applies(of) else []
+    return list(results_of(CHECKS[check], of) or ())
 
 
 def verdicts(judgements: Iterable[CheckResult]) -> list[Verdict]:
@@ -242,9 +244,8 @@ def test_keys_in_several_partitions_fail_and_the_cause_is_told() -> None:
     assert judgement.verdict is Verdict.FAIL
     assert "over 4, then 6 partitions" in judgement.because[0]
     assert verdicts(judged("key-in-several-partitions", placed(PlacementKind.ONE, None, "murmur2"))) == [Verdict.PASS]
-    assert (
-        judged("key-in-several-partitions", replace(placed(PlacementKind.GROWN, None, several=3), placement=None)) == []
-    )
+    uncounted = replace(placed(PlacementKind.GROWN, None, several=3), placement=None)
+    assert verdicts(judged("key-in-several-partitions", uncounted)) == [Verdict.UNDECIDABLE]
 
 
 def test_brokers_with_different_defaults_fail_where_the_topic_leaves_it_to_them() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.subjects import subject
+from tests.support.subjects import counted, subject
 from tests.unit.checks.cases import COMPACT, extent, with_logs
 from topicwarden.audit.checks.common.dirty_ratio import dirty_ratio
 from topicwarden.audit.scan.counts import PartitionCounts
@@ -80,8 +80,8 @@ NO_LAG, LAG = {"min.compaction.lag.ms": "0"}, {"min.compaction.lag.ms": "1"}
     ],
 )
 def test_what_may_be_clean_does_not_count_as_dirty(of: AuditedTopic, clean: int, dirty: int) -> None:
-    assert dirty_ratio(of, 0) == dirty / (dirty + clean)
+    assert dirty_ratio(counted(of), 0) == dirty / (dirty + clean)
 
 
 def test_an_empty_log_is_not_dirty() -> None:
-    assert dirty_ratio(log(extent(end=0, latest=None, log_bytes=0), PartitionCounts()), 0) == 0
+    assert dirty_ratio(counted(log(extent(end=0, latest=None, log_bytes=0), PartitionCounts())), 0) == 0

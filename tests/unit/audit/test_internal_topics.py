@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.support.repeated_audits import DEAD, DIRTY, Log, seen_empty
-from tests.support.subjects import HORIZON, internal, subject, with_brokers
+from tests.support.subjects import HORIZON, internal, subject, unreadable, with_brokers
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.cluster_context import GroupProgress
 from topicwarden.audit.collect.internal_topics import (
@@ -16,11 +17,12 @@ from topicwarden.audit.collect.internal_topics import (
     KeyAndValue,
     recognise_internal_topics,
 )
-from topicwarden.audit.judge import judge
+from topicwarden.audit.evidence import Counts
+from topicwarden.audit.judge import judge, results_of
 from topicwarden.audit.scan.internal_limits import MOST_BYTES, MOST_OFFSETS, limit_internal_topics
 from topicwarden.audit.scan.offset_ranges import OffsetRange
 from topicwarden.audit.scan.partition_reads import PartitionRead
-from topicwarden.audit.subject import AuditedTopic, CheckResult, ReadRecords
+from topicwarden.audit.subject import AuditedTopic, ReadRecords
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import PartitionExtent
 from topicwarden.model.topic import INTERNAL_TOPICS
@@ -33,7 +35,7 @@ FAIL, PASS, UNDECIDABLE = Verdict.FAIL, Verdict.PASS, Verdict.UNDECIDABLE
 
 
 def judged(check: str, of: AuditedTopic) -> list[CheckResult]:
-    return list(CHECKS[check].judge(of)) if CHECKS[check].applies(of) else []
+    return list(results_of(CHECKS[check], of) or ())
 
 
 @pytest.mark.parametrize(
@@ -80,8 +82,8 @@ def test_a_partition_of_a_terabyte_is_undecidable_beside_small_ones() -> None:
 
 
 def test_what_may_not_be_read_is_said_once_and_not_passed() -> None:
-    found = judge(replace(internal(GROUPS), readable=False))
-    assert not any(CHECKS[name].TRAITS.reads_records for name in found)
+    found = judge(unreadable(internal(GROUPS)))
+    assert not any(issubclass(CHECKS[name].Required, Counts) for name in found)
     assert [one.verdict for one in found["internal-size"]] == [UNDECIDABLE]
 
 

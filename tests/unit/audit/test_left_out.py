@@ -9,12 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.subjects import NOW, subject
+from tests.support.subjects import NOW, counted, subject, unreadable
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.checks.common.persistence import same_leader
 from topicwarden.audit.collect import changes_during_audit as module
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit, _change, changes_during_audit
 from topicwarden.audit.compare_audits import settled_findings
+from topicwarden.audit.evidence import Counts, EveryPartition, Placement
 from topicwarden.audit.history.topic_state import OpenFinding, PartitionState, PreviousAudit, TopicState
 from topicwarden.audit.judge import judge
 from topicwarden.audit.scan.counts import PartitionCounts
@@ -46,17 +47,17 @@ def test_only_the_placement_of_keys_depends_on_new_partitions() -> None:
     before = verdicts(wrong())
     after = verdicts(replace(wrong(), change=ChangeDuringAudit("got 3 more partitions", grown=True)))
     differing = {check for check in before if before[check] != after[check]}
-    assert differing == {check for check in before if CHECKS[check].TRAITS.judges_placement}
+    assert differing == {check for check in before if issubclass(CHECKS[check].Required, Placement)}
 
 
 def test_each_check_of_records_names_the_unread_partition() -> None:
     for check, results in judge(replace(wrong(), unread={0: "no broker answered"})).items():
         reasons = [result.message for result in results if result.partitions == (0,)]
         named = "could not be read to the end: no broker answered" in reasons
-        assert named == CHECKS[check].TRAITS.reads_records, check
+        assert named == issubclass(CHECKS[check].Required, Counts), check
 
 
-@pytest.mark.parametrize("check", [check for check in CHECKS if CHECKS[check].TRAITS.compares_partitions])
+@pytest.mark.parametrize("check", [check for check in CHECKS if issubclass(CHECKS[check].Required, EveryPartition)])
 def test_partitions_are_not_compared_with_partitions_that_could_not_be_read(check: str) -> None:
     """Partition 0 has all the records that were read, and perhaps a quarter of all records."""
     contents = Contents(key=KeyContents(max_share=0.5), partitions=PartitionContents(max_skew=2.0))
@@ -106,7 +107,7 @@ def test_a_leader_that_changes_while_records_are_read_is_not_the_leader_of_the_p
     assert changes.topics == {}
     settled = of.snapshot.without_leader_epochs(changes.leaders)
     again = replace(of, snapshot=settled, live=settled.topics["t"], past=PreviousAudit(state))
-    assert same_leader(again, 0) is same
+    assert same_leader(counted(again), 0) is same
 
 
 def test_a_range_that_was_given_up_marks_its_partition() -> None:
@@ -120,7 +121,7 @@ def test_a_range_that_was_given_up_marks_its_partition() -> None:
 
 
 def test_an_earlier_finding_is_not_settled_by_an_audit_that_could_not_look() -> None:
-    check = next(check for check in judge(wrong()) if CHECKS[check].TRAITS.reads_records)
+    check = next(check for check in judge(wrong()) if issubclass(CHECKS[check].Required, Counts))
     state = TopicState(
         cluster_id="c",
         topic="t",
@@ -132,6 +133,6 @@ def test_an_earlier_finding_is_not_settled_by_an_audit_that_could_not_look() -> 
         open_findings=(OpenFinding(check, 0, "fail", NOW - 1, {}, {}),),
     )
     before = replace(wrong(), past=PreviousAudit(state))
-    for of in (replace(before, readable=False), replace(before, change=ChangeDuringAudit("was deleted"))):
+    for of in (unreadable(before), replace(before, change=ChangeDuringAudit("was deleted"))):
         (settled,) = settled_findings(of, judge(of))
         assert settled.now is Verdict.UNDECIDABLE

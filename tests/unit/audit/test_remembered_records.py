@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.subjects import NOW, subject
+from tests.support.subjects import NOW, counted, subject
 from tests.unit.checks.cases import COMPACT, extent, with_logs
 from topicwarden.audit.checks.common.persistence import first_segment_rolled
 from topicwarden.audit.history import remembered_records
@@ -84,4 +84,4 @@ def test_hidden_records_have_rolled_with_what_was_written_since(
 ) -> None:
     """``segment.ms`` is 1,000. Hidden timestamps are at most ``STOOD_MS`` ago plus ``AHEAD`` plus 5,000 ms."""
     of = with_logs(subject(live={**COMPACT, **settings}), extent(start, latest=latest))
-    assert first_segment_rolled(of, 0, STOOD_MS) == rolled
+    assert first_segment_rolled(counted(of), 0, STOOD_MS) == rolled

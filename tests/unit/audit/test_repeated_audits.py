@@ -10,10 +10,11 @@ import pytest
 from tests.support.repeated_audits import COMPACT, DEAD, DELETE, MINUTE, ROLLED, TWO_LOOKS, Log, one_key, seen_empty
 from tests.support.subjects import HORIZON, NOW, subject
 from topicwarden.audit import compare_audits
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.audit.judge import judge
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic
 from topicwarden.model.topic import Allowance, Permission
 from topicwarden.model.verdict import Verdict
 

@@ -11,6 +11,7 @@ from tests.support.subjects import subject
 from tests.unit.checks.retention import OVERDUE, overdue
 from topicwarden.audit import compare_audits
 from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.evidence import ApacheLog
 from topicwarden.audit.judge import judge
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.audit.topic_facts import topic_facts
@@ -19,7 +20,7 @@ from topicwarden.kafka_facts.services.profile import ServiceProfile
 from topicwarden.model.verdict import Verdict
 
 OTHER = [profile for profile in PROFILES.values() if not profile.log.apache]
-ON_LOG = {check for check, each in CHECKS.items() if each.TRAITS.rests_on_apache_log}
+ON_LOG = {check for check, each in CHECKS.items() if issubclass(each.Required, ApacheLog)}
 
 
 def on(service: ServiceProfile, of: AuditedTopic) -> AuditedTopic:

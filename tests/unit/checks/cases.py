@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from tests.support.repeated_audits import Log
 from tests.support.subjects import HORIZON, NOW
+from topicwarden.audit.check import CheckResult, Evidence
 from topicwarden.audit.history.topic_state import RememberedRecord
 from topicwarden.audit.scan.counts import PartitionCounts
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Evidence
+from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.snapshot import PartitionExtent, PartitionReplicas
 from topicwarden.model.verdict import Verdict
 
@@ -41,7 +43,7 @@ class Case:
         return self.expected is not None and set(self.expected) <= {PASS}
 
 
-def reported(judgements: list[CheckResult]) -> list[CheckResult]:
+def reported(judgements: Iterable[CheckResult]) -> list[CheckResult]:
     """Return the results that a report shows: all results except those that are only remembered."""
     return [one for one in judgements if one.message or one.verdict is not PASS]
 
@@ -119,6 +121,6 @@ def beside_others(of: AuditedTopic) -> AuditedTopic:
         live=live,
         snapshot=replace(of.snapshot, topics={live.topic.name: live}),
         horizons={**dict.fromkeys(others, HORIZON), **of.horizons},
-        counts={**dict.fromkeys(others, PartitionCounts()), **of.counts},
+        counts={**dict.fromkeys(others, PartitionCounts()), **(of.counts or {})},
         past=replace(of.past, still_present=of.past.still_present | remembered),
     )

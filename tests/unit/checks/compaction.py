@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from tests.support.repeated_audits import COMPACT as COMPACTED
 from tests.support.repeated_audits import DEAD, DIRTY, Log, one_key, seen_empty
-from tests.support.subjects import HORIZON, subject
+from tests.support.subjects import HORIZON, counted, subject
 from tests.unit.checks.cases import (
     COMPACT,
     DELETE,
@@ -81,7 +81,7 @@ def one_size_untold() -> AuditedTopic:
 
 
 def nothing_cleanable(of: AuditedTopic) -> AuditedTopic:
-    return replace(of, counts={0: replace(of.counts[0], superseded_cleanable=0)})
+    return replace(of, counts={0: replace(counted(of).counts[0], superseded_cleanable=0)})
 
 
 def unknown_shape() -> Log:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.subjects import NOW, subject
+from tests.support.subjects import NOW, counted, subject
 from tests.unit.checks.cases import COMPACT, FAIL, UNDECIDABLE, Case, absent, with_counts
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts, TimestampTypeCount
 from topicwarden.audit.subject import AuditedTopic
@@ -129,7 +129,7 @@ CASES = (
         partitions=(0,),
     ),
     Case("timestamp-type", "no records", stamped(None, None), ()),
-    Case("timestamp-type", "not declared", subject(stamped(9, 8).counts[0]), None),
+    Case("timestamp-type", "not declared", subject(counted(stamped(9, 8)).counts[0]), None),
     Case("timestamp-type", "not on the cluster", absent(stamped(9, 8)), None),
     Case(
         "null-key",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.support.subjects import internal, subject
+from tests.support.subjects import internal, subject, unreadable
 from tests.unit.checks.cases import BOTH, COMPACT, FAIL, SUSPECT, UNDECIDABLE, Case, absent, extent, with_logs, without
 from tests.unit.checks.topics import without_sources
 from topicwarden.audit.collect.cluster_context import GroupProgress
@@ -212,17 +212,17 @@ CASES = (
     Case(
         "group-lag",
         "deletions in records that this user may not read",
-        replace(committed(60, live=COMPACT, forgotten=61), readable=False),
+        unreadable(committed(60, live=COMPACT, forgotten=61)),
         (UNDECIDABLE,),
         says="this user may not read the records grant Read on the topic",
     ),
     Case(
         "group-lag",
         "no old deletions, in records that this user may not read",
-        replace(committed(61, live=COMPACT, forgotten=61), readable=False),
+        unreadable(committed(61, live=COMPACT, forgotten=61)),
         (),
     ),
-    Case("group-lag", "records that this user may not read", replace(committed(60), readable=False), ()),
+    Case("group-lag", "records that this user may not read", unreadable(committed(60)), ()),
     Case(
         "group-lag",
         "unread, and settings that this user may not see",

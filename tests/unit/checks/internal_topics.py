@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.support.subjects import internal, subject, with_brokers
+from tests.support.subjects import internal, subject, unreadable, with_brokers
 from tests.unit.checks.cases import BOTH, DELETE, FAIL, UNDECIDABLE, Case, absent, extent, with_logs, without
 from tests.unit.checks.replicas import two_partitions
 from tests.unit.checks.topics import without_sources
-from topicwarden.audit.checks import internal_policy
+from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.internal_topics import InternalRole, InternalTopic
 from topicwarden.audit.compare_audits import topic_state
 from topicwarden.audit.history.topic_state import PreviousAudit
+from topicwarden.audit.judge import results_of
 from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 from topicwarden.kafka.read.snapshot import PartitionReplicas
@@ -38,7 +39,7 @@ def streams(name: str, settings: dict[str, str]) -> AuditedTopic:
 
 def after(of: AuditedTopic, before: AuditedTopic) -> AuditedTopic:
     """Return ``of`` at the audit after the audit of ``before``."""
-    judged = {"internal-policy": tuple(internal_policy.judge(before))}
+    judged = {"internal-policy": results_of(CHECKS["internal-policy"], before) or ()}
     return replace(of, past=PreviousAudit(topic_state(before, judged, (), {})))
 
 
@@ -311,7 +312,10 @@ CASES = (
     Case("internal-size", "the only partition", sized(10_000_000), ()),
     Case("internal-size", "one size is not told", sized(500, None), (UNDECIDABLE,), partitions=(1,)),
     Case(
-        "internal-size", "records that this user may not read", replace(sized(500, 500), readable=False), (UNDECIDABLE,)
+        "internal-size",
+        "records that this user may not read",
+        unreadable(sized(500, 500)),
+        (UNDECIDABLE,),
     ),
     Case("internal-size", "of an application", sized(1, 1, 5_001, name=CHANGELOG), None),
     Case("internal-size", "not compacted", internal(GROUPS, settings=DELETE), None),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.support.subjects import subject
+from tests.support.subjects import counted, subject
 from tests.unit.checks.cases import COMPACT, FAIL, PASS, UNDECIDABLE, Case, absent, with_counts
 from topicwarden.audit.checks.common.content_faults import AT_MOST
 from topicwarden.audit.scan.counts import PartitionCounts
@@ -86,7 +86,7 @@ def hottest_in_each(*hottest: int) -> AuditedTopic:
     """Return partitions with ten records each; the last one has another most frequent key than the others."""
     of = shares(*hottest)
     last = len(hottest) - 1
-    keyed = (replace(counts, hottest_key=int(number == last)) for number, counts in of.committed.items())
+    keyed = (replace(counts, hottest_key=int(number == last)) for number, counts in counted(of).committed.items())
     return with_counts(of, *keyed)
 
 
@@ -178,7 +178,8 @@ CASES = (
     Case("key-partition", "all in place", keys(placed(PlacementKind.ONE, "murmur2", wrong=0)), ()),
     Case("key-partition", "no answer", keys(placed(PlacementKind.OWN, failed="no answer"), OWN), (UNDECIDABLE,)),
     Case("key-partition", "not studied", keys(unstudied(PlacementKind.ONE)), ()),
-    Case("key-partition", "no keys", keys(None), ()),
+    Case("key-partition", "no keys", keys(unstudied(PlacementKind.NONE)), ()),
+    Case("key-partition", "keys that nobody counted", keys(None), (UNDECIDABLE,), says="not counted by key"),
     Case(
         "key-partition",
         "not declared",
@@ -240,7 +241,7 @@ CASES = (
     ),
     Case("key-in-several-partitions", "one partition", keys(placed(PlacementKind.OWN, several=1, partitions=1)), ()),
     Case("key-in-several-partitions", "no keys", keys(placed(PlacementKind.NONE, several=1)), ()),
-    Case("key-in-several-partitions", "keys that nobody counted", keys(None), ()),
+    Case("key-in-several-partitions", "keys that nobody counted", keys(None), (UNDECIDABLE,)),
     Case(
         "key-in-several-partitions",
         "neither declared nor compacted",

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.support.repeated_audits import DIRTY, ROLLED, one_key
+from tests.support.subjects import counted
 from tests.unit.checks.cases import FAIL, UNDECIDABLE
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import AT_MOST, counted_fault, results_of_faults
 from topicwarden.audit.checks.common.superseded_reasons import reasons
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
-from topicwarden.audit.subject import CheckResult
 
 
 def fault(reason: str, count: int, *offsets: int, excerpt: str = "", **bounds: bool) -> ContentFault:
@@ -88,14 +89,14 @@ def test_each_superseded_record_has_one_reason() -> None:
     horizon = replace(ROLLED, rolled=4, cleanable=2, blocked_by="min.compaction.lag.ms")
     counts = replace(DIRTY, superseded=5, superseded_rolled=3, superseded_cleanable=1)
     log = replace(one_key(), records=dict.fromkeys(range(6), 5), horizon=horizon, counts=counts)
-    not_rolled, blocked, cleanable = reasons(log.subject(), [0])
+    not_rolled, blocked, cleanable = reasons(counted(log.subject()), [0])
     assert not_rolled.startswith("2 (offsets 3-4): the segment of the superseding record may not have rolled yet")
     assert blocked == "2 (offsets 1-2): held back by min.compaction.lag.ms"
     assert cleanable.startswith("1 (offsets 0): their segments have rolled")
 
 
 def test_records_of_several_partitions_are_counted_together_without_offsets() -> None:
-    of = one_key().subject()
+    of = counted(one_key().subject())
     assert of.live
     two = replace(
         of,

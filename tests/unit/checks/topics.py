@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.support.repeated_audits import Log
-from tests.support.subjects import internal, subject, with_brokers
+from tests.support.subjects import internal, subject, unreadable, with_brokers
 from tests.unit.checks.cases import FAIL, PASS, UNDECIDABLE, Case, absent, seen_again
 from topicwarden.audit.history.topic_state import PreviousAudit
 from topicwarden.audit.subject import AuditedTopic
@@ -67,13 +67,13 @@ CASES = (
     Case(
         "topic-undeclared",
         "not declared, and records that this user may not read",
-        replace(undeclared(subject()), readable=False),
+        unreadable(undeclared(subject())),
         (FAIL,),
     ),
     Case(
         "topic-undeclared",
         "maybe of Kafka Connect, and records that this user may not read",
-        replace(internal("connect-offsets"), internal=None, readable=False),
+        unreadable(replace(internal("connect-offsets"), internal=None)),
         (UNDECIDABLE,),
         says="its name fits Kafka Connect",
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.support import reports
 from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.evidence import CommittedCounts
 from topicwarden.audit.history.outcomes import with_changes
 from topicwarden.model.finding import AuditReport, Finding, PastAudit, SeenFinding
 from topicwarden.model.verdict import Verdict
@@ -67,4 +68,4 @@ def test_records_that_are_lost_come_before_what_producers_write() -> None:
 
 
 def test_the_checks_of_contents_are_those_that_judge_committed_records() -> None:
-    assert {name for name, check in CHECKS.items() if check.TRAITS.judges_committed_records} == OF_CONTENTS
+    assert {name for name, check in CHECKS.items() if issubclass(check.Required, CommittedCounts)} == OF_CONTENTS

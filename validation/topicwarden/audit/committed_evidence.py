@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.collect.horizon import TopicPartition
+from topicwarden.audit.evidence import CommittedCounts, EveryPartition, view_of
 from topicwarden.audit.history.topic_state import TopicState
 from topicwarden.audit.scan.committed_scan import committed_counts, may_hold_uncommitted
 from topicwarden.audit.scan.contracts import Contracts, build_contracts
@@ -156,8 +157,10 @@ def _failing_partitions(subject: AuditedTopic) -> set[int]:
     """Return the partitions that do not pass every check of contents."""
     failing: set[int] = set()
     for check in CHECKS.values():
-        judges = check.TRAITS.judges_committed_records and check.applies(subject)
-        for result in check.judge(subject) if judges else ():
+        view = view_of(check.Required, subject) if issubclass(check.Required, CommittedCounts) else None
+        if view is None or not check.applies(view):
+            continue
+        for result in check.judge(view):
             if result.verdict is not Verdict.PASS:
-                failing.update(subject.counts if check.TRAITS.compares_partitions else result.partitions)
+                failing.update(view.counts if isinstance(view, EveryPartition) else result.partitions)
     return failing

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.history.topic_state import (
     SHAPING,
     KnownPartition,
@@ -14,7 +15,7 @@ from topicwarden.audit.history.topic_state import (
     TopicState,
 )
 from topicwarden.audit.scan.counts import SupersededPair
-from topicwarden.audit.subject import AuditedTopic, CheckResult
+from topicwarden.audit.subject import AuditedTopic
 from topicwarden.model.finding import SettledFinding
 from topicwarden.model.verdict import Verdict
 
@@ -185,7 +186,7 @@ def _remembered_records(subject: AuditedTopic) -> Iterator[RememberedRecord]:
     Records that the previous audit remembered, and that are still present, come first.
     """
     remembered_partitions = {record.partition for record in subject.past.still_present}
-    for partition in sorted({*subject.pairs, *subject.counts, *remembered_partitions}):
+    for partition in sorted({*subject.pairs, *(subject.counts or ()), *remembered_partitions}):
         remembered = [record for record in subject.past.still_present if record.partition == partition]
         remembered_pairs = [
             SupersededPair(record.offset, record.superseded_by, record.key)
@@ -202,7 +203,7 @@ def _remembered_records(subject: AuditedTopic) -> Iterator[RememberedRecord]:
         )
         yield from (RememberedRecord(partition, pair.offset, pair.key, pair.superseded_by) for pair in selected)
         tombstones = [record for record in remembered if record.superseded_by is None]
-        counts = subject.counts.get(partition)
+        counts = subject.partition_counts(partition)
         lowest = min(counts.deleted if counts else (), key=lambda deleted: deleted[1], default=None)
         if tombstones:
             yield tombstones[0]
@@ -213,7 +214,7 @@ def _remembered_records(subject: AuditedTopic) -> Iterator[RememberedRecord]:
 
 def _earliest_pair(subject: AuditedTopic, partition: int) -> tuple[SupersededPair, ...]:
     """Return the pair that the scan noted for the partition of a compacted topic; empty if there is none."""
-    counts = subject.counts.get(partition)
+    counts = subject.partition_counts(partition)
     return (counts.earliest_pair,) if counts and counts.earliest_pair and subject.compacted else ()
 
 

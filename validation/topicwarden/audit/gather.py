@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from topicwarden.audit import compare_audits
+from topicwarden.audit.audit_evidence import AuditEvidence
 from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit, changes_during_audit, changes_or_none
-from topicwarden.audit.collect.cluster_context import ClusterContext
 from topicwarden.audit.collect.horizon import Horizon, TopicPartition
 from topicwarden.audit.collect.observation import Observation
 from topicwarden.audit.committed_evidence import DeclaredContents, ScanResult, count_committed
@@ -20,63 +20,33 @@ from topicwarden.audit.history import remembered_records
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.incremental_scan import IncrementalScan, scan_since, stored_part_names
 from topicwarden.audit.history.scan_plan import HistoryState, ScanStep, plan_scan
-from topicwarden.audit.history.topic_state import KnownPartition, KnownTombstone, RememberedRecord, TopicState
+from topicwarden.audit.history.topic_state import KnownTombstone, RememberedRecord, TopicState
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.scan.contracts import Contracts
-from topicwarden.audit.scan.counts import PartitionCounts, SupersededPair
+from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.full_scan import scan
 from topicwarden.audit.scan.internal_limits import limit_internal_topics
 from topicwarden.audit.scan.java_errors import remedy, root_cause
-from topicwarden.audit.scan.key_placement import KeyPlacement
-from topicwarden.audit.scan.partition_reads import DeletedKey, partition_reads
+from topicwarden.audit.scan.partition_reads import DeletedKey, PartitionRead, partition_reads
 from topicwarden.audit.scan.progress import Progress, report_progress
 from topicwarden.audit.scan.superseded_pairs import MOST_PARTITIONS, superseded_pairs
 from topicwarden.audit.scan.timestamp_borders import resolve_timestamp_borders, without_proofs_by_time
 from topicwarden.audit.subject import ReadRecords
+from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import ReadScope
 
 
-@dataclass(frozen=True)
-class AuditEvidence:
-    """The evidence of one audit, before any check runs.
-
-    ``previous_states`` are the states from the previous audit, by topic name. ``still_present`` are the records that
-    the previous audit remembered and that this audit found again. ``tombstones`` are new tombstones to remember.
-    ``known_partitions`` are the partitions whose records the next audit need not read again. ``records_read`` counts
-    the records that were read from Kafka. The counts of all other records come from the history.
-    """
-
-    snapshot: Snapshot
-    horizons: Mapping[TopicPartition, Horizon]
-    counts: Mapping[TopicPartition, PartitionCounts]
-    committed: Mapping[TopicPartition, PartitionCounts]
-    pairs: Mapping[TopicPartition, tuple[SupersededPair, ...]]
-    placements: Mapping[str, KeyPlacement]
-    scan_seconds: float
-    previous_states: Mapping[str, TopicState]
-    still_present: Mapping[TopicPartition, frozenset[RememberedRecord]]
-    tombstones: Mapping[TopicPartition, tuple[KnownTombstone, ...]]
-    known_partitions: Mapping[TopicPartition, KnownPartition]
-    read_ranges: Mapping[TopicPartition, ReadRecords]
-    coverage: float
-    records_read: int
-    context: ClusterContext
-    changes: Mapping[str, ChangeDuringAudit] = field(default_factory=dict)
-    """What happened to topics during the audit, by topic name."""
-    unread: Mapping[TopicPartition, str] = field(default_factory=dict)
-    """Why the records of a partition could not be read. The snapshot then lacks its offsets."""
-
-
-def gather(
+def gather_despite_changes(
     spark: SparkSession, request: AuditRequest, observed: Observation, progress: Progress, history: AuditHistory
 ) -> AuditEvidence:
-    """Return the evidence of one audit. A history that cannot be read or written is only noted in the report.
+    """Return the evidence of one audit, and what happened to topics meanwhile.
 
-    Partitions that cannot be read, and topics that change while they are read, are left out. A partition whose leader
-    changes has no leader epoch in the snapshot: the records are then of several leaders, whose logs may differ.
+    If the scan fails because a topic was deleted or created again, ``gather`` is repeated without the topic. A
+    partition whose leader changes has no leader epoch in the snapshot: the records are then of several leaders, whose
+    logs may differ.
 
     Raises:
         Refusal: the cluster is unreachable, or the scan failed.
@@ -87,7 +57,7 @@ def gather(
     while True:
         try:
             left_out = {name for name, change in changes.items() if not change.grown}
-            evidence = _gather(spark, request, observed.without_records(left_out), progress, history)
+            evidence = gather(spark, request, observed.without_records(left_out), progress, history)
         except Refusal:
             found = changes_or_none(connection, snapshot, audited - left_out)
             if all(change.grown for change in found.values()):
@@ -99,81 +69,58 @@ def gather(
             return replace(evidence, changes={**changes, **since.topics}, snapshot=settled)
 
 
-def _gather(
+def gather(
     spark: SparkSession, request: AuditRequest, observed: Observation, progress: Progress, history: AuditHistory
 ) -> AuditEvidence:
-    snapshot, readable = observed.snapshot, list(observed.readable)
-    partition_horizons = dict(observed.horizons)
-    previous_states = history.last_states(snapshot.cluster_id)
-    comparable = {
-        topic.topic.name: state for topic in readable if (state := _same_topic(topic, previous_states)) is not None
-    }
-    all_reads = limit_internal_topics(partition_reads(readable, partition_horizons), observed.selected)
-    reads, scan_started = request.bounds.apply(all_reads), time.monotonic()
-    declarations = {declaration.topic.name: declaration for declaration in request.declarations}
-    declared = DeclaredContents(declarations, request.root, request.registry, request.partition_functions)
-    contracts = declared.contracts(readable, snapshot.taken_at)
+    """Return the evidence of one audit, in these steps:
+
+    1. Take the states of the same topics from the previous audit, and look for the records that it remembered.
+    2. Plan the scan: which offsets to read, and what each record must look like.
+    3. Scan: count and judge all records, or those since the last audit.
+    4. Leave out the partitions that could not be read to the end.
+    5. Read the log starts again: records that retention has deleted meanwhile were not read.
+    6. Find the superseded pairs of compacted topics.
+    7. Settle borders between timestamps that the brokers did not report, and drop what undated records leave unproven.
+    8. Count committed records where it matters, and conclude how keys were placed.
+    9. Look up the tombstones that the next audit needs.
+
+    A history that cannot be read or written is only noted in the report.
+
+    Raises:
+        Refusal: the cluster is unreachable, or the scan failed.
+    """
+    connection = request.connection
+    previous_states = history.last_states(observed.snapshot.cluster_id)
+    known = _states_of_same_topics(observed.readable, previous_states)
+    started = time.monotonic()
     try:
-        still_present = remembered_records.still_present(spark, request.connection, _remembered_records(comparable))
+        still_present = remembered_records.still_present(spark, connection, _remembered_records(known))
         stored_parts = stored_part_names(history.store) if history.store else frozenset()
-        steps = plan_scan(all_reads, snapshot, contracts, HistoryState(comparable, still_present, stored_parts))
-        planned_reads = [step.read for step in steps] if request.since is ReadScope.LAST else reads
-        with report_progress(spark, progress, sum(read.range.size for read in planned_reads)):
-            tombstones = _known_tombstones(comparable)
-            outcome = _scan_since_last(
-                spark, request, snapshot, steps, contracts, tombstones=tombstones, history=history
-            )
-            if outcome is None:
-                counts = scan(
-                    spark,
-                    request.connection,
-                    reads,
-                    snapshot.taken_at,
-                    contracts,
-                    deleted_keys=tombstones,
-                    rate=request.bounds.rate,
-                )
-                known = {step.read.topic_partition: step.known for step in steps if step.known is not None}
-                outcome = IncrementalScan(counts, known, sum(each.records for each in counts.values()))
-        scan_seconds = time.monotonic() - scan_started
-        unread = {partition: each.unread for partition, each in outcome.counts.items() if each.unread}
-        if unread:
-            observed = observed.without_records((), unread)
-            snapshot, readable = observed.snapshot, list(observed.readable)
-            partition_horizons = dict(observed.horizons)
-            outcome = replace(outcome, counts={at: each for at, each in outcome.counts.items() if at not in unread})
-        planned, reads = reads, [read for read in reads if read.topic_partition not in unread]
-        with open_cluster(request.connection) as cluster:
-            log_starts = cluster.log_starts([read.topic_partition for read in reads])
-        pairs = superseded_pairs(spark, request.connection, reads, outcome.counts)
-        partition_horizons |= {at: each for at, each in outcome.horizons.items() if at not in unread}
-        settled_horizons, settled_counts = resolve_timestamp_borders(
+        plan = _plan(request, observed, HistoryState(known, still_present, stored_parts))
+        outcome = _scan(spark, request, plan, progress, history)
+        scan_seconds = time.monotonic() - started
+        unread = {partition: counts.unread for partition, counts in outcome.counts.items() if counts.unread}
+        outcome, finished = _without(outcome, unread), plan.without(unread)
+        read_ranges = _read_ranges(connection, finished.reads)
+        pairs = superseded_pairs(spark, connection, finished.reads, outcome.counts)
+        horizons, counts = _settle_times(spark, request, finished, outcome)
+        committed, placements = count_committed(
             spark,
-            request.connection,
-            [replace(read, horizon=partition_horizons[read.topic_partition]) for read in reads],
-            outcome.counts,
-            now=snapshot.taken_at,
+            connection,
+            ScanResult(finished.snapshot, finished.observed.readable, tuple(finished.reads), counts, known),
+            plan.contracts,
+            plan.declared,
             rate=request.bounds.rate,
         )
-        partition_horizons |= settled_horizons
-        counts = {**outcome.counts, **settled_counts}
-        unproven_horizons, unproven_counts = without_proofs_by_time(partition_horizons, counts)
-        partition_horizons |= unproven_horizons
-        counts |= unproven_counts
-        scan_result = ScanResult(snapshot, tuple(readable), tuple(reads), counts, comparable)
-        committed, placements = count_committed(
-            spark, request.connection, scan_result, contracts, declared, rate=request.bounds.rate
-        )
-        new_tombstones = remembered_records.committed_tombstones(
-            spark, request.connection, _new_tombstones(snapshot, counts, comparable)
+        tombstones = remembered_records.committed_tombstones(
+            spark, connection, _new_tombstones(finished.snapshot, counts, known)
         )
     except (PySparkException, Py4JJavaError) as error:
         raise Refusal(f"the scan failed: {root_cause(error)}; {remedy(error)}") from error
     history.notes += outcome.notes
-    total = sum(read.range.size for read in all_reads)
     return AuditEvidence(
-        snapshot=snapshot,
-        horizons=partition_horizons,
+        snapshot=finished.snapshot,
+        horizons=horizons,
         counts=counts,
         committed=committed,
         pairs=pairs,
@@ -181,30 +128,88 @@ def _gather(
         scan_seconds=scan_seconds,
         previous_states=previous_states,
         still_present=still_present,
-        tombstones=new_tombstones,
+        tombstones=tombstones,
         known_partitions=outcome.known,
-        read_ranges={
-            read.topic_partition: ReadRecords(
-                read.range.start, read.range.end, log_starts.get(read.topic_partition, read.range.start)
-            )
-            for read in reads
-        },
-        coverage=sum(read.range.size for read in planned) / total if total else 1.0,
+        read_ranges=read_ranges,
+        coverage=plan.coverage,
         records_read=outcome.read,
         context=observed.context,
         unread=unread,
     )
 
 
+@dataclass(frozen=True)
+class _ScanPlan:
+    """The partition reads of a scan, and the rules by which it judges records.
+
+    ``whole``: the reads of whole partitions. ``reads``: what ``--sample`` and ``--max-records`` leave of them.
+    ``steps``: what an incremental scan reads instead.
+    """
+
+    observed: Observation
+    declared: DeclaredContents
+    contracts: Contracts
+    whole: list[PartitionRead]
+    reads: list[PartitionRead]
+    steps: list[ScanStep]
+    deleted_keys: list[DeletedKey]
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return self.observed.snapshot
+
+    @property
+    def coverage(self) -> float:
+        """Return the share of the offsets, 0 to 1, that ``reads`` cover."""
+        total = sum(read.range.size for read in self.whole)
+        return sum(read.range.size for read in self.reads) / total if total else 1.0
+
+    def without(self, partitions: Collection[TopicPartition]) -> _ScanPlan:
+        """Return the plan as if no record of ``partitions`` could be read."""
+        reads = [read for read in self.reads if read.topic_partition not in partitions]
+        return replace(self, observed=self.observed.without_records((), partitions), reads=reads)
+
+
+def _plan(request: AuditRequest, observed: Observation, state: HistoryState) -> _ScanPlan:
+    whole = limit_internal_topics(partition_reads(observed.readable, observed.horizons), observed.selected)
+    declarations = {declaration.topic.name: declaration for declaration in request.declarations}
+    declared = DeclaredContents(declarations, request.root, request.registry, request.partition_functions)
+    contracts = declared.contracts(observed.readable, observed.snapshot.taken_at)
+    return _ScanPlan(
+        observed,
+        declared,
+        contracts,
+        whole=whole,
+        reads=request.bounds.apply(whole),
+        steps=plan_scan(whole, observed.snapshot, contracts, state),
+        deleted_keys=_known_tombstones(state.states),
+    )
+
+
+def _scan(
+    spark: SparkSession, request: AuditRequest, plan: _ScanPlan, progress: Progress, history: AuditHistory
+) -> IncrementalScan:
+    """Return the counts of all records, read now or known from the history."""
+    planned = [step.read for step in plan.steps] if request.since is ReadScope.LAST else plan.reads
+    with report_progress(spark, progress, sum(read.range.size for read in planned)):
+        outcome = _scan_since_last(spark, request, plan, history)
+        if outcome is not None:
+            return outcome
+        counts = scan(
+            spark,
+            request.connection,
+            plan.reads,
+            plan.snapshot.taken_at,
+            plan.contracts,
+            deleted_keys=plan.deleted_keys,
+            rate=request.bounds.rate,
+        )
+    known = {step.read.topic_partition: step.known for step in plan.steps if step.known is not None}
+    return IncrementalScan(counts, known, sum(each.records for each in counts.values()))
+
+
 def _scan_since_last(
-    spark: SparkSession,
-    request: AuditRequest,
-    snapshot: Snapshot,
-    steps: list[ScanStep],
-    contracts: Contracts,
-    *,
-    tombstones: list[DeletedKey],
-    history: AuditHistory,
+    spark: SparkSession, request: AuditRequest, plan: _ScanPlan, history: AuditHistory
 ) -> IncrementalScan | None:
     """Return the scan of new records, combined with the remembered counts.
 
@@ -212,16 +217,16 @@ def _scan_since_last(
     """
     if request.since is not ReadScope.LAST:
         return None
-    if history.store is None or snapshot.cluster_id is None:
+    if history.store is None or plan.snapshot.cluster_id is None:
         history.notes.append("there is no history (--history none): all records were read")
         return None
     outcome = scan_since(
         spark,
         request.connection,
-        steps,
-        snapshot,
-        contracts,
-        deleted_keys=tombstones,
+        plan.steps,
+        plan.snapshot,
+        plan.contracts,
+        deleted_keys=plan.deleted_keys,
         store=history.store,
         rate=request.bounds.rate,
     )
@@ -230,10 +235,50 @@ def _scan_since_last(
     return outcome
 
 
-def _same_topic(topic: LiveTopic, states: Mapping[str, TopicState]) -> TopicState | None:
-    """Return the previous state of the topic; None if there is none, or the topic was created again since."""
-    state = states.get(topic.topic.name)
-    return state if state is not None and state.topic_id == topic.id else None
+def _without(outcome: IncrementalScan, unread: Collection[TopicPartition]) -> IncrementalScan:
+    """Return the counts and borders of the partitions that were read to the end."""
+    return replace(
+        outcome,
+        counts={partition: counts for partition, counts in outcome.counts.items() if partition not in unread},
+        horizons={partition: horizon for partition, horizon in outcome.horizons.items() if partition not in unread},
+    )
+
+
+def _read_ranges(connection: Connection, reads: Collection[PartitionRead]) -> dict[TopicPartition, ReadRecords]:
+    """Return the offsets that were read, with the log start now, by partition."""
+    with open_cluster(connection) as cluster:
+        starts = cluster.log_starts([read.topic_partition for read in reads])
+    return {
+        (at := read.topic_partition): ReadRecords(read.range.start, read.range.end, starts.get(at, read.range.start))
+        for read in reads
+    }
+
+
+def _settle_times(
+    spark: SparkSession, request: AuditRequest, plan: _ScanPlan, outcome: IncrementalScan
+) -> tuple[dict[TopicPartition, Horizon], dict[TopicPartition, PartitionCounts]]:
+    """Return the horizons and the counts, corrected where brokers did not report a border, or records are undated."""
+    horizons = {**plan.observed.horizons, **outcome.horizons}
+    settled_horizons, settled_counts = resolve_timestamp_borders(
+        spark,
+        request.connection,
+        [replace(read, horizon=horizons[read.topic_partition]) for read in plan.reads],
+        outcome.counts,
+        now=plan.snapshot.taken_at,
+        rate=request.bounds.rate,
+    )
+    horizons, counts = horizons | settled_horizons, {**outcome.counts, **settled_counts}
+    unproven_horizons, unproven_counts = without_proofs_by_time(horizons, counts)
+    return horizons | unproven_horizons, counts | unproven_counts
+
+
+def _states_of_same_topics(topics: Iterable[LiveTopic], states: Mapping[str, TopicState]) -> dict[str, TopicState]:
+    """Return the previous states of ``topics``, without those of topics that were created again since."""
+    return {
+        live.topic.name: state
+        for live in topics
+        if (state := states.get(live.topic.name)) is not None and state.topic_id == live.id
+    }
 
 
 def _known_tombstones(states: Mapping[str, TopicState]) -> list[DeletedKey]:

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
+from topicwarden.audit.check import Check, CheckResult
 from topicwarden.audit.checks import CHECKS
-from topicwarden.audit.collect.changes_during_audit import ChangeDuringAudit
-from topicwarden.audit.collect.internal_topics import fits_connect_name
 from topicwarden.audit.compare_audits import ResultsByCheck
-from topicwarden.audit.subject import AuditedTopic, Check, CheckResult
+from topicwarden.audit.evidence import (
+    Counts,
+    EveryPartition,
+    evidence_to_apply,
+    missing_evidence,
+    missing_partitions,
+    view_of,
+)
+from topicwarden.audit.subject import AuditedTopic
 from topicwarden.kafka.read.effective_defaults import differing_defaults
-from topicwarden.kafka_facts.services.profile import Fact, ServiceProfile
 from topicwarden.model.finding import Finding, FindingLocation
 from topicwarden.model.verdict import Verdict
 from topicwarden.plan.consequence_text import by_broker
@@ -19,86 +26,29 @@ from topicwarden.specs.resolve import Declaration
 
 
 def judge(subject: AuditedTopic) -> ResultsByCheck:
-    """Return the results of each check that applies to the topic, or that may apply. No result is a pass.
+    """Return the results of each check that applies to the topic, or that may apply. No result is a pass."""
+    results = {check_id: results_of(check, subject) for check_id, check in CHECKS.items()}
+    return {check_id: found for check_id, found in results.items() if found is not None}
 
-    If this user may not read the topic, checks that read records are undecidable. For Kafka's own topics, which few
-    users may read, these checks are omitted.
+
+def results_of(check: Check[Any], subject: AuditedTopic) -> tuple[CheckResult, ...] | None:
+    """Return the results of one check; None if it does not apply.
+
+    If this user may not read one of Kafka's own topics, which few users may, checks of its records are omitted.
     """
-    if subject.change and not subject.change.grown:
-        return {check_id: (_changed(subject.change),) for check_id, check in CHECKS.items() if check.applies(subject)}
-    results = {
-        check_id: _results(check_id, check, subject)
-        for check_id, check in CHECKS.items()
-        if check.applies(subject) and (subject.readable or not check.TRAITS.reads_records or not _internal(subject))
-    }
-    undecided = dict.fromkeys(_perhaps_internal(subject), _read_denied()) | dict.fromkeys(
-        _perhaps_applicable(subject), _describe_denied()
-    )
-    if subject.change:
-        placed = [check_id for check_id, check in CHECKS.items() if check.TRAITS.judges_placement]
-        results |= {check_id: (_changed(subject.change),) for check_id in placed if check_id in results}
-    missing = undecided.keys() - results.keys()
-    return results | {check_id: (undecided[check_id],) for check_id in CHECKS if check_id in missing}
-
-
-def _results(check_id: str, check: Check, subject: AuditedTopic) -> tuple[CheckResult, ...]:
-    if check.TRAITS.reads_records and not subject.readable:
-        return (_read_denied(),)
-    if check.TRAITS.rests_on_apache_log and subject.other_log:
-        return (_other_log(subject.snapshot.service, subject.other_log.fact),)
-    unread = list(_unread(check_id, subject))
-    judged = () if unread and check.TRAITS.compares_partitions else check.judge(subject)
-    results = _limit_by_coverage(check_id, subject, [*judged, *unread])
-    return tuple(_limit_by_defaults(subject, result) for result in results)
-
-
-def _other_log(service: ServiceProfile, fact: Fact) -> CheckResult:
-    """Return the result of a check whose proof only holds for the log of Apache Kafka."""
-    return CheckResult(
-        Verdict.UNDECIDABLE,
-        f"{service.title} does not store records as Apache Kafka does, and the proof rests on Apache Kafka's segments, "
-        "retention and log cleaner",
-        because=(fact.text,),
-        remedy=f"see {fact.source}",
-    )
-
-
-def _perhaps_applicable(subject: AuditedTopic) -> frozenset[str]:
-    """Return the checks that depend on the topic's configuration, if this user may not see the configuration."""
-    if subject.live is None or subject.settings_known or _internal(subject):
-        return frozenset()
-    return frozenset(
-        check_id
-        for check_id, check in CHECKS.items()
-        if check.TRAITS.needs_settings or (check.TRAITS.needs_previous_audit and subject.past.state)
-    )
-
-
-def _perhaps_internal(subject: AuditedTopic) -> frozenset[str]:
-    """Return the checks of internal topics, if only unreadable records can show whether the topic is internal."""
-    if subject.live is None or subject.readable or subject.internal or not fits_connect_name(subject.live.topic.name):
-        return frozenset()
-    return frozenset(check_id for check_id, check in CHECKS.items() if check.TRAITS.judges_internal_topics)
-
-
-def _describe_denied() -> CheckResult:
-    return CheckResult(
-        Verdict.UNDECIDABLE,
-        "the brokers did not return the topic's configuration",
-        remedy="grant DescribeConfigs on the topic",
-    )
-
-
-def _changed(change: ChangeDuringAudit) -> CheckResult:
-    return CheckResult(Verdict.UNDECIDABLE, f"the topic {change.message}", remedy="audit the topic again")
-
-
-def _internal(subject: AuditedTopic) -> bool:
-    return subject.live is not None and subject.live.topic.internal
-
-
-def _read_denied() -> CheckResult:
-    return CheckResult(Verdict.UNDECIDABLE, "this user may not read the records", remedy="grant Read on the topic")
+    required, view = check.Required, view_of(check.Required, subject)
+    if view is None or not check.applies(view):
+        unknown = evidence_to_apply(required, subject)
+        return None if unknown is None else (unknown,)
+    reads_records = issubclass(required, Counts)
+    if reads_records and not subject.readable and view.live.topic.internal:
+        return None
+    if missing := missing_evidence(required, subject):
+        return (missing,)
+    unread = list(missing_partitions(required, subject))
+    judged = () if unread and issubclass(required, EveryPartition) else check.judge(view)
+    results = [_limit_by_defaults(subject, result) for result in (*judged, *unread)]
+    return tuple(_limit_by_coverage(subject, results) if reads_records else results)
 
 
 def findings(topic: str, results: ResultsByCheck, declaration: Declaration | None) -> Iterator[Finding]:
@@ -109,41 +59,14 @@ def findings(topic: str, results: ResultsByCheck, declaration: Declaration | Non
             yield _finding(check_id, topic, result, declaration)
 
 
-def _unread(check_id: str, subject: AuditedTopic) -> Iterator[CheckResult]:
-    if not CHECKS[check_id].TRAITS.reads_records:
-        return
-    for reason in sorted(set(subject.unread.values())):
-        yield CheckResult(
-            Verdict.UNDECIDABLE,
-            f"could not be read to the end: {reason}",
-            partitions=tuple(sorted(partition for partition, why in subject.unread.items() if why == reason)),
-            remedy="look at the partition and at the record at this offset, then audit again",
-        )
-    replicas = subject.live.replicas if subject.live else ()
-    leaderless = tuple(state.partition for state in replicas if state.leader is None)
-    if leaderless:
-        yield CheckResult(
-            Verdict.UNDECIDABLE,
-            "could not be read: the partition has no leader",
-            partitions=leaderless,
-            remedy="bring back a broker that holds a replica",
-        )
-
-
-def _limit_by_coverage(check_id: str, subject: AuditedTopic, results: list[CheckResult]) -> list[CheckResult]:
+def _limit_by_coverage(subject: AuditedTopic, results: list[CheckResult]) -> list[CheckResult]:
     """Return the results that remain valid if only a share of the records was read.
 
     Faults that were found remain. A pass says which share of the offsets was read.
     """
-    if subject.coverage >= 1 or not CHECKS[check_id].TRAITS.reads_records:
+    if subject.coverage >= 1 or any(result.verdict is not Verdict.PASS for result in results):
         return results
-    share = f"{subject.coverage:.2%}".replace(".00%", "%")
-    if CHECKS[check_id].TRAITS.needs_every_record:
-        message = f"needs every record, and only {share} of the offsets were read"
-        return [CheckResult(Verdict.UNDECIDABLE, message, remedy="audit without --sample and --max-records")]
-    if any(result.verdict is not Verdict.PASS for result in results):
-        return results
-    message = f"no fault in the records that were read: the newest {share} of the offsets"
+    message = f"no fault in the records that were read: the newest {subject.share_read} of the offsets"
     return [*results, CheckResult(Verdict.PASS, message)]
 
 

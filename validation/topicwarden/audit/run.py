@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
 from topicwarden import __version__
 from topicwarden.audit import compare_audits
+from topicwarden.audit.audit_evidence import AuditEvidence
+from topicwarden.audit.collect.horizon import TopicPartition
 from topicwarden.audit.collect.observation import Observation
-from topicwarden.audit.gather import AuditEvidence, gather
+from topicwarden.audit.gather import gather_despite_changes
 from topicwarden.audit.history.audit_history import AuditHistory
 from topicwarden.audit.history.outcomes import trend, with_changes
 from topicwarden.audit.history.topic_state import PreviousAudit
@@ -23,6 +26,8 @@ from topicwarden.audit.topic_facts import topic_facts
 from topicwarden.kafka.read.snapshot import LiveTopic
 from topicwarden.model.finding import AuditReport
 from topicwarden.specs.resolve import Declaration
+
+T = TypeVar("T")
 
 
 def audit(
@@ -39,7 +44,7 @@ def audit(
     started = observed.snapshot.taken_at
     history = AuditHistory(spark, request.history)
     history.require_shared()
-    evidence = gather(spark, request, observed, progress, history)
+    evidence = gather_despite_changes(spark, request, observed, progress, history)
     declared = {
         declaration.topic.name: declaration
         for declaration in request.declarations
@@ -53,8 +58,8 @@ def audit(
         compare_audits.topic_state(
             subject,
             results[name],
-            [tombstone for p in subject.counts for tombstone in evidence.tombstones.get((name, p), ())],
-            {p: known for p in subject.counts if (known := evidence.known_partitions.get((name, p))) is not None},
+            [found for p in subject.counts or () for found in evidence.tombstones.get((name, p), ())],
+            {p: known for p in subject.counts or () if (known := evidence.known_partitions.get((name, p))) is not None},
         )
         for name, subject in subjects.items()
     ]
@@ -101,25 +106,29 @@ def _changes(evidence: AuditEvidence) -> Iterator[str]:
 
 
 def _subject(name: str, declared: Declaration | None, live: LiveTopic | None, evidence: AuditEvidence) -> AuditedTopic:
-    partitions = range(live.topic.partitions) if live else range(0)
+    partitions, readable = range(live.topic.partitions if live else 0), name not in evidence.context.unreadable
     return AuditedTopic(
         snapshot=evidence.snapshot,
         declared=declared.topic if declared else None,
         live=live,
-        horizons={p: evidence.horizons[name, p] for p in partitions if (name, p) in evidence.horizons},
-        counts={p: evidence.counts[name, p] for p in partitions if (name, p) in evidence.counts},
-        committed={p: evidence.committed[name, p] for p in partitions if (name, p) in evidence.committed},
-        pairs={p: evidence.pairs[name, p] for p in partitions if (name, p) in evidence.pairs},
+        horizons=_by_partition(name, partitions, evidence.horizons),
+        counts=_by_partition(name, partitions, evidence.counts) if readable else None,
+        committed=_by_partition(name, partitions, evidence.committed) if readable else None,
+        pairs=_by_partition(name, partitions, evidence.pairs),
         past=_past(name, live, evidence),
         placement=evidence.placements.get(name),
-        read_ranges={p: evidence.read_ranges[name, p] for p in partitions if (name, p) in evidence.read_ranges},
+        read_ranges=_by_partition(name, partitions, evidence.read_ranges),
         coverage=evidence.coverage,
         internal=evidence.context.internal.get(name),
         consumer_groups=evidence.context.consumer_groups.get(name),
         change=evidence.changes.get(name),
-        unread={p: evidence.unread[name, p] for p in partitions if (name, p) in evidence.unread},
-        readable=name not in evidence.context.unreadable,
+        unread=_by_partition(name, partitions, evidence.unread),
     )
+
+
+def _by_partition(topic: str, partitions: Iterable[int], values: Mapping[TopicPartition, T]) -> dict[int, T]:
+    """Return the values of one topic, by partition; without partitions that have none."""
+    return {partition: values[topic, partition] for partition in partitions if (topic, partition) in values}
 
 
 def _past(name: str, live: LiveTopic | None, evidence: AuditEvidence) -> PreviousAudit:

@@ -27,7 +27,7 @@ def topic_facts(name: str, subject: AuditedTopic) -> TopicFacts:
 
 def _partition(subject: AuditedTopic, state: PartitionReplicas) -> PartitionFacts:
     extent = subject.live.extents.get(state.partition) if subject.live else None
-    counts = subject.counts.get(state.partition, PartitionCounts())
+    counts = subject.partition_counts(state.partition) or PartitionCounts()
     horizon = None if subject.other_log else subject.horizons.get(state.partition)
     roll_known = horizon is not None and subject.live is not None and roll_time(subject.live.topic) is not None
     read_range = subject.read_ranges.get(state.partition)
@@ -82,7 +82,7 @@ def _partitioner(subject: AuditedTopic) -> PartitionerFacts | None:
 def _ages(subject: AuditedTopic) -> list[AgeBand]:
     """Return the age bands that contain records, starting with timestamps in the future."""
     bounds = (None, *BANDS, None)
-    totals = [sum(counts.ages[band] for counts in subject.counts.values()) for band in range(len(BANDS) + 1)]
+    totals = [sum(counts.ages[band] for counts in (subject.counts or {}).values()) for band in range(len(BANDS) + 1)]
     return [
         AgeBand(from_ms=bounds[band], to_ms=bounds[band + 1], records=records)
         for band, records in enumerate(totals)

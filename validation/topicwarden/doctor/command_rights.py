@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.evidence import Counts, SettingsOrContents
 
 
 class Resource(StrEnum):
@@ -214,7 +215,7 @@ AUDIT: Final = (
             "config-drift",
             "group-lag",
             "internal-policy",
-            *(name for name, check in CHECKS.items() if check.TRAITS.needs_settings),
+            *(name for name, check in CHECKS.items() if issubclass(check.Required, SettingsOrContents)),
         ),
     ),
     RequiredRight(
@@ -224,7 +225,7 @@ AUDIT: Final = (
         "all checks of records",
         (
             *("internal-policy", "internal-replication", "internal-size", "topic-undeclared"),
-            *(name for name, check in CHECKS.items() if check.TRAITS.reads_records),
+            *(name for name, check in CHECKS.items() if issubclass(check.Required, Counts)),
         ),
     ),
     RequiredRight(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.checks import CHECKS
+from topicwarden.audit.evidence import ApacheLog
 
 
 def page() -> str:
     """Return the page of all checks of the audit, as Markdown."""
     parts = ["# Checks", _INTRODUCTION]
     for name, text in check_docs().items():
-        parts += [f"## {name}", text, *([_OTHER_LOG] if CHECKS[name].TRAITS.rests_on_apache_log else [])]
+        parts += [f"## {name}", text, *([_OTHER_LOG] if issubclass(CHECKS[name].Required, ApacheLog) else [])]
     return "\n\n".join(parts) + "\n"
 
 

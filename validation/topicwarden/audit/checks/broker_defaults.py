@@ -20,21 +20,22 @@ Source: ``KafkaConfig.extractLogConfigMap``, ``LogConfig.fromProps``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.check import CheckResult
+from topicwarden.audit.evidence import Declared, Live
 from topicwarden.kafka.read.effective_defaults import differing_defaults
 from topicwarden.model.verdict import Verdict
 from topicwarden.plan.consequence_text import by_broker
 from topicwarden.plan.setting_effects import HARMFUL
 
-TRAITS = Traits()
+
+class Required(Declared, Live): ...
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.declared is not None and subject.live is not None
+def applies(subject: Required) -> bool:
+    return True
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.declared
+def judge(subject: Required) -> Iterable[CheckResult]:
     if not subject.broker_settings_known and any(name not in subject.declared.config for name in HARMFUL):
         yield CheckResult(
             Verdict.UNDECIDABLE,

@@ -25,18 +25,20 @@ https://github.com/apache/kafka/blob/trunk/server-common/src/main/java/org/apach
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.persistence import first_superseded_pair, removed_by_cleaner, same_leader
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.evidence import ApacheLog, Counts, LiveSettings, PreviousState
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, needs_previous_audit=True, rests_on_apache_log=True)
+
+class Required(LiveSettings, PreviousState, Counts, ApacheLog): ...
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.compacted and subject.past.state is not None
+def applies(subject: LiveSettings) -> bool:
+    return subject.compacted
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def judge(subject: Required) -> Iterable[CheckResult]:
     for partition in sorted(
         {record.partition for record in subject.past.still_present if record.superseded_by is not None}
     ):

@@ -23,6 +23,7 @@ Source: KIP-354, ``LogCleanerManager.maxCompactionDelay``.
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.persistence import (
     cleaner_grace_ms,
     first_superseded_pair,
@@ -31,10 +32,12 @@ from topicwarden.audit.checks.common.persistence import (
     unrolled_segment_reason,
 )
 from topicwarden.audit.collect.horizon import compaction_lag
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.evidence import ApacheLog, Counts, LiveSettings
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, needs_settings=True, rests_on_apache_log=True)
+
+class Required(LiveSettings, Counts, ApacheLog): ...
+
 
 CHECK = "compaction-lag"
 RELEVANT_SETTINGS = ("cleanup.policy", "max.compaction.lag.ms", "min.compaction.lag.ms", "segment.ms")
@@ -48,12 +51,11 @@ _REMEDIES = {
 }
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None and compaction_lag(subject.live.topic) is not None
+def applies(subject: LiveSettings) -> bool:
+    return compaction_lag(subject.live.topic) is not None
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.live
+def judge(subject: Required) -> Iterable[CheckResult]:
     lag, grace = compaction_lag(subject.live.topic), cleaner_grace_ms(subject)
     for partition, horizon in sorted(subject.horizons.items()):
         pair = first_superseded_pair(subject, partition)

@@ -33,6 +33,7 @@ Source: ``LogCleanerManager.grabFilthiestCompactedLog``, ``LogSegment.shouldRoll
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.dirty_ratio import dirty_bound, dirty_ratio
 from topicwarden.audit.checks.common.persistence import (
     cleaner_grace_ms,
@@ -43,10 +44,12 @@ from topicwarden.audit.checks.common.persistence import (
     unrolled_segment_reason,
 )
 from topicwarden.audit.checks.common.superseded_reasons import reasons
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.evidence import ApacheLog, EveryRecord, LiveSettings
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, needs_settings=True, needs_every_record=True, rests_on_apache_log=True)
+
+class Required(LiveSettings, EveryRecord, ApacheLog): ...
+
 
 CHECK = "compaction-ratio"
 RELEVANT_SETTINGS = ("cleanup.policy", "min.cleanable.dirty.ratio", "min.compaction.lag.ms", "segment.ms")
@@ -70,11 +73,11 @@ _OUTCOMES = {
 """The end of the message, after "superseded by a later one of their key,", and the remedy."""
 
 
-def applies(subject: AuditedTopic) -> bool:
+def applies(subject: LiveSettings) -> bool:
     return subject.compacted
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def judge(subject: Required) -> Iterable[CheckResult]:
     repeated = [partition for partition, counts in sorted(subject.counts.items()) if counts.superseded]
     grace = cleaner_grace_ms(subject)
     by_verdict: dict[Verdict, list[int]] = {}
@@ -112,7 +115,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
 
 def _result(
     verdict: Verdict,
-    subject: AuditedTopic,
+    subject: Required,
     partitions: list[int],
     tracked_facts: dict[int, dict[str, int]],
     explanations: list[str],

@@ -21,12 +21,15 @@ Source: ``ConfigEntry.ConfigSource``, KIP-226; ``ConfigurationsDelta.replay(Remo
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.check import CheckResult
+from topicwarden.audit.evidence import Declared, LiveSettings
 from topicwarden.kafka.read.snapshot import SET_BY_SERVICE, SET_ON_TOPIC
 from topicwarden.kafka_facts.configs import definition
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits()
+
+class Required(Declared, LiveSettings): ...
+
 
 _SOURCES = {
     SET_ON_TOPIC: "set on the topic",
@@ -42,20 +45,12 @@ _NOT_DECLARED = (
 )
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.declared is not None and subject.live is not None
+def applies(subject: Required) -> bool:
+    return True
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def judge(subject: Required) -> Iterable[CheckResult]:
     declared, live = subject.declared, subject.live
-    assert declared and live
-    if not subject.settings_known:
-        yield CheckResult(
-            Verdict.UNDECIDABLE,
-            "the brokers did not return the topic's configuration",
-            remedy="grant DescribeConfigs on the topic",
-        )
-        return
     for name, expected in sorted(declared.config.items()):
         seen = live.topic.config.get(name)
         setting = definition(name)

@@ -20,17 +20,19 @@ Source: ``DefaultRecord.hasValue``, ``Cleaner.shouldRetainRecord``.
 from collections.abc import Iterable
 from dataclasses import replace
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import counted_fault, results_of_faults
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
-
-TRAITS = Traits(reads_records=True, judges_committed_records=True, needs_settings=True)
+from topicwarden.audit.evidence import CommittedCounts, LiveSettings
 
 
-def applies(subject: AuditedTopic) -> bool:
+class Required(LiveSettings, CommittedCounts): ...
+
+
+def applies(subject: LiveSettings) -> bool:
     return subject.compacted
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def judge(subject: Required) -> Iterable[CheckResult]:
     empty = {
         partition: counted_fault("empty-value", "empty value", counts.empty_values, counts.first_empty_value, counts)
         for partition, counts in subject.committed.items()

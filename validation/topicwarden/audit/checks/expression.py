@@ -26,17 +26,19 @@ Source: CEL's [language definition](https://github.com/google/cel-spec).
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import judge_faults
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
-
-TRAITS = Traits(reads_records=True, judges_committed_records=True)
+from topicwarden.audit.evidence import CommittedCounts, Live
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return bool(subject.contents.expressions) and subject.live is not None
+class Required(CommittedCounts): ...
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def applies(subject: Live) -> bool:
+    return bool(subject.contents.expressions)
+
+
+def judge(subject: Required) -> Iterable[CheckResult]:
     path = ("contents", "expressions")
     for expression in subject.contents.expressions or ():
         what = f"that do not satisfy {expression.id}"

@@ -39,8 +39,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.collect.cluster_context import SOON, GroupProgress
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.evidence import ConsumerGroups
 from topicwarden.kafka.read.snapshot import PartitionExtent
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
@@ -48,7 +49,9 @@ from topicwarden.model.verdict import Verdict
 if TYPE_CHECKING:
     from topicwarden.kafka.read.consumer_groups import ConsumerGroup
 
-TRAITS = Traits()
+
+class Required(ConsumerGroups): ...
+
 
 _MAX_GROUPS = 8
 _REMEDY = "start the group again, or delete it if it is not needed (`kafka-consumer-groups --delete`)"
@@ -57,13 +60,12 @@ OffsetCounts = Mapping[int, int]
 """The number of offsets, by partition."""
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None and subject.consumer_groups is not None and not subject.live.topic.internal
+def applies(subject: Required) -> bool:
+    return not subject.live.topic.internal
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def judge(subject: Required) -> Iterable[CheckResult]:
     live, groups = subject.live, subject.consumer_groups
-    assert live and groups
     if not groups.complete:
         yield CheckResult(
             Verdict.UNDECIDABLE,
@@ -128,9 +130,8 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     )
 
 
-def _hidden_evidence(subject: AuditedTopic, groups: GroupProgress) -> Iterable[CheckResult]:
+def _hidden_evidence(subject: Required, groups: GroupProgress) -> Iterable[CheckResult]:
     """Yield a result if a lagging group cannot be judged, because settings or records are not visible."""
-    assert subject.live
     logs = subject.live.extents
     lag = _count_by_group(groups, subject, lambda partition, committed: logs[partition].end - committed)
     old = _count_by_group(groups, subject, lambda partition, committed: _old(subject, groups, partition, committed))
@@ -150,13 +151,12 @@ def _hidden_evidence(subject: AuditedTopic, groups: GroupProgress) -> Iterable[C
 
 
 def _count_by_group(
-    groups: GroupProgress, subject: AuditedTopic, count_offsets: Callable[[int, int], int]
+    groups: GroupProgress, subject: Required, count_offsets: Callable[[int, int], int]
 ) -> dict[str, dict[int, int]]:
     """Return the positive numbers of offsets, by group and partition.
 
     ``count_offsets`` returns the number for a partition and a committed offset.
     """
-    assert subject.live
     counts: dict[str, dict[int, int]] = {}
     for group in groups.groups:
         for (topic, partition), committed in sorted(group.offsets.items()):
@@ -169,13 +169,12 @@ def _count_by_group(
     return counts
 
 
-def _expiring(subject: AuditedTopic, groups: GroupProgress, partition: int, committed: int) -> int:
+def _expiring(subject: Required, groups: GroupProgress, partition: int, committed: int) -> int:
     """Return how many offsets from ``committed`` on retention deletes soon.
 
     0 if the group has lost some already, or if records without a timestamp may protect the others.
     """
-    assert subject.live
-    log, counts = subject.live.extents[partition], subject.counts.get(partition)
+    log, counts = subject.live.extents[partition], subject.partition_counts(partition)
     if (counts and counts.undated) or committed < log.start or committed >= log.end:
         return 0
     border = groups.expiring_before.get(partition, committed)
@@ -186,12 +185,11 @@ def _expiring(subject: AuditedTopic, groups: GroupProgress, partition: int, comm
     return min(border, log.end) - committed
 
 
-def _missed_deletions(subject: AuditedTopic, groups: GroupProgress, partition: int, committed: int) -> int:
+def _missed_deletions(subject: Required, groups: GroupProgress, partition: int, committed: int) -> int:
     """Return how many unread offsets are old enough that tombstones may be gone; 0 if no record was compacted away."""
-    assert subject.live
     if not subject.readable:
         return 0
-    log, counts = subject.live.extents[partition], subject.counts.get(partition)
+    log, counts = subject.live.extents[partition], subject.partition_counts(partition)
     read = subject.read_ranges.get(partition)
     whole_log = read is not None and (read.start, read.end) == (log.start, log.end)
     if whole_log and read and counts and counts.records == read.end - read.start:
@@ -199,12 +197,11 @@ def _missed_deletions(subject: AuditedTopic, groups: GroupProgress, partition: i
     return _old(subject, groups, partition, committed)
 
 
-def _old(subject: AuditedTopic, groups: GroupProgress, partition: int, committed: int) -> int:
+def _old(subject: Required, groups: GroupProgress, partition: int, committed: int) -> int:
     """Return how many offsets from ``committed`` on are older than ``delete.retention.ms``.
 
     0 if the group has lost some already.
     """
-    assert subject.live
     log = subject.live.extents[partition]
     if committed < log.start:
         return 0

@@ -19,17 +19,19 @@ Source: KIP-82, ``org.apache.kafka.common.header.Headers``.
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import judge_faults
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
-
-TRAITS = Traits(reads_records=True, judges_committed_records=True)
+from topicwarden.audit.evidence import CommittedCounts, Live
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return bool(subject.contents.headers.required) and subject.live is not None
+class Required(CommittedCounts): ...
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def applies(subject: Live) -> bool:
+    return bool(subject.contents.headers.required)
+
+
+def judge(subject: Required) -> Iterable[CheckResult]:
     path = ("contents", "headers", "required")
     return judge_faults(
         subject, "header", "that lack a required header", path, "find the producer that does not set the header"

@@ -23,20 +23,22 @@ Source: ``BuiltInPartitioner.partitionForKey``: a key has one partition, and a p
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import undecidable_if_upper_bound
+from topicwarden.audit.evidence import CommittedCounts, EveryPartition, EveryRecord, Live
 from topicwarden.audit.scan.counts import PartitionCounts
 from topicwarden.audit.scan.key_placement import PlacementKind
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, judges_committed_records=True, compares_partitions=True, needs_every_record=True)
+
+class Required(CommittedCounts, EveryPartition, EveryRecord): ...
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.key.max_share is not None and subject.live is not None
+def applies(subject: Live) -> bool:
+    return subject.contents.key.max_share is not None
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def judge(subject: Required) -> Iterable[CheckResult]:
     bound = subject.contents.key.max_share or 1.0
     total = sum(counts.records for counts in subject.committed.values())
     if not total:
@@ -73,7 +75,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         )
 
 
-def _partitions_of_hottest_key(subject: AuditedTopic) -> dict[int, PartitionCounts]:
+def _partitions_of_hottest_key(subject: Required) -> dict[int, PartitionCounts]:
     """Return the counts of the partitions in which the topic's hottest key is the key with the most records."""
     by_key: dict[int | tuple[int], dict[int, PartitionCounts]] = {}
     for partition, counts in sorted(subject.committed.items()):
@@ -82,7 +84,7 @@ def _partitions_of_hottest_key(subject: AuditedTopic) -> dict[int, PartitionCoun
     return max(by_key.values(), key=lambda partitions: sum(counts.hottest for counts in partitions.values()))
 
 
-def _may_be_elsewhere(subject: AuditedTopic) -> bool:
+def _may_be_elsewhere(subject: Required) -> bool:
     """Return whether a key may have records in partitions where other keys have more, which nobody has counted."""
     placement = subject.placement
     if placement is None or placement.partitions == 1 or placement.kind is PlacementKind.ONE:

@@ -27,12 +27,15 @@ https://cwiki.apache.org/confluence/display/KAFKA/KIP-939%3A+Support+Participati
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.persistence import all_in_sync, leader_facts, repeated_verdict
 from topicwarden.audit.collect.horizon import CLOCK_MS
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.evidence import Live
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits()
+
+class Required(Live): ...
+
 
 CHECK = "hung-transaction"
 SETTING = "transaction.max.timeout.ms"
@@ -51,12 +54,11 @@ _REMEDIES = {
 }
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None
+def applies(subject: Required) -> bool:
+    return True
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.live
+def judge(subject: Required) -> Iterable[CheckResult]:
     max_timeout = subject.snapshot.broker_number(SETTING, _DEFAULT_MS)
     interval = subject.snapshot.broker_number(_INTERVAL, _DEFAULT_INTERVAL_MS)
     for partition, log in sorted(subject.live.extents.items()):
@@ -96,7 +98,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         )
 
 
-def _explanation(subject: AuditedTopic, partition: int) -> str | None:
+def _explanation(subject: Required, partition: int) -> str | None:
     """Return why a transaction may legitimately stay open; None if there is no reason."""
     if any(settings.get(_TWO_PHASE_COMMIT) == "true" for settings in subject.snapshot.broker_configs.values()):
         return _NO_TIMEOUT

@@ -29,24 +29,26 @@ Source: KAFKA-9216, ``TopicAdmin.verifyTopicCleanupPolicyOnlyCompact``, ``GroupC
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.collect.internal_topics import InternalRole, InternalTopic
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.evidence import SETTINGS_HIDDEN, KnownRole
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(judges_internal_topics=True)
+
+class Required(KnownRole): ...
+
 
 CHECK = "internal-policy"
 _WAS_COMPACT = {"was_compact": 1}
 _UNLIMITED = ("retention.ms", "retention.bytes")
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.internal is not None and subject.live is not None
+def applies(subject: Required) -> bool:
+    return True
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def judge(subject: Required) -> Iterable[CheckResult]:
     internal, live = subject.internal, subject.live
-    assert internal and live
     policy = internal.policy
     if policy.single_partition and live.topic.partitions != 1:
         yield _result(
@@ -57,11 +59,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
             {"partitions": live.topic.partitions},
         )
     if not subject.settings_known:
-        yield CheckResult(
-            Verdict.UNDECIDABLE,
-            "the brokers did not return the topic's configuration",
-            remedy="grant DescribeConfigs on the topic",
-        )
+        yield SETTINGS_HIDDEN
         return
     policies = live.topic.cleanup_policies
     if policies not in policy.policies:
@@ -89,7 +87,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
             )
 
 
-def _was_compact(subject: AuditedTopic) -> bool:
+def _was_compact(subject: Required) -> bool:
     """Return whether an audit saw the policy ``compact`` alone, and every audit since has remembered that."""
     before = subject.past.state.settings.get("cleanup.policy") if subject.past.state else None
     return before == "compact" or subject.persisted_ms(CHECK, 0, _WAS_COMPACT, ()) is not None

@@ -24,20 +24,22 @@ Source: KIP-115, KIP-733; ``AutoTopicCreationManager``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.check import CheckResult
+from topicwarden.audit.evidence import KnownRole
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(judges_internal_topics=True)
+
+class Required(KnownRole): ...
+
 
 _RECOMMENDED_REPLICAS = 3
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.internal is not None and subject.live is not None
+def applies(subject: Required) -> bool:
+    return True
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.internal and subject.live
+def judge(subject: Required) -> Iterable[CheckResult]:
     brokers, setting = len(subject.snapshot.racks), subject.internal.policy.replication_factor_setting
     broker_value = subject.snapshot.broker_number(setting, 1, min)
     if broker_value is None:
@@ -69,8 +71,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     yield from _in_sync(subject)
 
 
-def _in_sync(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.internal and subject.live
+def _in_sync(subject: Required) -> Iterable[CheckResult]:
     least, setting = subject.number("min.insync.replicas"), subject.internal.policy.min_isr_setting
     copies = subject.live.topic.replication_factor
     if least is None:

@@ -25,22 +25,24 @@ Source: ``GroupCoordinatorService.partitionFor``, ``LogCleanerManager.markPartit
 from collections.abc import Iterable
 from statistics import median
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.check import CheckResult
+from topicwarden.audit.evidence import ApacheLog
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(rests_on_apache_log=True)
+
+class Required(ApacheLog): ...
+
 
 _MAX_RATIO = 10
 _SEGMENT_BYTES = 100 << 20
 """Kafka's default of ``offsets.topic.segment.bytes``."""
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None and subject.live.topic.internal and subject.compacted
+def applies(subject: Required) -> bool:
+    return subject.live.topic.internal and subject.compacted
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.live
+def judge(subject: Required) -> Iterable[CheckResult]:
     if not subject.readable:
         yield CheckResult(
             Verdict.UNDECIDABLE,

@@ -25,21 +25,23 @@ Source: ``Cleaner.doClean`` (each log is cleaned on its own), ``BuiltInPartition
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.placement_conclusion import conclusion_text, score_evidence
+from topicwarden.audit.evidence import Placement, SettingsOrContents
 from topicwarden.audit.scan.key_placement import PlacementKind
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, judges_placement=True, needs_settings=True)
+
+class Required(SettingsOrContents, Placement): ...
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None and (subject.compacted or subject.contents.key.placed)
+def applies(subject: SettingsOrContents) -> bool:
+    return subject.compacted or subject.contents.key.placed
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def judge(subject: Required) -> Iterable[CheckResult]:
     placement = subject.placement
-    if placement is None or placement.kind is PlacementKind.NONE or placement.partitions == 1:
+    if placement.kind is PlacementKind.NONE or placement.partitions == 1:
         return
     evidence = {"keys": placement.keys, **score_evidence(placement)}
     if placement.study is None or not placement.study.scattered_keys:

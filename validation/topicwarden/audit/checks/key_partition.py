@@ -35,24 +35,27 @@ librdkafka, ``NewHashPartitioner`` of Sarama.
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.placement_conclusion import conclusion_text, score_evidence
+from topicwarden.audit.evidence import Live, Placement
 from topicwarden.audit.scan.key_placement import PlacementKind
 from topicwarden.audit.scan.partitioner_bits import DECLARED_ALGORITHMS
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, judges_placement=True)
+
+class Required(Placement): ...
+
 
 _REMEDY = "use the same partitioner in all producers, and write the topic again: keys do not move"
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.key.placed and subject.live is not None
+def applies(subject: Live) -> bool:
+    return subject.contents.key.placed
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def judge(subject: Required) -> Iterable[CheckResult]:
     placement = subject.placement
-    if placement is None or placement.study is None:
+    if placement.study is None:
         return
     path, name = _declared_partitioner(subject)
     study = placement.study
@@ -87,7 +90,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     )
 
 
-def _declared_partitioner(subject: AuditedTopic) -> tuple[tuple[str, ...], str]:
+def _declared_partitioner(subject: Required) -> tuple[tuple[str, ...], str]:
     contents = subject.contents
     if contents.key.partition_function:
         return ("contents", "key", "partition_function"), contents.key.partition_function

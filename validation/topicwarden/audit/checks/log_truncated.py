@@ -19,18 +19,19 @@ Source: ``UnifiedLog.truncateTo``, ``UncleanLeaderElectionsPerSec``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.check import CheckResult
+from topicwarden.audit.evidence import PreviousState
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits()
+
+class Required(PreviousState): ...
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None and subject.past.state is not None
+def applies(subject: Required) -> bool:
+    return True
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.live
+def judge(subject: Required) -> Iterable[CheckResult]:
     for partition, log in sorted(subject.live.extents.items()):
         before = subject.past.partition(partition)
         if before is not None and log.end < before.end:

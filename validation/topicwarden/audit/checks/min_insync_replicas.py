@@ -18,18 +18,19 @@ Source: ``Partition.effectiveMinIsr``, ``Partition.appendRecordsToLeader``.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.check import CheckResult
+from topicwarden.audit.evidence import LiveSettings
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(needs_settings=True)
+
+class Required(LiveSettings): ...
 
 
-def applies(subject: AuditedTopic) -> bool:
+def applies(subject: Required) -> bool:
     return subject.number("min.insync.replicas") is not None
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.live
+def judge(subject: Required) -> Iterable[CheckResult]:
     least = subject.number("min.insync.replicas") or 1
     short = [state for state in subject.live.replicas if len(state.in_sync) < min(least, len(state.replicas))]
     if short:

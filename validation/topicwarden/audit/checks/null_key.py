@@ -20,20 +20,23 @@ Source: ``LogValidator.validateKey``, ``Cleaner.shouldRetainRecord``; KAFKA-4808
 from collections.abc import Iterable
 from dataclasses import replace
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import counted_fault, results_of_faults
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.evidence import CommittedCounts, SettingsOrContents
 
-TRAITS = Traits(reads_records=True, judges_committed_records=True, needs_settings=True)
+
+class Required(SettingsOrContents, CommittedCounts): ...
+
 
 _COMPACTED: tuple[str, ...] = ("config", "cleanup.policy")
 _REQUIRED: tuple[str, ...] = ("contents", "key", "required")
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None and (subject.compacted or bool(subject.contents.key.required))
+def applies(subject: SettingsOrContents) -> bool:
+    return subject.compacted or bool(subject.contents.key.required)
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def judge(subject: Required) -> Iterable[CheckResult]:
     keyless = {
         partition: counted_fault("null-key", "without a key", counts.null_keys, counts.first_null_key, counts)
         for partition, counts in subject.committed.items()

@@ -18,18 +18,19 @@ Source: KIP-195, ``ReplicationControlManager.createPartitions``; ``BuiltInPartit
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.check import CheckResult
+from topicwarden.audit.evidence import Declared, Live
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits()
+
+class Required(Declared, Live): ...
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.declared is not None and subject.live is not None
+def applies(subject: Required) -> bool:
+    return True
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.declared and subject.live
+def judge(subject: Required) -> Iterable[CheckResult]:
     expected, actual = subject.declared.partitions, subject.live.topic.partitions
     if actual != expected:
         yield CheckResult(

@@ -19,29 +19,30 @@ Source: ``BuiltInPartitioner.partitionForKey``; KIP-794 for records without a ke
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import undecidable_if_upper_bound
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.evidence import CommittedCounts, EveryPartition, EveryRecord, Live
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, judges_committed_records=True, compares_partitions=True, needs_every_record=True)
+
+class Required(CommittedCounts, EveryPartition, EveryRecord): ...
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.partitions.max_skew is not None and subject.live is not None
+def applies(subject: Live) -> bool:
+    return subject.contents.partitions.max_skew is not None
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.live and subject.contents.partitions.max_skew
+def judge(subject: Required) -> Iterable[CheckResult]:
+    bound = subject.contents.partitions.max_skew or 1.0
     records = {partition: counts.records for partition, counts in subject.committed.items()}
     if not (total := sum(records.values())):
         return
     fullest = max(records, key=lambda partition: records[partition])
     skew = records[fullest] * subject.live.topic.partitions / total
-    if skew > subject.contents.partitions.max_skew:
+    if skew > bound:
         result = CheckResult(
             Verdict.FAIL,
-            f"partition {fullest} holds {skew:.1f} times the mean, "
-            f"declared at most {subject.contents.partitions.max_skew:g}",
+            f"partition {fullest} holds {skew:.1f} times the mean, declared at most {bound:g}",
             path=("contents", "partitions", "max_skew"),
             partitions=(fullest,),
             remedy="look for a hot key, or for a producer with a custom partitioner",

@@ -19,17 +19,19 @@ Source: ``UnifiedLog.analyzeAndValidateRecords`` for the batch limit (``RecordTo
 from collections.abc import Iterable
 from dataclasses import replace
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import judge_faults
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
-
-TRAITS = Traits(reads_records=True, judges_committed_records=True)
+from topicwarden.audit.evidence import CommittedCounts, Live
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.records.max_bytes is not None and subject.live is not None
+class Required(CommittedCounts): ...
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def applies(subject: Live) -> bool:
+    return subject.contents.records.max_bytes is not None
+
+
+def judge(subject: Required) -> Iterable[CheckResult]:
     bound = subject.contents.records.max_bytes or 0
     what = f"larger than the declared {bound:,} bytes"
     path, remedy = ("contents", "records", "max_bytes"), "find the producer, or declare the intended size"

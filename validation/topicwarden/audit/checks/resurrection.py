@@ -21,19 +21,20 @@ Source: KIP-534; reported in 2026 with a reproducer for Kafka 3.9 to 4.2.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.check import CheckResult
+from topicwarden.audit.evidence import ApacheLog, Counts, LiveSettings, PreviousState
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, needs_previous_audit=True, rests_on_apache_log=True)
+
+class Required(LiveSettings, PreviousState, Counts, ApacheLog): ...
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.compacted and subject.past.state is not None and bool(subject.past.state.tombstones)
+def applies(subject: PreviousState) -> bool:
+    return subject.compacted and bool(subject.previous.tombstones)
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.past.state
-    tombstones = {(tombstone.partition, tombstone.key): tombstone.offset for tombstone in subject.past.state.tombstones}
+def judge(subject: Required) -> Iterable[CheckResult]:
+    tombstones = {(tombstone.partition, tombstone.key): tombstone.offset for tombstone in subject.previous.tombstones}
     for partition, counts in sorted(subject.counts.items()):
         resurrected = [
             (tombstones[partition, key], offset)

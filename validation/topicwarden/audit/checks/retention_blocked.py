@@ -21,18 +21,20 @@ Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTi
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.check import CheckResult
+from topicwarden.audit.evidence import ApacheLog, Counts, LiveSettings
 from topicwarden.model.timestamps import utc
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, needs_settings=True, rests_on_apache_log=True)
+
+class Required(LiveSettings, Counts, ApacheLog): ...
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None and subject.live.topic.retention_time is not None
+def applies(subject: LiveSettings) -> bool:
+    return subject.live.topic.retention_time is not None
 
 
-def blocked_partitions(subject: AuditedTopic) -> list[int]:
+def blocked_partitions(subject: Counts) -> list[int]:
     """Return the partitions in which a future timestamp certainly blocks deletion by time."""
     return [
         partition
@@ -44,8 +46,7 @@ def blocked_partitions(subject: AuditedTopic) -> list[int]:
     ]
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.live
+def judge(subject: Required) -> Iterable[CheckResult]:
     retention = subject.live.topic.retention_time or 0
     for partition in blocked_partitions(subject):
         horizon, counts = subject.horizons[partition], subject.counts[partition]

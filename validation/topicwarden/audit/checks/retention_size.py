@@ -29,12 +29,15 @@ Source: ``UnifiedLog.deleteRetentionSizeBreachedSegments``.
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.log_deletion import UNMOVED, UNMOVED_REMEDY, deletion_verdict
 from topicwarden.audit.checks.common.persistence import OUT_OF_SYNC, all_in_sync, log_start_facts
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.evidence import ApacheLog, LiveSettings
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(needs_settings=True, rests_on_apache_log=True)
+
+class Required(LiveSettings, ApacheLog): ...
+
 
 CHECK = "retention-size"
 RELEVANT_SETTINGS = ("cleanup.policy", "retention.bytes", "segment.bytes")
@@ -47,19 +50,17 @@ _REMEDIES = {
 }
 
 
-def applies(subject: AuditedTopic) -> bool:
-    live = subject.live
+def applies(subject: Required) -> bool:
+    topic = subject.live.topic
     return (
-        live is not None
-        and "delete" in (live.topic.cleanup_policies or ())
-        and (bound := live.topic.number("retention.bytes")) is not None
+        "delete" in (topic.cleanup_policies or ())
+        and (bound := topic.number("retention.bytes")) is not None
         and bound >= 0
-        and live.topic.config.get("remote.storage.enable") != "true"
+        and topic.config.get("remote.storage.enable") != "true"
     )
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.live
+def judge(subject: Required) -> Iterable[CheckResult]:
     logs = subject.live.extents
     unknown = sorted(partition for partition, log in logs.items() if log.log_bytes is None)
     if unknown:
@@ -87,8 +88,7 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
         yield _result(subject, verdict, partitions, reasons)
 
 
-def _result(subject: AuditedTopic, verdict: Verdict, over: dict[int, int], reasons: list[str]) -> CheckResult:
-    assert subject.live
+def _result(subject: Required, verdict: Verdict, over: dict[int, int], reasons: list[str]) -> CheckResult:
     bound, segment = _limits(subject)
     return CheckResult(
         verdict,
@@ -108,14 +108,13 @@ def _result(subject: AuditedTopic, verdict: Verdict, over: dict[int, int], reaso
     )
 
 
-def _limits(subject: AuditedTopic) -> tuple[int, int]:
+def _limits(subject: Required) -> tuple[int, int]:
     """Return ``retention.bytes`` and ``segment.bytes``."""
     return subject.number("retention.bytes") or 0, subject.number("segment.bytes") or _LARGEST_SEGMENT
 
 
-def _explanation(subject: AuditedTopic, partition: int, size: int, bound: int) -> str | None:
+def _explanation(subject: Required, partition: int, size: int, bound: int) -> str | None:
     """Return a legitimate cause for the size of the log; None if there is none, or in a first audit."""
-    assert subject.live
     known_from = subject.past.shaped_from(partition)
     if known_from is None:
         return None

@@ -34,6 +34,7 @@ Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTi
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.log_deletion import UNMOVED, UNMOVED_REMEDY, deletion_verdict
 from topicwarden.audit.checks.common.persistence import (
     OUT_OF_SYNC,
@@ -42,11 +43,13 @@ from topicwarden.audit.checks.common.persistence import (
     log_start_facts,
 )
 from topicwarden.audit.checks.retention_blocked import blocked_partitions
-from topicwarden.audit.collect.horizon import CLOCK_MS
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.collect.horizon import expired_time
+from topicwarden.audit.evidence import ApacheLog, Counts, LiveSettings
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, needs_settings=True, rests_on_apache_log=True)
+
+class Required(LiveSettings, Counts, ApacheLog): ...
+
 
 CHECK = "retention-time"
 RELEVANT_SETTINGS = ("cleanup.policy", "retention.ms", "segment.ms", "max.compaction.lag.ms")
@@ -66,23 +69,17 @@ _OUTCOMES = {
 """The last reason and the remedy, by verdict."""
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return (
-        subject.live is not None
-        and subject.live.topic.retention_time is not None
-        and subject.live.topic.config.get("remote.storage.enable") != "true"
-    )
+def applies(subject: LiveSettings) -> bool:
+    topic = subject.live.topic
+    return topic.retention_time is not None and topic.config.get("remote.storage.enable") != "true"
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.live
-    retention = subject.live.topic.retention_time
-    assert retention is not None
+def judge(subject: Required) -> Iterable[CheckResult]:
     blocked = blocked_partitions(subject)
     overdue = [
         partition
         for partition, counts in sorted(subject.counts.items())
-        if counts.records and partition not in blocked and _overdue(subject, partition, retention)
+        if counts.records and partition not in blocked and _overdue(subject, partition)
     ]
     explanations = {partition: _explanation(subject, partition) for partition in overdue}
     verdicts = {
@@ -92,13 +89,11 @@ def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
     for verdict in sorted(set(verdicts.values())):
         partitions = [partition for partition, own in verdicts.items() if own is verdict]
         reasons = sorted({reason for partition in partitions if (reason := explanations[partition])})
-        yield _result(subject, verdict, partitions, retention, reasons)
+        yield _result(subject, verdict, partitions, reasons)
 
 
-def _result(
-    subject: AuditedTopic, verdict: Verdict, partitions: list[int], retention: int, reasons: list[str]
-) -> CheckResult:
-    assert subject.live
+def _result(subject: Required, verdict: Verdict, partitions: list[int], reasons: list[str]) -> CheckResult:
+    retention = subject.live.topic.retention_time or 0
     oldest = min(subject.counts[partition].first_timestamp or 0 for partition in partitions)
     interval, (because, remedy) = subject.check_interval_ms, _OUTCOMES[verdict]
     return CheckResult(
@@ -123,9 +118,8 @@ def _result(
     )
 
 
-def _explanation(subject: AuditedTopic, partition: int) -> str | None:
+def _explanation(subject: Required, partition: int) -> str | None:
     """Return a legitimate cause for the expired records; None if there is none, or in a first audit."""
-    assert subject.live
     known_from = subject.past.shaped_from(partition)
     if known_from is None:
         return None
@@ -147,17 +141,16 @@ def _explanation(subject: AuditedTopic, partition: int) -> str | None:
     return None
 
 
-def _overdue(subject: AuditedTopic, partition: int, retention: int) -> bool:
+def _overdue(subject: Required, partition: int) -> bool:
     """Return whether a rolled segment, or the whole log, has certainly expired.
 
     If the whole log has expired, Kafka deletes the active segment too.
     """
-    assert subject.live
     if subject.counts[partition].undated:
         return False
     horizon = subject.horizons[partition]
     if not subject.compacted and horizon.overdue > horizon.start:
         return True
     latest = subject.live.extents[partition].latest_timestamp
-    limit = subject.snapshot.taken_at - retention - (subject.check_interval_ms or 0) - CLOCK_MS
-    return all_in_sync(subject, partition) and latest is not None and latest < limit
+    limit = expired_time(subject.live.topic, subject.snapshot)
+    return all_in_sync(subject, partition) and latest is not None and limit is not None and latest < limit

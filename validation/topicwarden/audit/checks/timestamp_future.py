@@ -21,17 +21,19 @@ Source: ``LogValidator.validateTimestamp``, KIP-937, KIP-1030.
 from collections.abc import Iterable
 from dataclasses import replace
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import judge_faults
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
-
-TRAITS = Traits(reads_records=True, judges_committed_records=True)
+from topicwarden.audit.evidence import CommittedCounts, Live
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.timestamps.max_ahead is not None and subject.live is not None
+class Required(CommittedCounts): ...
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def applies(subject: Live) -> bool:
+    return subject.contents.timestamps.max_ahead is not None
+
+
+def judge(subject: Required) -> Iterable[CheckResult]:
     bound, now = subject.contents.timestamps.max_ahead or 0, subject.snapshot.taken_at
     what = f"with a timestamp further ahead than the declared {bound:,} ms"
     path, remedy = ("contents", "timestamps", "max_ahead"), "find the producer with the wrong clock, time zone or unit"

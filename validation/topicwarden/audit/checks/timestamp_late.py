@@ -21,17 +21,19 @@ Source: ``UnifiedLog.deleteRetentionMsBreachedSegments``, ``LogSegment.largestTi
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import judge_faults
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
-
-TRAITS = Traits(reads_records=True, judges_committed_records=True)
+from topicwarden.audit.evidence import CommittedCounts, Live
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.timestamps.max_late is not None and subject.live is not None
+class Required(CommittedCounts): ...
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def applies(subject: Live) -> bool:
+    return subject.contents.timestamps.max_late is not None
+
+
+def judge(subject: Required) -> Iterable[CheckResult]:
     what = f"with a timestamp more than {subject.contents.timestamps.max_late:,} ms before an earlier one"
     path = ("contents", "timestamps", "max_late")
     remedy = "find the producer that buffers, replays or back-dates records"

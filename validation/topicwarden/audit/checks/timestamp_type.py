@@ -19,22 +19,24 @@ Source: KIP-32, ``LogValidator``.
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import undecidable_if_upper_bound
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.evidence import CommittedCounts, Live
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, judges_committed_records=True)
+
+class Required(CommittedCounts): ...
+
 
 _SETTING = "message.timestamp.type"
 _PATH = ("contents", "timestamps", "type")
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.timestamps.type is not None and subject.live is not None
+def applies(subject: Live) -> bool:
+    return subject.contents.timestamps.type is not None
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.live
+def judge(subject: Required) -> Iterable[CheckResult]:
     declared, effective = subject.contents.timestamps.type, subject.live.topic.config.get(_SETTING)
     wrong: dict[int, tuple[int, str]] = {}
     for partition, counts in sorted(subject.committed.items()):

@@ -21,17 +21,19 @@ Source: KAFKA-6482, KIP-937; ``LogValidator.validateTimestamp``.
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import judge_faults
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
-
-TRAITS = Traits(reads_records=True, judges_committed_records=True)
+from topicwarden.audit.evidence import CommittedCounts, Live
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None
+class Required(CommittedCounts): ...
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def applies(subject: Live) -> bool:
+    return True
+
+
+def judge(subject: Required) -> Iterable[CheckResult]:
     what = "whose timestamp is not in milliseconds"
     path = ("contents", "timestamps")
     return judge_faults(subject, "timestamp-unit", what, path, "find the producer that sets timestamps itself")

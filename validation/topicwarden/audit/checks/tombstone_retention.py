@@ -26,29 +26,32 @@ Source: KIP-534, ``Cleaner.cleanInto``, ``RecordBatch.deleteHorizonMs``.
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.persistence import extent, removed_by_cleaner, replicas, same_leader
 from topicwarden.audit.collect.horizon import CLOCK_MS
+from topicwarden.audit.evidence import ApacheLog, Counts, LiveSettings, PreviousState
 from topicwarden.audit.history.topic_state import RememberedRecord
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits(reads_records=True, needs_previous_audit=True, rests_on_apache_log=True)
+
+class Required(LiveSettings, PreviousState, Counts, ApacheLog): ...
+
 
 CHECK = "tombstone-retention"
 RELEVANT_SETTINGS = ("cleanup.policy", "delete.retention.ms")
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.compacted and subject.past.state is not None
+def applies(subject: LiveSettings) -> bool:
+    return subject.compacted
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def judge(subject: Required) -> Iterable[CheckResult]:
     for tombstone in sorted(subject.past.still_present, key=lambda record: (record.partition, record.offset)):
         if tombstone.superseded_by is None and same_leader(subject, tombstone.partition):
             yield from _judge_tombstone(subject, tombstone)
 
 
-def _judge_tombstone(subject: AuditedTopic, tombstone: RememberedRecord) -> Iterable[CheckResult]:
+def _judge_tombstone(subject: Required, tombstone: RememberedRecord) -> Iterable[CheckResult]:
     """Yield the result for one tombstone, and the facts that the next audit needs.
 
     The tracked facts go through the stages of the module's docstring: first ``passed`` (T1), then also ``ripe_from``,
@@ -56,7 +59,7 @@ def _judge_tombstone(subject: AuditedTopic, tombstone: RememberedRecord) -> Iter
     """
     partition = tombstone.partition
     log, state = extent(subject, partition), replicas(subject, partition)
-    previous = subject.past.state.open_finding(CHECK, partition) if subject.past.state else None
+    previous = subject.previous.open_finding(CHECK, partition)
     if log is None or state is None or state.leader_epoch is None:
         return
     passed = {"offset": tombstone.offset, "epoch": state.leader_epoch}

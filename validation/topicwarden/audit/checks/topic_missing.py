@@ -17,18 +17,19 @@ Source: ``UNKNOWN_TOPIC_OR_PARTITION`` of Metadata, ``DefaultAutoTopicCreationMa
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.check import CheckResult
+from topicwarden.audit.evidence import Declared
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits()
+
+class Required(Declared): ...
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.declared is not None
+def applies(subject: Required) -> bool:
+    return True
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.declared
+def judge(subject: Required) -> Iterable[CheckResult]:
     if subject.declared.name in subject.snapshot.hidden:
         yield CheckResult(
             Verdict.UNDECIDABLE,

@@ -18,19 +18,20 @@ Source: KIP-516 for topic ids.
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.check import CheckResult
+from topicwarden.audit.evidence import Live
 from topicwarden.model.topic import Allowance
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits()
+
+class Required(Live): ...
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None and (subject.past.state is not None or subject.past.recreated_from is not None)
+def applies(subject: Required) -> bool:
+    return subject.past.state is not None or subject.past.recreated_from is not None
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.live
+def judge(subject: Required) -> Iterable[CheckResult]:
     before = subject.past.recreated_from
     if before is None:
         return

@@ -21,19 +21,20 @@ recognised.
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.collect.internal_topics import fits_connect_name
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.evidence import Live
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits()
+
+class Required(Live): ...
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None and not subject.live.topic.internal
+def applies(subject: Required) -> bool:
+    return not subject.live.topic.internal
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.live
+def judge(subject: Required) -> Iterable[CheckResult]:
     if subject.declared is not None:
         return
     if subject.internal is not None and not subject.internal.certain:

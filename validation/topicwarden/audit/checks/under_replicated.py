@@ -19,21 +19,23 @@ Source: ``Partition.isUnderReplicated``; ``UnderReplicatedPartitions`` and ``Off
 
 from collections.abc import Iterable
 
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
+from topicwarden.audit.check import CheckResult
+from topicwarden.audit.evidence import Live
 from topicwarden.model.verdict import Verdict
 
-TRAITS = Traits()
+
+class Required(Live): ...
+
 
 _LISTED = 5
 """Partitions whose eligible leader replicas a message lists."""
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.live is not None
+def applies(subject: Required) -> bool:
+    return True
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
-    assert subject.live
+def judge(subject: Required) -> Iterable[CheckResult]:
     behind = [
         state for state in subject.live.replicas if state.leader is None or len(state.in_sync) < len(state.settled)
     ]

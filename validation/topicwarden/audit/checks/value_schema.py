@@ -36,15 +36,17 @@ Protocol Buffers; the wire format of Confluent's Schema Registry, which Apicurio
 
 from collections.abc import Iterable
 
+from topicwarden.audit.check import CheckResult
 from topicwarden.audit.checks.common.content_faults import judge_format
-from topicwarden.audit.subject import AuditedTopic, CheckResult, Traits
-
-TRAITS = Traits(reads_records=True, judges_committed_records=True)
+from topicwarden.audit.evidence import CommittedCounts, Live
 
 
-def applies(subject: AuditedTopic) -> bool:
-    return subject.contents.value.format is not None and subject.live is not None
+class Required(CommittedCounts): ...
 
 
-def judge(subject: AuditedTopic) -> Iterable[CheckResult]:
+def applies(subject: Live) -> bool:
+    return subject.contents.value.format is not None
+
+
+def judge(subject: Required) -> Iterable[CheckResult]:
     return judge_format(subject, "value", "find the producer; consumers stop at that offset")

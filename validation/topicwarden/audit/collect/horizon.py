@@ -15,7 +15,7 @@ certificate alone is never more than ``suspect``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ CLOCK_MS = 5_000
 """The tolerated difference between the clocks of this machine and the brokers, in milliseconds."""
 
 CHECK_INTERVAL = "log.retention.check.interval.ms"
-DEFAULT_CHECK_INTERVAL_MS = 300_000
+_DEFAULT_CHECK_INTERVAL_MS = 300_000
 
 _UNBOUNDED = 2**63 - 1
 """Kafka's default of ``max.compaction.lag.ms``."""
@@ -87,124 +87,176 @@ def compaction_lag(topic: Topic) -> int | None:
     return lag if lag is not None and lag < _UNBOUNDED else None
 
 
+def check_interval_ms(snapshot: Snapshot) -> int | None:
+    """Return ``log.retention.check.interval.ms`` of the brokers; None if their settings are not visible."""
+    return snapshot.broker_number(CHECK_INTERVAL, _DEFAULT_CHECK_INTERVAL_MS)
+
+
+def expired_time(topic: Topic, snapshot: Snapshot) -> int | None:
+    """Return the time (ms) before which records are past ``retention.ms``, and the brokers have checked that since.
+
+    None without time-based retention. If the brokers' interval is unknown, it counts as 0, and the checks decide
+    nothing.
+    """
+    retention = topic.retention_time
+    return None if retention is None else snapshot.taken_at - retention - (check_interval_ms(snapshot) or 0) - CLOCK_MS
+
+
 def horizons(cluster: Cluster, snapshot: Snapshot, topics: Iterable[LiveTopic]) -> dict[TopicPartition, Horizon]:
     """Return the horizon of every partition that has a leader; this takes twelve requests for each broker.
+
+    Each step selects a time for each partition, and asks the brokers what begins there:
+
+    1. ``rolled``: the first batch that may be in the active segment.
+    2. ``past_lag``: the first batch that may be within ``min.compaction.lag.ms``.
+    3. ``overdue``: the first batch whose segment may be active, or not expired.
+    4. ``lagging``: the first batch whose segment may be active, or within ``max.compaction.lag.ms``.
+    5. ``stable``: the first offset whose segment may contain an open transaction.
+    6. ``unexpired``: the first record that ``retention.ms`` protects.
+    7. ``future``: the first record with a timestamp ahead of the clock.
 
     Source of the cleaner's border: ``LogCleanerManager.cleanableOffsets``, ``UnifiedLog.nonActiveLogSegmentsFrom``.
     """
     logs = {
-        (live.topic.name, number): (live.topic, extent) for live in topics for number, extent in live.extents.items()
+        (live.topic.name, number): _Log(live.topic, extent, snapshot)
+        for live in topics
+        for number, extent in live.extents.items()
     }
-    now = snapshot.taken_at
-    # If the brokers' interval is unknown, every expired record counts as overdue, and the checks decide nothing.
-    interval = snapshot.broker_number(CHECK_INTERVAL, DEFAULT_CHECK_INTERVAL_MS) or 0
-    roll = {partition: _roll_border(topic, extent) for partition, (topic, extent) in logs.items()}
-    expiry = {partition: _expired_time(topic, now, interval) for partition, (topic, _) in logs.items()}
+    borders = _BorderSearch(cluster, snapshot, logs)
+    rolled = borders.first_batches_at(borders.times(_roll_border))
+    past_lag = borders.first_batches_at(borders.times(_min_lag_border))
+    overdue = borders.first_batches_at(borders.times(_overdue_border))
+    lagging = borders.first_batches_at(borders.times(_max_lag_border))
+    stable = borders.stable()
+    unexpired = borders.first_offsets_at(borders.times(_expiry_border))
+    future = cluster.first_offsets_at(borders.times(_future_border))
 
-    def first_at(times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    def horizon(partition: TopicPartition, log: _Log) -> Horizon:
+        start, end = log.extent.start, log.extent.end
+        rolled_before = rolled.get(partition, start)
+        limits = {
+            "an open transaction": stable.get(partition, end),
+            "min.compaction.lag.ms": past_lag.get(partition, end),
+        }
+        reason, limit = min(limits.items(), key=lambda item: item[1])
+        future_offset, future_timestamp = future.get(partition, (None, None))
+        return Horizon(
+            start=start,
+            rolled=rolled_before,
+            cleanable=min(rolled_before, limit),
+            blocked_by=reason if limit < rolled_before else None,
+            overdue=overdue.get(partition, start),
+            unexpired=unexpired.get(partition),
+            expired_time=_expiry_border(log),
+            future_offset=future_offset,
+            future_timestamp=future_timestamp,
+            lagging=min(lagging.get(partition, start), rolled_before, limit),
+        )
+
+    return {partition: horizon(partition, log) for partition, log in logs.items()}
+
+
+@dataclass(frozen=True)
+class _Log:
+    """The log of one partition."""
+
+    topic: Topic
+    extent: PartitionExtent
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True)
+class _BorderSearch:
+    """Asks the brokers which offsets begin at a time."""
+
+    cluster: Cluster
+    snapshot: Snapshot
+    logs: Mapping[TopicPartition, _Log]
+
+    def times(self, border: Callable[[_Log], int | None]) -> dict[TopicPartition, int]:
+        """Return the time of a border (ms), by partition; without partitions that have no such border."""
+        return {partition: time for partition, log in self.logs.items() if (time := border(log)) is not None}
+
+    def first_offsets_at(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Return the offset of the first record with a timestamp at or after a time, by partition.
 
         The broker may report no such record although the largest timestamp allows some
         (see ``audit/scan/timestamp_borders.py``). The offset is then the log start.
         """
-        latest = {partition: extent.latest_timestamp for partition, (_, extent) in logs.items()}
         possible = {
-            partition: logs[partition][1].start
+            partition: self.logs[partition].extent.start
             for partition, time in times.items()
-            if (last := latest[partition]) is not None and last >= time
+            if (last := self.logs[partition].extent.latest_timestamp) is not None and last >= time
         }
-        return possible | {partition: offset for partition, (offset, _) in cluster.first_offsets_at(times).items()}
+        reported = self.cluster.first_offsets_at(times)
+        return possible | {partition: offset for partition, (offset, _) in reported.items()}
 
-    def first_batches_at(times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    def first_batches_at(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Return the start of the batch that contains the first record with a timestamp at or after a time.
 
         If the broker does not report the batch, this is the log start.
         """
-        found = first_at(times)
-        starts = cluster.batch_starts(snapshot, found)
-        return {partition: max(logs[partition][1].start, starts.get(partition, 0)) for partition in found}
+        found = self.first_offsets_at(times)
+        starts = self.cluster.batch_starts(self.snapshot, found)
+        return {partition: max(self.logs[partition].extent.start, starts.get(partition, 0)) for partition in found}
 
-    rolled = first_batches_at(_known(roll))
-    past_lag = first_batches_at(
-        {
-            # The youngest record of a segment holds the cleaner back; it may be one roll time younger than the first.
-            partition: now - lag - (roll_time(topic) or 0) - CLOCK_MS
-            for partition, (topic, _) in logs.items()
-            if topic.compacted and (lag := topic.number("min.compaction.lag.ms") or 0) > 0
-        }
-    )
-    overdue = first_batches_at(
-        {
-            partition: min(border, expired - (roll_time(logs[partition][0]) or 0))
-            for partition, border in _known(roll).items()
-            if (expired := expiry[partition]) is not None
-        }
-    )
-    lagging = first_batches_at(
-        {
-            partition: min(border, now - max_lag - (roll_time(logs[partition][0]) or 0) - CLOCK_MS)
-            for partition, border in _known(roll).items()
-            if (max_lag := compaction_lag(logs[partition][0])) is not None
-        }
-    )
-    open_transactions = {
-        partition: extent.last_stable for partition, (_, extent) in logs.items() if extent.last_stable < extent.end
-    }
-    # The cleaner skips the whole segment that contains the first open transaction. Every record before the first one
-    # that is less than a roll time older than that transaction is in an earlier segment.
-    before_transaction = first_batches_at(
-        {
-            partition: timestamp - longest
-            for partition, timestamp in cluster.batch_timestamps(snapshot, open_transactions).items()
-            if (longest := roll_time(logs[partition][0])) is not None
-        }
-    )
-    unexpired = first_at(_known(expiry))
-    future = cluster.first_offsets_at(
-        {
-            partition: now + CLOCK_MS
-            for partition, (_, extent) in logs.items()
-            if extent.latest_timestamp is not None and extent.latest_timestamp > now + CLOCK_MS
-        }
-    )
+    def stable(self) -> dict[TopicPartition, int]:
+        """Return where the cleaner stops because of an open transaction, for the partitions that have one.
 
-    def horizon(partition: TopicPartition, extent: PartitionExtent) -> Horizon:
-        rolled_before = rolled.get(partition, extent.start)
-        stable = extent.end
-        if partition in open_transactions:
-            stable = min(before_transaction.get(partition, extent.start), extent.last_stable)
-        limits = {
-            "an open transaction": stable,
-            "min.compaction.lag.ms": past_lag.get(partition, extent.end),
+        The cleaner skips the whole segment that contains the first open transaction. Every record before the first one
+        that is less than a roll time older than that transaction is in an earlier segment.
+        """
+        open_transactions = {
+            partition: log.extent.last_stable
+            for partition, log in self.logs.items()
+            if log.extent.last_stable < log.extent.end
         }
-        reason, limit = min(limits.items(), key=lambda item: item[1])
-        return Horizon(
-            start=extent.start,
-            rolled=rolled_before,
-            cleanable=min(rolled_before, limit),
-            blocked_by=reason if limit < rolled_before else None,
-            overdue=overdue.get(partition, extent.start),
-            unexpired=unexpired.get(partition),
-            expired_time=expiry[partition],
-            future_offset=future[partition][0] if partition in future else None,
-            future_timestamp=future[partition][1] if partition in future else None,
-            lagging=min(lagging.get(partition, extent.start), rolled_before, limit),
+        began = self.cluster.batch_timestamps(self.snapshot, open_transactions)
+        before = self.first_batches_at(
+            {
+                partition: timestamp - longest
+                for partition, timestamp in began.items()
+                if (longest := roll_time(self.logs[partition].topic)) is not None
+            }
         )
+        return {
+            partition: min(before.get(partition, self.logs[partition].extent.start), last_stable)
+            for partition, last_stable in open_transactions.items()
+        }
 
-    return {partition: horizon(partition, extent) for partition, (_, extent) in logs.items()}
+
+def _roll_border(log: _Log) -> int | None:
+    longest, latest = roll_time(log.topic), log.extent.latest_timestamp
+    return None if longest is None or latest is None else latest - longest
 
 
-def _roll_border(topic: Topic, extent: PartitionExtent) -> int | None:
-    longest = roll_time(topic)
-    if longest is None or extent.latest_timestamp is None:
+def _min_lag_border(log: _Log) -> int | None:
+    """Return the border of ``min.compaction.lag.ms``.
+
+    The youngest record of a segment holds the cleaner back; it may be one roll time younger than the first.
+    """
+    lag = log.topic.number("min.compaction.lag.ms") or 0
+    if not log.topic.compacted or lag <= 0:
         return None
-    return extent.latest_timestamp - longest
+    return log.snapshot.taken_at - lag - (roll_time(log.topic) or 0) - CLOCK_MS
 
 
-def _expired_time(topic: Topic, now: int, interval: int) -> int | None:
-    retention = topic.retention_time
-    return None if retention is None else now - retention - interval - CLOCK_MS
+def _overdue_border(log: _Log) -> int | None:
+    rolled, expired = _roll_border(log), _expiry_border(log)
+    return None if rolled is None or expired is None else min(rolled, expired - (roll_time(log.topic) or 0))
 
 
-def _known(times: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
-    return {partition: time for partition, time in times.items() if time is not None}
+def _max_lag_border(log: _Log) -> int | None:
+    rolled, lag = _roll_border(log), compaction_lag(log.topic)
+    if rolled is None or lag is None:
+        return None
+    return min(rolled, log.snapshot.taken_at - lag - (roll_time(log.topic) or 0) - CLOCK_MS)
+
+
+def _expiry_border(log: _Log) -> int | None:
+    return expired_time(log.topic, log.snapshot)
+
+
+def _future_border(log: _Log) -> int | None:
+    border, latest = log.snapshot.taken_at + CLOCK_MS, log.extent.latest_timestamp
+    return border if latest is not None and latest > border else None

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from topicwarden.audit.check import CheckResult
+from topicwarden.audit.evidence import CommittedCounts
 from topicwarden.audit.scan.counts import ContentFault, PartitionCounts
-from topicwarden.audit.subject import AuditedTopic, CheckResult
 from topicwarden.model.message_text import counted
 from topicwarden.model.verdict import Verdict
 
@@ -25,7 +26,7 @@ _UNCONFIRMED = "it is not known whether any of these records is committed"
 _NARROWER = "audit fewer topics at once (--topics), so that more records of each topic can be read again"
 
 
-def judge_format(subject: AuditedTopic, part: str, remedy: str) -> Iterator[CheckResult]:
+def judge_format(subject: CommittedCounts, part: str, remedy: str) -> Iterator[CheckResult]:
     """Yield the results of ``judge_faults`` for the declared format of ``part``, which is ``key`` or ``value``."""
     declared = subject.contents.encoding(part)
     where = " by the registry" if declared.registry else ""
@@ -35,7 +36,7 @@ def judge_format(subject: AuditedTopic, part: str, remedy: str) -> Iterator[Chec
 
 
 def judge_faults(
-    subject: AuditedTopic, rule: str, what: str, path: tuple[str, ...], remedy: str
+    subject: CommittedCounts, rule: str, what: str, path: tuple[str, ...], remedy: str
 ) -> Iterator[CheckResult]:
     """Yield the results for the faults of ``rule``, a check id or ``expression:<id>``.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topicwarden.audit.checks.common.persistence import extent
-from topicwarden.audit.subject import AuditedTopic
+from topicwarden.audit.evidence import Counts
 
 _RECORD_BYTES = 100
 """The maximum overhead of a record besides its key and value: the record header, and the header of a batch of one."""
@@ -14,13 +14,12 @@ Both remain after their records are removed, and count as clean.
 """
 
 
-def dirty_bound(subject: AuditedTopic) -> float:
+def dirty_bound(subject: Counts) -> float:
     """Return ``min.cleanable.dirty.ratio``: the cleaner cleans a log if its dirty ratio exceeds this bound."""
-    assert subject.live
     return float(subject.live.topic.config.get("min.cleanable.dirty.ratio", "0.5"))
 
 
-def dirty_ratio(subject: AuditedTopic, partition: int) -> float:
+def dirty_ratio(subject: Counts, partition: int) -> float:
     """Return the share of the cleanable bytes that is certainly dirty, 0 to 1; 0 if nothing is certain.
 
     The audit does not know the batch boundaries. The clean part of a log contains at most one record of each key. So

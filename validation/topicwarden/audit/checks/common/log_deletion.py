@@ -6,7 +6,7 @@ from typing import Final
 
 from topicwarden.audit.checks.common.persistence import cleaner_grace_ms, log_start_facts, repeated_verdict
 from topicwarden.audit.collect.horizon import CLOCK_MS
-from topicwarden.audit.subject import AuditedTopic
+from topicwarden.audit.evidence import Live
 from topicwarden.model.verdict import Verdict
 
 UNMOVED: Final = "the brokers have checked retention since the previous audit, and the log start has not moved"
@@ -15,7 +15,7 @@ _START_DELAY_SETTING, _DEFAULT_START_DELAY_MS = "log.initial.task.delay.ms", 30_
 
 
 def deletion_verdict(
-    subject: AuditedTopic, check: str, relevant_settings: tuple[str, ...], partition: int, explanation: str | None
+    subject: Live, check: str, relevant_settings: tuple[str, ...], partition: int, explanation: str | None
 ) -> Verdict:
     """Return the verdict on a log start that deletion should have moved.
 
@@ -26,7 +26,7 @@ def deletion_verdict(
     return Verdict.UNDECIDABLE if interval is None else repeated_verdict(persisted_ms, interval, explanation)
 
 
-def _deletion_interval_ms(subject: AuditedTopic) -> int | None:
+def _deletion_interval_ms(subject: Live) -> int | None:
     """Return how long healthy brokers may take to delete expired segments, in milliseconds.
 
     A broker that has just started waits first (``LogManager.startup``). For ``compact,delete`` the cleaner deletes,

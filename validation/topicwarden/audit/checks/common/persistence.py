@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from topicwarden.audit.collect.horizon import CLOCK_MS, roll_time
+from topicwarden.audit.evidence import Counts, Live, PreviousState
 from topicwarden.audit.history.topic_state import RememberedRecord
 from topicwarden.audit.scan.counts import SupersededPair
 from topicwarden.audit.subject import AuditedTopic
@@ -17,24 +18,23 @@ _CLEANED_BYTES_PER_SECOND = 5 << 20
 OUT_OF_SYNC = "a replica is out of sync, and brokers delete only records that all in-sync replicas have"
 
 
-def replicas(subject: AuditedTopic, partition: int) -> PartitionReplicas | None:
-    """Return the leader and the replicas of a partition; None if the topic is not on the cluster."""
-    states = subject.live.replicas if subject.live else ()
-    return next((state for state in states if state.partition == partition), None)
+def replicas(subject: Live, partition: int) -> PartitionReplicas | None:
+    """Return the leader and the replicas of a partition; None if the topic has no such partition."""
+    return next((state for state in subject.live.replicas if state.partition == partition), None)
 
 
-def extent(subject: AuditedTopic, partition: int) -> PartitionExtent | None:
+def extent(subject: Live, partition: int) -> PartitionExtent | None:
     """Return the offsets and the size of a partition's log; None if the partition has no leader."""
-    return subject.live.extents.get(partition) if subject.live else None
+    return subject.live.extents.get(partition)
 
 
-def all_in_sync(subject: AuditedTopic, partition: int) -> bool:
+def all_in_sync(subject: Live, partition: int) -> bool:
     """Return whether every replica of the partition is in sync."""
     state = replicas(subject, partition)
     return state is not None and len(state.in_sync) == len(state.replicas)
 
 
-def same_leader(subject: AuditedTopic, partition: int) -> bool:
+def same_leader(subject: Live, partition: int) -> bool:
     """Return whether one broker led the partition without interruption since the previous audit.
 
     False if this is not known.
@@ -49,7 +49,7 @@ def same_leader(subject: AuditedTopic, partition: int) -> bool:
     )
 
 
-def leader_facts(subject: AuditedTopic, partition: int) -> dict[str, int]:
+def leader_facts(subject: Live, partition: int) -> dict[str, int]:
     """Return the leader epoch as a tracked fact; empty if the epoch is not known.
 
     Observations under one leader say nothing about another leader. A broker that restarts leads in a new epoch. While
@@ -59,7 +59,7 @@ def leader_facts(subject: AuditedTopic, partition: int) -> dict[str, int]:
     return {} if state is None or state.leader_epoch is None else {"leader_epoch": state.leader_epoch}
 
 
-def log_start_facts(subject: AuditedTopic, partition: int) -> dict[str, int]:
+def log_start_facts(subject: Live, partition: int) -> dict[str, int]:
     """Return the leader epoch and the log start offset as tracked facts.
 
     Record ages are only valid from the time this log start was first seen.
@@ -68,7 +68,7 @@ def log_start_facts(subject: AuditedTopic, partition: int) -> dict[str, int]:
     return leader_facts(subject, partition) | ({} if log is None else {"start": log.start})
 
 
-def latest_hidden_timestamp(subject: AuditedTopic, partition: int, persisted_ms: int) -> int | None:
+def latest_hidden_timestamp(subject: Live, partition: int, persisted_ms: int) -> int | None:
     """Return an upper bound for the timestamps of records before the log start, in its first segment.
 
     DeleteRecords moves the log start into a segment, and the whole segment stays on disk. The broker judges the age of
@@ -108,7 +108,7 @@ def repeated_verdict(persisted_ms: int | None, grace_ms: int, explanation: str |
     return Verdict.FAIL if persisted_ms is not None and persisted_ms > grace_ms else Verdict.SUSPECT
 
 
-def unrolled_segment_reason(subject: AuditedTopic, partition: int, persisted_ms: int | None) -> str | None:
+def unrolled_segment_reason(subject: Live, partition: int, persisted_ms: int | None) -> str | None:
     """Return why the segment of a superseded pair may not have rolled; None if there is no reason.
 
     A first audit never has a reason, because it does not know the earlier settings. The next audit settles the case.
@@ -128,20 +128,20 @@ def unrolled_segment_reason(subject: AuditedTopic, partition: int, persisted_ms:
     return None
 
 
-def first_segment_rolled(subject: AuditedTopic, partition: int, persisted_ms: int) -> bool:
+def first_segment_rolled(subject: Live, partition: int, persisted_ms: int) -> bool:
     """Return whether the first segment has certainly rolled and passed ``min.compaction.lag.ms``.
 
     This takes into account the records before the log start that DeleteRecords may have hidden.
     """
     hidden, log = latest_hidden_timestamp(subject, partition, persisted_ms), extent(subject, partition)
-    if hidden is None or log is None or subject.live is None:
+    if hidden is None or log is None:
         return False
     longest_roll, lag = roll_time(subject.live.topic) or 0, subject.number("min.compaction.lag.ms") or 0
     latest = log.latest_timestamp or 0
     return hidden == 0 or (latest > hidden + longest_roll and (lag == 0 or subject.snapshot.taken_at - lag > hidden))
 
 
-def rolled_under_known_settings(subject: AuditedTopic, partition: int) -> bool:
+def rolled_under_known_settings(subject: Live, partition: int) -> bool:
     """Return whether the roll certificate rests on a record that was written under settings that audits saw.
 
     Otherwise a segment may be as long as an older ``segment.ms`` allowed, and still be active.
@@ -152,7 +152,7 @@ def rolled_under_known_settings(subject: AuditedTopic, partition: int) -> bool:
     )
 
 
-def first_superseded_pair(subject: AuditedTopic, partition: int) -> SupersededPair | None:
+def first_superseded_pair(subject: Counts, partition: int) -> SupersededPair | None:
     """Return the superseded pair to judge: the remembered pair if it is still present, else the first pair."""
     remembered = [
         SupersededPair(record.offset, record.superseded_by, record.key)
@@ -165,18 +165,18 @@ def first_superseded_pair(subject: AuditedTopic, partition: int) -> SupersededPa
     return min(pairs, key=lambda pair: pair.superseded_by, default=None)
 
 
-def removed_by_cleaner(subject: AuditedTopic, partition: int) -> tuple[RememberedRecord, ...]:
+def removed_by_cleaner(subject: PreviousState, partition: int) -> tuple[RememberedRecord, ...]:
     """Return the remembered records that are gone, although the log was not truncated or deleted up to them.
 
     Only the cleaner removes single records. So the cleaner has run since the previous audit, at least up to these
     records.
     """
-    state, before, log = subject.past.state, subject.past.partition(partition), extent(subject, partition)
-    if state is None or before is None or log is None or log.end < before.end:
+    before, log = subject.previous.partition(partition), extent(subject, partition)
+    if before is None or log is None or log.end < before.end:
         return ()
     return tuple(
         record
-        for record in state.remembered_records
+        for record in subject.previous.remembered_records
         if record.partition == partition and record.offset >= log.start and record not in subject.past.still_present
     )
 

@@ -4,19 +4,18 @@ from collections.abc import Callable, Iterable
 
 from topicwarden.audit.checks.common.dirty_ratio import dirty_bound, dirty_ratio
 from topicwarden.audit.collect.horizon import Horizon, roll_time
+from topicwarden.audit.evidence import Counts
 from topicwarden.audit.scan.counts import SupersededPair
-from topicwarden.audit.subject import AuditedTopic
 
 _DEFAULT_BACKOFF_MS = 15_000
 _MAX_RANGES = 8
 
 
-def reasons(subject: AuditedTopic, partitions: list[int]) -> Iterable[str]:
+def reasons(subject: Counts, partitions: list[int]) -> Iterable[str]:
     """Yield one line for each reason why superseded records remain, with their number.
 
     For a single partition, the line also has the offsets.
     """
-    assert subject.live
     counts = {partition: subject.counts[partition] for partition in partitions}
     if not_rolled := sum(c.superseded - c.superseded_rolled for c in counts.values()):
         yield (
@@ -53,7 +52,7 @@ def _cleanable(pair: SupersededPair, horizon: Horizon) -> bool:
     return pair.superseded_by < horizon.cleanable
 
 
-def _which(subject: AuditedTopic, partitions: list[int], selects: Callable[[SupersededPair, Horizon], bool]) -> str:
+def _which(subject: Counts, partitions: list[int], selects: Callable[[SupersededPair, Horizon], bool]) -> str:
     """Return the offsets of the selected pairs if there is only one partition, else an empty string."""
     if len(partitions) > 1:
         return ""
