@@ -13,12 +13,12 @@ from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
 from tests.engine.predictions.conftest import Deployment, deployment, of
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.cluster import Cluster
 from topicwarden.kafka.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import AuditOptions, auditing
 from topicwarden.sandbox.scenarios.writer import writing
 
 ORDERS = {"orders/orders.placed.yaml": "{partitions: 2, replication_factor: 2}\n"}

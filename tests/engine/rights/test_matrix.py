@@ -25,8 +25,8 @@ from tests.engine.rights.scenes import (
 )
 from tests.support.projects import project_of
 from tests.support.restricted_user import RestrictedCluster
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.doctor.command_rights import COMMANDS, MOVE_REPLICAS, SEE_CLUSTER, SEE_TOPICS, Effect, RequiredRight
+from topicwarden.operations.audit import AuditOptions, auditing
 
 NEEDS_EARLIER_AUDITS = {"compaction-gap", "hung-transaction", "resurrection", "tombstone-retention"}
 """Checks that judge nothing in a first audit; their rights are tested in ``tests/unit/checks``."""

@@ -12,11 +12,11 @@ from tests.engine.predictions.conftest import of
 from tests.engine.services.conftest import DAY, OnService, topics
 from tests.engine.services.standins import SERVICES
 from topicwarden.audit.checks import CHECKS
-from topicwarden.cli.audit import auditing
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.config_admin import connected
 from topicwarden.kafka.connection import Connection
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import auditing
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.specs.services import PROFILES

@@ -18,7 +18,6 @@ from tests.support.applications.java_application import JavaApplication
 from tests.support.clients import until
 from tests.support.findings import finding
 from tests.system.versions.parts import Stage
-from topicwarden.cli.audit import auditing
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.config_admin import connected
 from topicwarden.kafka.consumer_groups import ConsumerGroup
@@ -26,6 +25,7 @@ from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import auditing
 from topicwarden.sandbox.jvm import Jvm
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.specs.configs import kafka_lines

@@ -17,7 +17,6 @@ from tests.support.clients import commit
 from tests.support.findings import finding
 from tests.support.projects import Shell, project_of
 from tests.system.versions.clusters import RunningCluster
-from topicwarden.cli.audit import auditing
 from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.config_admin import connected, set_topic
 from topicwarden.kafka.snapshot import LiveTopic
@@ -26,6 +25,7 @@ from topicwarden.kafka.topic_reads import TopicProperties, wait_until_visible
 from topicwarden.model.diagnosis import Ability, Diagnosis, Possession
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import auditing
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.specs.services import APACHE
 from topicwarden.toolchain import environment

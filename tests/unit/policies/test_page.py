@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from topicwarden.cli.rules import PAGES, check_docs
+from topicwarden.audit.check_docs import check_docs
+from topicwarden.cli.rules import PAGES
 from topicwarden.policies.rules import RULES, STACK_RULES
 
 _PARTS = ["Example", "Confirm", "Remedy", "Prevent", "Source"]

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft4Validator
 
 from tests.support import reports
-from topicwarden.cli.rules import check_docs
+from topicwarden.audit.check_docs import check_docs
 from topicwarden.model.finding import AuditReport, Finding, FindingLocation
 from topicwarden.model.verdict import FailOn, Verdict
 from topicwarden.report.audit import junit, sarif

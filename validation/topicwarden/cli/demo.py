@@ -10,17 +10,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from topicwarden.cli.audit import auditing
+from topicwarden.audit.check_docs import check_docs
 from topicwarden.cli.check import check
 from topicwarden.cli.pulumi_stacks import run_pulumi, select_stack
-from topicwarden.cli.rules import check_docs
 from topicwarden.cli.sandbox import sandbox_of, show
+from topicwarden.cli.waiting import TERMINAL
 from topicwarden.kafka.config_admin import has_records
 from topicwarden.kafka.stack_connection import on_sandbox
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import auditing
 from topicwarden.report.audit import text
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.report_files import write
@@ -55,7 +56,7 @@ def demo(out: Path) -> int:
     )
     _heading(console, "Data: 336,776 real flights, a cache, and three planted faults")
     _fill(sandbox)
-    with auditing(project, STACK) as audit_topics:
+    with auditing(project, STACK, listener=TERMINAL) as audit_topics:
         _heading(console, "topicwarden audit: the records")
         report = audit_topics(())
         text.render(report, console)

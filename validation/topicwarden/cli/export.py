@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import yaml
 
-from topicwarden.cli.declared_topics import declared
 from topicwarden.model.message_text import counted, did_you_mean
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.regular_file import read_regular_file
 from topicwarden.model.replace_file import replace_file
 from topicwarden.model.topic_selection import none_selected, selected
+from topicwarden.operations.declared_topics import declared
 from topicwarden.report import terminal_output
 from topicwarden.specs.export import asyncapi_document, odcs_contract
 from topicwarden.specs.export.exported_topic import ExportedTopic, LostSetting, warnings, with_schemas

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from threading import Event
 
 from topicwarden.cli import replica_moves_text as shown
-from topicwarden.cli.declared_topics import declared
 from topicwarden.cli.find_pulumi import engine_of, writing_engine_of
 from topicwarden.cli.interrupt import interruptible
 from topicwarden.cli.waiting import waiting
@@ -23,6 +22,7 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.model.units import SIZE
+from topicwarden.operations.declared_topics import declared
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.rebalance.reassignment import ReassignmentResult, ReassignmentRunner

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from topicwarden.audit.check_docs import check_docs
 from topicwarden.audit.checks import CHECKS
 from topicwarden.doctor import rights_page as rights
 from topicwarden.model.message_text import did_you_mean
@@ -30,11 +30,6 @@ def rules(page_name: str | None = None) -> int:
         raise Refusal(f"there is no page {page_name!r}: {pages}{did_you_mean(page_name, [*PAGES, *documented])}")
     terminal_output.write("\n".join(write() for name, write in PAGES.items() if page_name in (None, name)))
     return 0
-
-
-def check_docs() -> dict[str, str]:
-    """Return the documentation of each check as Markdown, by check id."""
-    return {name: inspect.getdoc(check) or "" for name, check in CHECKS.items()}
 
 
 def checks_page() -> str:

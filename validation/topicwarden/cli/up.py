@@ -8,7 +8,6 @@ from typing import TextIO
 import typer
 from rich.console import Console
 
-from topicwarden.cli.declared_topics import checked_stack
 from topicwarden.cli.find_pulumi import writing_engine_of
 from topicwarden.cli.plan import planned
 from topicwarden.deploy.intent_log import Intent, intent_log
@@ -21,6 +20,7 @@ from topicwarden.kafka.cluster import open_cluster
 from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
+from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.report import terminal_output
 from topicwarden.report.plan import text

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from topicwarden.cli.arguments.shared_options import Stack, Topics, stack_option
-from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import FailOn, ReadScope
 
 app = typer.Typer()
@@ -149,10 +148,9 @@ def audit(
     from topicwarden.audit.scan.spark_platform import refuse_unsupported
 
     refuse_unsupported(master)
-    from topicwarden.cli.audit import AuditOptions, audit, bounds
+    from topicwarden.cli.audit import audit, bounds
+    from topicwarden.operations.audit import AuditOptions
 
-    if since is ReadScope.LAST and (max_records or sample):
-        raise Refusal("--since last reads all new records; remove --max-records and --sample")
     options = AuditOptions(history, since, bounds(max_records, sample, rate))
     raise typer.Exit(
         audit(

@@ -1,0 +1,1 @@
+"""The operations of topicwarden as functions: values in, a report out. No function prints or exits."""
