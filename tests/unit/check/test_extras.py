@@ -59,7 +59,9 @@ def test_a_missing_extra_is_one_line(root: Path, command: list[str], package: st
 
 
 def test_what_needs_no_extra_has_none(root: Path) -> None:
-    done = _without(root, ["check"], ["show"], ["schema"], ["rules"], ["init", "new"], ["sandbox", "--help"])
+    (root / "created.yaml").write_text("services: {kafka: {environment: {KAFKA_CREATE_TOPICS: 'one:1:1'}}}\n")
+    commands = ["check"], ["show"], ["schema"], ["rules"], ["init", "new"], ["sandbox", "--help"]
+    done = _without(root, *commands, ["import", "--from", "created.yaml"], ["export", "--to", "odcs"])
     assert done.returncode == 0, done.stderr
 
 

@@ -12,9 +12,9 @@ from rich.console import Console
 
 from topicwarden.audit.check_docs import check_docs
 from topicwarden.cli.check import check
-from topicwarden.cli.pulumi_stacks import run_pulumi, select_stack
 from topicwarden.cli.sandbox import sandbox_of, show
 from topicwarden.cli.waiting import TERMINAL
+from topicwarden.deploy.pulumi_stacks import run_pulumi, select_stack
 from topicwarden.kafka.config_admin import has_records
 from topicwarden.kafka.stack_connection import on_sandbox
 from topicwarden.model.finding import AuditReport

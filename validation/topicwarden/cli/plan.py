@@ -8,7 +8,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.cli.garbage_collection import without_garbage_collection
 from topicwarden.cli.waiting import waiting
 from topicwarden.deploy.preview import preview
@@ -17,6 +16,7 @@ from topicwarden.model.planned_change import PlanReport, PreviewResult, Severity
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.operations.declared_topics import checked_stack
+from topicwarden.operations.find_pulumi import engine_of
 from topicwarden.plan.engine_steps import with_unpredicted
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.report import terminal_output

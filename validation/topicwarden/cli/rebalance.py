@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from threading import Event
 
 from topicwarden.cli import replica_moves_text as shown
-from topicwarden.cli.find_pulumi import engine_of, writing_engine_of
 from topicwarden.cli.interrupt import interruptible
-from topicwarden.cli.waiting import waiting
+from topicwarden.cli.waiting import TERMINAL, waiting
 from topicwarden.deploy.refresh import refresh, stale
 from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.kafka.connection import Connection
@@ -23,6 +22,7 @@ from topicwarden.model.project import Project, find_project
 from topicwarden.model.topic_selection import none_selected, selected
 from topicwarden.model.units import SIZE
 from topicwarden.operations.declared_topics import declared
+from topicwarden.operations.find_pulumi import engine_of, writing_engine_of
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.plan.placement.replica_placement import ReplicaMove
 from topicwarden.rebalance.reassignment import ReassignmentResult, ReassignmentRunner
@@ -57,7 +57,7 @@ def rebalance(stack: str, patterns: Sequence[str], options: RebalanceOptions) ->
     if not chosen:
         raise none_selected("declared topic", patterns, (each.topic.name for each in declarations))
     refreshing = options.refresh and not (options.dry_run or options.cancel)
-    engine = writing_engine_of(project, stack) if refreshing else None
+    engine = writing_engine_of(project, stack, TERMINAL) if refreshing else None
     if engine is not None:
         stale(engine, {})  # refuse a stack that Pulumi does not know before anything moves
     names = frozenset(declaration.topic.name for declaration in declarations)

@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from topicwarden.cli.pulumi_stacks import is_local, provide_stack
 from topicwarden.deploy.linked_environment import link_environment
+from topicwarden.deploy.pulumi_stacks import is_local, provide_stack
 from topicwarden.kafka.stack_connection import on_sandbox
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.sandbox_folder import refuse_link

@@ -8,8 +8,8 @@ from typing import TextIO
 import typer
 from rich.console import Console
 
-from topicwarden.cli.find_pulumi import writing_engine_of
 from topicwarden.cli.plan import planned
+from topicwarden.cli.waiting import TERMINAL
 from topicwarden.deploy.intent_log import Intent, intent_log
 from topicwarden.deploy.program_run import ProgramRun, Refused
 from topicwarden.deploy.pulumi_commands import pulumi_up
@@ -21,6 +21,7 @@ from topicwarden.kafka.stack_connection import connect_to
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.operations.declared_topics import checked_stack
+from topicwarden.operations.find_pulumi import writing_engine_of
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.report import terminal_output
 from topicwarden.report.plan import text
@@ -33,7 +34,7 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
     that were made by hand, and create topics again that were deleted by hand.
     """
     project = find_project()
-    engine = writing_engine_of(project, stack)
+    engine = writing_engine_of(project, stack, TERMINAL)
     checked = checked_stack(project, stack, "deployed")
     if not yes:
         if not sys.stdin.isatty():
