@@ -18,7 +18,6 @@ from kafka.admin import NewTopic as CreatedTopic
 from tests.support.clients import commit
 from tests.support.projects import Shell, empty_stack, project_of, write_topics
 from tests.support.restricted_user import RestrictedCluster, rule
-from topicwarden.cli.plan import planned
 from topicwarden.doctor.command_rights import Effect, RequiredRight, Resource
 from topicwarden.kafka.access_admin import AccessRule
 from topicwarden.kafka.throttle_admin import RATES, REPLICAS
@@ -28,6 +27,7 @@ from topicwarden.model.project import Project
 from topicwarden.model.verdict import BY_WEIGHT, Verdict
 from topicwarden.operations.audit import AuditFunction
 from topicwarden.operations.find_pulumi import engine_of
+from topicwarden.operations.plan import planned
 
 DAY_MS = 86_400_000
 NAMES = {Resource.TOPIC: "*", Resource.GROUP: "*", Resource.CLUSTER: "kafka-cluster"}

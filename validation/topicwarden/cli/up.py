@@ -8,7 +8,6 @@ from typing import TextIO
 import typer
 from rich.console import Console
 
-from topicwarden.cli.plan import planned
 from topicwarden.cli.waiting import TERMINAL
 from topicwarden.deploy.intent_log import Intent, intent_log
 from topicwarden.deploy.program_run import ProgramRun, Refused
@@ -22,6 +21,7 @@ from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.operations.declared_topics import checked_stack
 from topicwarden.operations.find_pulumi import writing_engine_of
+from topicwarden.operations.plan import planned
 from topicwarden.plan.cluster_identity import check_cluster
 from topicwarden.report import terminal_output
 from topicwarden.report.plan import text
@@ -39,7 +39,7 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
     if not yes:
         if not sys.stdin.isatty():
             raise Refusal("nobody can answer here: run `topicwarden up --yes`, after `topicwarden plan`")
-        report = planned(engine, (), checked)
+        report = planned(engine, (), checked, listener=TERMINAL)
         terminal_output.write_text(text.render(report, Console()))
         if report.refused or not report.engine.ran:
             return 1
