@@ -12,7 +12,7 @@ from topicwarden.deploy.backend_repair import remove_broken_files
 from topicwarden.deploy.linked_environment import link_environment
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_project import require_program
-from topicwarden.deploy.up_options import backend_url
+from topicwarden.deploy.write_options import backend_url
 from topicwarden.model.project import Project
 from topicwarden.toolchain import environment
 

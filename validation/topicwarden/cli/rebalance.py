@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event
 
 from topicwarden.cli import replica_moves_text as shown
+from topicwarden.cli.confirmation import confirmed, require_terminal
 from topicwarden.cli.declared_topics import declared
 from topicwarden.cli.find_pulumi import engine_of, writing_engine_of
 from topicwarden.cli.interrupt import interruptible
@@ -132,10 +132,15 @@ class _Run:
         if options.dry_run:
             return code
         if placed.moves and not options.yes:
-            _confirm(len(placed.moves))
+            self._confirm(len(placed.moves))
         if not placed.moves and not under_way:
             return max(self._report_released(self.throttle.remove(), left_behind=True), code)
         return max(self._carry_out(placed.moves, under_way), code)
+
+    def _confirm(self, partitions: int) -> None:
+        require_terminal(f"topicwarden rebalance --stack {self.stack} --dry-run")
+        if not confirmed(f"Move {counted(partitions, 'partition')}?"):
+            raise Refusal("nothing was moved")
 
     def cancel(self) -> int:
         """Cancel the ongoing moves of the selected topics, and return the exit code."""
@@ -227,12 +232,3 @@ def _rate(throttle: str) -> int | None:
     if rate < 1:
         raise Refusal(f"--throttle {throttle}: expected at least 1 byte per second, or {UNLIMITED}")
     return rate
-
-
-def _confirm(partitions: int) -> None:
-    if not sys.stdin.isatty():
-        raise Refusal(
-            "nothing was moved: standard input is not a terminal; confirm with --yes, or show the moves with --dry-run"
-        )
-    if input(f"Move {counted(partitions, 'partition')}? [y/N] ").strip().lower() not in ("y", "yes"):
-        raise Refusal("nothing was moved")
