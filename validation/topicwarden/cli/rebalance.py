@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Event
 
 from topicwarden.cli import replica_moves_text as shown
+from topicwarden.cli.confirmation import confirmed, require_terminal
 from topicwarden.cli.interrupt import interruptible
 from topicwarden.cli.waiting import TERMINAL
 from topicwarden.model.message_text import counted
@@ -47,13 +47,13 @@ def rebalance(stack: str, patterns: Sequence[str], options: RebalanceOptions) ->
             print(operation.remark)
         if options.cancel:
             return _cancel(operation, stop, again)
-        code = _move(operation, options, stop, again)
+        code = _move(operation, stack, options, stop, again)
         if not stop.is_set() and (refreshed := operation.refresh_state()):
             print(f"refreshed {counted(refreshed, 'topic')} in Pulumi's state")
     return code
 
 
-def _move(operation: Rebalance, options: RebalanceOptions, stop: Event, again: str) -> int:
+def _move(operation: Rebalance, stack: str, options: RebalanceOptions, stop: Event, again: str) -> int:
     """Print the moves and, unless it is a dry run, carry them out; return the exit code."""
     target = operation.targets()
     _show_targets(operation, target)
@@ -61,7 +61,9 @@ def _move(operation: Rebalance, options: RebalanceOptions, stop: Event, again: s
     if options.dry_run:
         return code
     if target.placement.moves and not options.yes:
-        _confirm(len(target.placement.moves))
+        require_terminal(f"topicwarden rebalance --stack {stack} --dry-run")
+        if not confirmed(f"Move {counted(len(target.placement.moves), 'partition')}?"):
+            raise Refusal("nothing was moved")
     if not target.placement.moves and not target.under_way:
         return max(_show_released(operation.remove_throttle(), again, left_behind=True), code)
     return max(_carry_out(operation, target, stop, again), code)
@@ -152,12 +154,3 @@ def _rate(throttle: str) -> int | None:
     if rate < 1:
         raise Refusal(f"--throttle {throttle}: expected at least 1 byte per second, or {UNLIMITED}")
     return rate
-
-
-def _confirm(partitions: int) -> None:
-    if not sys.stdin.isatty():
-        raise Refusal(
-            "nothing was moved: standard input is not a terminal; confirm with --yes, or show the moves with --dry-run"
-        )
-    if input(f"Move {counted(partitions, 'partition')}? [y/N] ").strip().lower() not in ("y", "yes"):
-        raise Refusal("nothing was moved")

@@ -12,7 +12,7 @@ from typing import Final
 from topicwarden.deploy.program_run import ProgramRun, Purpose
 from topicwarden.deploy.pulumi_commands import EngineStep, pulumi_preview, pulumi_up
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, error_text, log_of, targeted
-from topicwarden.deploy.up_options import backend_url, up_options
+from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.model.problem import Refusal
 
 _PROVIDER: Final = "pulumi:providers:kafka"
@@ -42,7 +42,7 @@ def adopt(engine: PulumiEngine) -> Adoption:
     targets = [*_parents(imports, steps), *(step.urn for step in imports)]
     if not all(map(_harmless, steps)):
         _refuse_more(engine, _previewed(engine, targets))
-    options = up_options(backend_url(engine), len(imports), refresh="")
+    options = write_options("up", backend_url(engine), len(imports), refresh="")
     done = pulumi_up(ProgramRun(engine, Purpose.ADOPT), options, *targeted(targets))
     if done.returncode:
         raise Refusal(f"`pulumi up` failed: {error_text(done)}", details=log_of(done))

@@ -12,7 +12,7 @@ from topicwarden.deploy.backend_locks import run_past_lost_locks
 from topicwarden.deploy.inline_program import attached_provider, inline_program
 from topicwarden.deploy.program_run import ProgramRun
 from topicwarden.deploy.pulumi_engine import ALL_AT_ONCE, PulumiEngine, decoded, targeted
-from topicwarden.deploy.up_options import UpOptions
+from topicwarden.deploy.write_options import WriteOptions
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def pulumi_preview(new_run: Callable[[], ProgramRun], targets: Sequence[str] = (
 
 
 def pulumi_up(
-    run: ProgramRun, options: UpOptions, *arguments: str, on_line: Callable[[str], None] | None = None
+    run: ProgramRun, options: WriteOptions, *arguments: str, on_line: Callable[[str], None] | None = None
 ) -> CompletedProcess[str]:
     """Run `pulumi up`, past the lock of a killed ``pulumi``; return its result, with any exit code."""
     with inline_program(run) as inline:

@@ -43,7 +43,7 @@ def refresh(engine: PulumiEngine, urns: list[str]) -> None:
     if done.returncode:
         raise Refusal(
             f"the replicas are placed, but `pulumi refresh` failed: {error_text(done)}; "
-            f"run `pulumi refresh --stack {engine.stack}`, so that Pulumi's state agrees"
+            f"run `topicwarden refresh --stack {engine.stack}`, so that Pulumi's state agrees"
         )
 
 

@@ -10,7 +10,7 @@ from topicwarden.deploy.linked_environment import link_environment
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_project import require_program
 from topicwarden.deploy.pulumi_stacks import is_local, provide_stack
-from topicwarden.deploy.up_options import backend_url
+from topicwarden.deploy.write_options import backend_url
 from topicwarden.model.project import Project
 from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.toolchain import environment

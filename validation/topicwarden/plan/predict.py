@@ -33,11 +33,14 @@ def predict(
     declarations: Sequence[Declaration],
     deployed: DeployedStack,
     scope: StackScope = EVERY_TOPIC,
+    *,
+    destroying: bool = False,
 ) -> Prediction:
     """Return the topics that change.
 
     ``snapshot`` has at least the declared and the deployed topics, and needs no extents: those of the topics that
-    change are read here. ``deployed`` is Pulumi's state. ``scope`` are the topics that the stack owns.
+    change are read here. ``deployed`` is Pulumi's state. ``scope`` are the topics that the stack owns. ``destroying``:
+    nothing is declared, because the command deletes the whole stack.
     """
     snapshot = _without_reassignments(snapshot)
     topic_changes = changes(declarations, deployed, snapshot, scope)
@@ -45,7 +48,9 @@ def predict(
     # Sizes of all logs decide between brokers, but only if something moves.
     moving = place_replicas(declared, snapshot).moves
     snapshot = cluster.with_extents(snapshot, snapshot.topics if moving else [change.name for change in topic_changes])
-    topic_changes = tuple(replace(change, live=snapshot.topics.get(change.name)) for change in topic_changes)
+    topic_changes = tuple(
+        replace(change, live=snapshot.topics.get(change.name), destroying=destroying) for change in topic_changes
+    )
     needed = {
         change.name: {
             name: needs
