@@ -40,6 +40,6 @@ def plan(stack: str, form: str | None, detailed: bool, patterns: Sequence[str] =
         terminal_output.write_text(text.render(report, Console()))
     else:
         terminal_output.write(render(report, form, project.root))
-    if report.refused or not report.engine.ran:
+    if not report.deployable:
         return 1
     return _PENDING if detailed and report.pending else 0

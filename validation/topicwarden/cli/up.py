@@ -29,7 +29,7 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
         require_terminal(f"topicwarden plan --stack {stack}")
         report = planned(engine, (), checked, listener=TERMINAL)
         terminal_output.write_text(text.render(report, Console()))
-        if report.refused or not report.engine.ran:
+        if not report.deployable:
             return 1
         if not (report.pending or refresh) or not confirmed("Deploy this?"):
             return 0
