@@ -12,9 +12,10 @@ from rich.console import Console
 
 from topicwarden.cli.audit import auditing
 from topicwarden.cli.check import check
-from topicwarden.cli.pulumi_stacks import run_pulumi, select_stack
+from topicwarden.cli.pulumi_stacks import select_stack
 from topicwarden.cli.rules import check_docs
 from topicwarden.cli.sandbox import sandbox_of, show
+from topicwarden.cli.up import up
 from topicwarden.kafka.config_admin import has_records
 from topicwarden.kafka.stack_connection import on_sandbox
 from topicwarden.model.finding import AuditReport
@@ -48,11 +49,10 @@ def demo(out: Path) -> int:
     _heading(console, "topicwarden check: the declared topics")
     if check(STACK):
         return 1
-    _heading(console, "pulumi up: deploy the declared topics")
+    _heading(console, "topicwarden up: deploy the declared topics")
     select_stack(project, STACK)
-    run_pulumi(
-        project, STACK, "up", "--stack", STACK, "--yes", "--skip-preview", "--refresh", "--suppress-outputs", show=True
-    )
+    if up(STACK, yes=True, refresh=True):
+        return 1
     _heading(console, "Data: 336,776 real flights, a cache, and three planted faults")
     _fill(sandbox)
     with auditing(project, STACK) as audit_topics:

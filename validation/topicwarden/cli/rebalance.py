@@ -59,7 +59,7 @@ def rebalance(stack: str, patterns: Sequence[str], options: RebalanceOptions) ->
     refreshing = options.refresh and not (options.dry_run or options.cancel)
     engine = writing_engine_of(project, stack) if refreshing else None
     if engine is not None:
-        stale(engine, {})  # refuse a stack that Pulumi does not know before anything moves
+        engine.require_stack(remedy="--no-refresh does not use Pulumi's state")
     names = frozenset(declaration.topic.name for declaration in declarations)
     stop = Event()
     with open_reassignment_session(connection) as session:

@@ -49,7 +49,7 @@ def up(stack: str, yes: bool, refresh: bool = False) -> int:
     if done.returncode:
         refuse_missing_backend(done.stdout, stack)
         if "no stack named" in done.stdout:
-            engine.resources()  # refuses with what to do
+            engine.require_stack()
         if run.refusal is not None and not isinstance(run.refusal, Refused):
             raise run.refusal
     return 1 if done.returncode else 0
