@@ -13,22 +13,7 @@ from topicwarden.deploy.inline_program import attached_provider, inline_program
 from topicwarden.deploy.program_run import ProgramRun
 from topicwarden.deploy.pulumi_engine import ALL_AT_ONCE, PulumiEngine, decoded, targeted
 from topicwarden.deploy.write_options import WriteOptions
-
-
-@dataclass(frozen=True)
-class EngineStep:
-    """A step of a preview on one resource.
-
-    ``op`` is Pulumi's, such as ``create`` and ``same``. ``properties`` are inputs and outputs of the old state, or of
-    the new one if there is no old one.
-    """
-
-    op: str
-    urn: str
-    type: str
-    parent: str | None
-    id: str | None
-    properties: Mapping[str, Any]
+from topicwarden.plan.engine_steps import EngineStep
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Create the stacks of the sandbox, whose state is beside it."""
+"""Create the stacks of the sandbox."""
 
 from __future__ import annotations
 
@@ -29,11 +29,13 @@ def provide_stack(project: Project, stack: str) -> None:
 
 
 def select_stack(project: Project, stack: str) -> None:
-    """Select the stack in Pulumi, and create it if it does not exist. Raises Refusal with its output if it fails."""
+    """Select the stack in Pulumi, and create it if it does not exist. Raises Refusal if that fails."""
     variables = {**os.environ, **environment(project, stack)}
     pulumi = shutil.which("pulumi", path=variables["PATH"]) or "pulumi"
     command = [pulumi, "stack", "select", "--create", stack, "--non-interactive"]
-    result = child_processes.run(command, project.root, variables)
-    if result.returncode:
-        output = (result.stdout + result.stderr).strip()
-        raise Refusal(f"`pulumi stack select --create {stack}` ended with exit code {result.returncode}: {output}")
+    done = child_processes.run(command, project.root, variables)
+    if done.returncode:
+        raise Refusal(
+            f"`pulumi stack select --create {stack}` ended with exit code {done.returncode}: "
+            f"{(done.stdout + done.stderr).strip()}"
+        )

@@ -52,7 +52,7 @@ def deploy_topics(
     succeeded = _succeeded(engine, done)
     if not succeeded:
         if "no stack named" in done.stdout:
-            engine.resources()  # refuses with what to do
+            engine.require_stack()
         if run.refusal is not None and not isinstance(run.refusal, Refused):
             raise run.refusal
     return succeeded

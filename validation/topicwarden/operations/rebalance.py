@@ -120,7 +120,7 @@ def rebalancing(
         raise none_selected("declared topic", patterns, (each.topic.name for each in declarations))
     engine = writing_engine_of(project, stack, listener) if refreshing else None
     if engine is not None:
-        stale(engine, {})  # refuse a stack that Pulumi does not know before anything moves
+        engine.require_stack(remedy="--no-refresh does not use Pulumi's state")
     names = frozenset(declaration.topic.name for declaration in declarations)
     with open_reassignment_session(connection) as session:
         _check_service(session)

@@ -87,7 +87,11 @@ def _plan(change: TopicChange, rules: Iterable[str], evidence: PlanEvidence) -> 
     consequences = _consequences(change, rules, evidence)
     drift_left = _leaves_drift(change, consequences)
     if drift_left:
-        consequences = [_as_left(each) for each in _consequences(replace(change, held=True), rules, evidence)]
+        left = replace(change, held=True)
+        consequences = [
+            _as_left(each, _allowance_for(each, left, rules, evidence)) if _refuses_revert(each) else each
+            for each in _consequences(left, rules, evidence)
+        ]
     return TopicPlan(
         topic=change.name,
         domain=change.declaration.topic.domain if change.declaration else "",
@@ -114,6 +118,17 @@ def _needed_allowances(
             yield allowance
 
 
+def _allowance_for(
+    consequence: Consequence, change: TopicChange, rules: Iterable[str], evidence: PlanEvidence
+) -> Allowance | None:
+    """Return the allowance without which ``consequence`` is refused; None if no allowance has this effect."""
+    for allowance in Allowance:
+        allowed = _consequences(replace(change, permitted=change.permitted | {allowance}), rules, evidence)
+        if not any(each.weight is Severity.REFUSED and each.kind == consequence.kind for each in allowed):
+            return allowance
+    return None
+
+
 def _refused(consequences: Iterable[Consequence]) -> int:
     """Return the number of refused consequences."""
     return sum(consequence.weight is Severity.REFUSED for consequence in consequences)
@@ -127,20 +142,26 @@ def _leaves_drift(change: TopicChange, consequences: Iterable[Consequence]) -> b
     """
     if change.edited or change.live is None or change.action not in _REVERTING:
         return False
-    return any(each.weight is Severity.REFUSED and each.kind in _BY_CONFIG for each in consequences)
+    return any(map(_refuses_revert, consequences))
 
 
-def _as_left(consequence: Consequence) -> Consequence:
-    """Return a refused consequence of reverting a manual change as a danger of the change, which the deploy leaves."""
-    if consequence.weight is not Severity.REFUSED or consequence.kind not in _BY_CONFIG:
-        return consequence
+def _refuses_revert(consequence: Consequence) -> bool:
+    """Return whether ``consequence`` is refused, and does not occur if the deploy leaves manual changes."""
+    return consequence.weight is Severity.REFUSED and consequence.kind in _BY_CONFIG
+
+
+def _as_left(consequence: Consequence, allowance: Allowance | None) -> Consequence:
+    """Return a refused consequence of reverting a manual change as a danger of the change, which the deploy leaves.
+
+    ``allowance`` is the one that would allow the loss.
+    """
     return consequence.model_copy(
         update={
             "weight": Severity.DANGER,
             "message": "it was changed by hand and stays as it is, because reverting it to the declared value would "
             f"lose data: {consequence.message}",
-            "remedy": "declare it as it is now, or allow the loss by name: "
-            + (consequence.remedy.rpartition("write ")[2] or "see the consequence"),
+            "remedy": "declare it as it is now"
+            + (f", or allow the loss: write `allow: [{allowance.value}]` into the topic's YAML" if allowance else ""),
         }
     )
 
