@@ -130,13 +130,13 @@ def serve(address: str) -> None:
     import pulumi.policy  # noqa: F401, PLC0415
     import pulumi_kafka  # noqa: F401, PLC0415
 
-    import topicwarden.operations.import_  # noqa: PLC0415
     import topicwarden.cli.plan  # noqa: PLC0415
     import topicwarden.cli.rebalance  # noqa: PLC0415
     import topicwarden.deploy.language_host  # noqa: PLC0415
     import topicwarden.deploy.policy_pack  # noqa: PLC0415
     import topicwarden.deploy.program  # noqa: PLC0415
-    import topicwarden.deploy.provider.server  # noqa: F401, PLC0415
+    import topicwarden.deploy.provider.server  # noqa: PLC0415
+    import topicwarden.operations.import_  # noqa: F401, PLC0415
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as server:
