@@ -29,7 +29,7 @@ COPY --from=pulumi /opt/pulumi /opt/pulumi
 # Pulumi finds the language host beside its own program. The links have no Python version in their paths.
 RUN /opt/topicwarden/bin/pip install --no-cache-dir --no-index --no-deps /tmp/topicwarden-*.whl \
     && /opt/topicwarden/bin/python -c \
-      "from pathlib import Path; from topicwarden.toolchain.pulumi_build import write_language_host; write_language_host(Path('/opt/pulumi'))" \
+      "from pathlib import Path; from topicwarden.deploy.linked_environment import write_language_host; write_language_host(Path('/opt/pulumi/bin'))" \
     && packages="$(/opt/topicwarden/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")" \
     && ln -s "$packages/pyspark" /opt/topicwarden/spark \
     && ln -s "$packages/topicwarden/audit/__main__.py" /opt/topicwarden/audit.py

@@ -19,7 +19,7 @@ test-fast: $(LOCKED)  ## The unit tests: no JVM, no broker, no Pulumi.
 
 test: setup check  ## Everything: units, then the real cluster, the real engine, real Spark, a real browser.
 	tests/install-browser
-	$(VENV)/python -W ignore::RuntimeWarning -m topicwarden.toolchain.pulumi_build
+	$(VENV)/python -m tests.support.official_provider
 	$(VENV)/pytest $(PARALLEL)
 
 coverage: setup  ## The tests again, with the branches of the Python code that they reach: at least 90 %.

@@ -1,7 +1,9 @@
 """Time deploys of many topics: create, empty preview, plan, change, refresh, import and destroy, beside their floor.
 
-The floor is what Kafka's Admin API takes to create and delete the same topics with as few requests as it accepts. With
-``--official``, the same project runs with the official provider as well. Everything runs in turn, on its own brokers::
+The floor is what Kafka's Admin API takes to create and delete the same topics with as few requests as it accepts, until
+every broker shows it. Each step of topicwarden has its ratio to the floor of the creation or the deletion, and ``plan``
+to the preview. With ``--official``, the same project runs with the official provider as well. Everything runs in turn,
+on its own brokers::
 
     .venv/bin/python benchmarks/deploy.py 100 300 1000 [--brokers 3] [--partitions 3] [--official]
 """
@@ -16,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from copy import copy
 from pathlib import Path
@@ -38,7 +40,7 @@ LEAN = {
     "PULUMI_EXPERIMENTAL": "true",
     "PULUMI_ENABLE_LEGACY_DIFF": "true",
 }
-"""What `topicwarden up` sets; for the commands of Pulumi that it does not run."""
+"""What topicwarden sets; for `pulumi preview`."""
 
 
 def main() -> int:
@@ -52,7 +54,7 @@ def main() -> int:
     print(f"{'topics':>7}  {'provider':9} {'step':26} {'wall s':>7} {'CPU s':>7} {'MiB':>7}", flush=True)
     for topics in arguments.topics:
         with tempfile.TemporaryDirectory() as folder, started(Path(folder, "broker"), arguments.brokers) as sandbox:
-            floor(sandbox.bootstrap_servers, topics, arguments.partitions)
+            floors = floor(sandbox.bootstrap_servers, topics, arguments.partitions)
             for provider in ("own", "official") if arguments.official else ("own",):
                 stack = MeasuredStack(
                     project.root,
@@ -63,11 +65,27 @@ def main() -> int:
                     provider=provider,
                 )
                 stack.measure(environment(project))
+                show_ratios(topics, provider, stack.seconds, floors)
     return 0
 
 
-def floor(servers: list[str], topics: int, partitions: int) -> None:
-    """Create and delete the topics with as few requests as the controller accepts, until every broker shows it."""
+def show_ratios(topics: int, provider: str, seconds: Mapping[str, float], floors: Mapping[str, float]) -> None:
+    """Print what a step takes in relation to another one of the same run."""
+    for step, bound in (
+        ("create", floors["create"]),
+        ("destroy", floors["delete"]),
+        ("plan", seconds["empty preview"]),
+    ):
+        name = "of the empty preview" if step == "plan" else "of the Admin API"
+        print(f"{topics:>7}  {provider:9} {step}: {seconds[step] / bound:.1f} times that {name}", flush=True)
+
+
+def floor(servers: list[str], topics: int, partitions: int) -> dict[str, float]:
+    """Create and delete the topics with as few requests as the controller accepts; return the seconds of each step.
+
+    A step has ended when every broker shows its result.
+    """
+    seconds: dict[str, float] = {}
     admin = KafkaAdminClient(bootstrap_servers=servers, request_timeout_ms=120_000)
     names = [f"floor.t{number:05}" for number in range(topics)]
     batches = [names[start : start + 1_000] for start in range(0, topics, 1_000)]
@@ -87,8 +105,10 @@ def floor(servers: list[str], topics: int, partitions: int) -> None:
         sent = time.perf_counter() - began
         wait_until_visible(admin, dict.fromkeys(names, state), APACHE)
         _print(topics, "-", f"Admin API: {step}", sent)
-        _print(topics, "-", "  and every broker shows it", time.perf_counter() - began)
+        seconds[step] = time.perf_counter() - began
+        _print(topics, "-", "  and every broker shows it", seconds[step])
     admin.close()
+    return seconds
 
 
 class MeasuredStack:
@@ -99,6 +119,8 @@ class MeasuredStack:
     ) -> None:
         self._root, self._topics, self._provider, self._servers = folder / "project", topics, provider, servers
         self._folder, self._repository, self._partitions = folder, repository, partitions
+        self.seconds: dict[str, float] = {}
+        """The seconds of each step."""
 
     def measure(self, variables: dict[str, str]) -> None:
         self._write_project()
@@ -107,22 +129,25 @@ class MeasuredStack:
         self._variables = {**os.environ, **variables, **state}
         self._run("pulumi", "stack", "init", "dev")
         parallel = ("--parallel", "1000")
-        up: tuple[str, ...] = ("topicwarden", "up", "--stack", "dev", "--yes")
+        commands: dict[str, tuple[str, ...]] = {
+            "up": ("topicwarden", "up", "--stack", "dev", "--yes"),
+            "refresh": ("topicwarden", "refresh", "--stack", "dev"),
+            "destroy": ("topicwarden", "destroy", "--stack", "dev", "--yes"),
+        }
         if self._provider == "official":
-            up = ("pulumi", "up", "--yes", "--skip-preview", "--suppress-outputs", "--stack", "dev", *parallel)
+            options = ("--yes", "--skip-preview", "--suppress-outputs", "--stack", "dev", *parallel)
+            commands = {command: ("pulumi", command, *options) for command in commands}
         preview = ("pulumi", "preview", "--stack", "dev", *parallel)
-        self._time("create", lambda: self._run(*up, lean=True))
+        self._time("create", lambda: self._run(*commands["up"]))
         self._time("empty preview", lambda: self._run(*preview, lean=True))
         self._time("plan", lambda: self._run("topicwarden", "plan", "--stack", "dev"))
         self._write_topics(first_retention="8d")
         self._time("one change: preview", lambda: self._run(*preview, lean=True))
-        self._time("one change: apply", lambda: self._run(*up, lean=True))
-        refresh = ("pulumi", "refresh", "--yes", "--skip-preview", "--stack", "dev", *parallel)
-        self._time("refresh", lambda: self._run(*refresh, lean=True))
+        self._time("one change: apply", lambda: self._run(*commands["up"]))
+        self._time("refresh", lambda: self._run(*commands["refresh"]))
         if self._provider == "own":
             self._time_import()
-        destroy = ("pulumi", "destroy", "--yes", "--skip-preview", "--stack", "dev", *parallel)
-        self._time("destroy", lambda: self._run(*destroy, lean=True))
+        self._time("destroy", lambda: self._run(*commands["destroy"]))
 
     def _time_import(self) -> None:
         """Import all topics into an empty project with a state of its own."""
@@ -175,7 +200,7 @@ class MeasuredStack:
                 peak = max(peak, resident_mib())
                 wait([running], timeout=0.2)
             running.result()
-        wall = time.perf_counter() - began
+        wall = self.seconds[step] = time.perf_counter() - began
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         _print(self._topics, self._provider, step, wall, f"{cpu:7.1f} {peak:7.0f}")

@@ -38,6 +38,8 @@ PLUGIN_ROOMS = {"policies/rules", "audit/checks", "plan/consequences"}
 """Modules in these folders have the id that users write, so a rule and a check may share a name."""
 FORMAT_ROOMS = {"report/audit", "report/doctor", "report/plan", "report/problems"}
 """Modules in these folders have the name of the format that they write."""
+COMMAND_ROOMS = {"cli", "operations"}
+"""Modules in these folders have the name of the command that they belong to."""
 _PLUGIN_CLASSES = {"Required", "Settings"}
 """Each check or rule has its own class with this name, because the ``Check`` or ``Rule`` protocol requires it."""
 
@@ -67,7 +69,7 @@ def duplicate_names(files: Iterable[Path]) -> list[str]:
     for file in files:
         room = str(file.parent.relative_to(PACKAGE))
         name = file.parent.name if file.stem == "__init__" else file.stem
-        if not file.stem.startswith("__") and room not in PLUGIN_ROOMS | FORMAT_ROOMS and room != "cli":
+        if not file.stem.startswith("__") and room not in PLUGIN_ROOMS | FORMAT_ROOMS | COMMAND_ROOMS:
             modules[name].add(str(file.relative_to(PACKAGE)))
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name not in _PLUGIN_CLASSES:

@@ -130,13 +130,13 @@ def serve(address: str) -> None:
     import pulumi.policy  # noqa: F401, PLC0415
     import pulumi_kafka  # noqa: F401, PLC0415
 
-    import topicwarden.cli.import_  # noqa: PLC0415
     import topicwarden.cli.plan  # noqa: PLC0415
     import topicwarden.cli.rebalance  # noqa: PLC0415
     import topicwarden.deploy.language_host  # noqa: PLC0415
     import topicwarden.deploy.policy_pack  # noqa: PLC0415
     import topicwarden.deploy.program  # noqa: PLC0415
-    import topicwarden.deploy.provider.server  # noqa: F401, PLC0415
+    import topicwarden.deploy.provider.server  # noqa: PLC0415
+    import topicwarden.operations.import_  # noqa: F401, PLC0415
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as server:
@@ -192,13 +192,13 @@ def _supervise(connection: socket.socket) -> None:
 
 
 def _run(arguments: list[str]) -> None:
-    """Run these arguments as ``python`` does: ``-u``, then ``-c``, ``-m`` or a script."""
+    """Run these arguments as ``python`` does: ``-u`` or ``-uP``, then ``-c``, ``-m`` or a script."""
     # The server's own streams may be files, but these may be pipes.
     sys.stdout = open(1, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.path[:] = [path for path in sys.path if path]
     try:
-        if arguments[0] == "-u":
+        if arguments[0] in ("-u", "-uP"):
             arguments = arguments[1:]
         if arguments[0] == "-c":
             sys.argv = ["-c", *arguments[2:]]

@@ -11,11 +11,11 @@ import pytest
 from kafka.admin import NewTopic
 
 from tests.support.findings import facts, finding
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict
+from topicwarden.operations.audit import AuditOptions, auditing
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.log_cleaner import wait_until_clean
 from topicwarden.sandbox.scenarios.writer import Writer, writing

@@ -18,12 +18,12 @@ from tests.support.secured import PASSWORD, USER, SecuredBroker, encrypted_key
 from topicwarden.audit.request import AuditRequest
 from topicwarden.audit.run import audit
 from topicwarden.audit.scan.read_limits import ReadLimits
-from topicwarden.cli.audit import auditing
 from topicwarden.kafka.connect.admin_client import open_admin
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.model.project import Project
+from topicwarden.operations.audit import auditing
 from topicwarden.sandbox.scenarios.writer import writing
 
 PASSPHRASE = "a pass phrase"

@@ -16,11 +16,11 @@ from tests.support.findings import found
 from tests.support.projects import own_cache, project_of
 from topicwarden.audit import gather
 from topicwarden.audit.scan import full_scan
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import AuditOptions, auditing
 
 RECORDS = 40
 DECLARED = "{owner: team, partitions: 2, replication_factor: 1, contents: {value: {format: json}, " + (

@@ -8,10 +8,10 @@ import pytest
 
 from tests.broker.contents import placed
 from tests.support.findings import finding
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import AuditOptions, auditing
 
 
 def several(report: AuditReport, topic: str) -> Finding:

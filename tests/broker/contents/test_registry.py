@@ -14,10 +14,10 @@ from tests.support.apicurio import JAVA, fetch, find_java
 from tests.support.findings import finding
 from tests.support.registry_gate import registry_gate
 from tests.support.secured import pem
-from topicwarden.cli.audit import AuditFunction, auditing
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import AuditFunction, auditing
 
 BASIC = {"username": "nobody", "password": "unused"}
 

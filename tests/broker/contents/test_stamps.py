@@ -14,10 +14,10 @@ from kafka import KafkaAdminClient, TopicPartition
 from kafka.admin import NewTopic
 
 from tests.support.findings import facts, finding
-from topicwarden.cli.audit import AuditFunction
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import AuditFunction
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios import log_cleaner
 

@@ -25,10 +25,10 @@ from tests.support.findings import finding
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.evidence import EveryPartition
 from topicwarden.audit.scan import committed_scan
-from topicwarden.cli.audit import AuditFunction, AuditOptions, auditing
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict
+from topicwarden.operations.audit import AuditFunction, AuditOptions, auditing
 
 OF_ANY_TOPIC = (
     "header",

@@ -9,10 +9,10 @@ from kafka.admin import NewTopic
 
 from tests.support.findings import facts
 from topicwarden.audit.scan import offset_ranges
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import TopicFacts
 from topicwarden.model.project import Project
+from topicwarden.operations.audit import AuditOptions, auditing
 from topicwarden.sandbox.scenarios.writer import writing
 
 TOPIC, KEYS = "k.keys", 200_000

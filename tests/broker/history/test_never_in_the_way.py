@@ -18,12 +18,12 @@ from topicwarden.audit.run import audit
 from topicwarden.audit.scan.partition_reads import PartitionRead
 from topicwarden.audit.scan.read_limits import ReadLimits
 from topicwarden.audit.scan.spark_session import spark_session
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import AuditOptions, auditing
 from topicwarden.sandbox.scenarios.writer import writing
 
 TOPIC, RECORDS = "w.records", 10_000

@@ -18,11 +18,11 @@ from kafka.errors import TopicAlreadyExistsError
 
 from tests.broker.history.conftest import REPAIRED
 from tests.support.findings import finding
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport, SettledFinding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import AuditOptions, auditing
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.log_cleaner import wait_until_clean
 from topicwarden.sandbox.scenarios.writer import writing

@@ -22,9 +22,9 @@ from pyspark.sql.types import StructType
 from tests.conftest import REPOSITORY
 from topicwarden.audit import run
 from topicwarden.audit.history.store import HistoryPart, HistoryStore, HistoryUnavailable
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+from topicwarden.operations.audit import AuditOptions, auditing
 
 OWN = "file:///proc/self/cwd/history"
 """A different folder for each process, because Spark starts each executor in its own working directory."""

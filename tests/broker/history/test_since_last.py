@@ -12,11 +12,11 @@ from kafka.admin import NewTopic
 from tests.support.findings import facts
 from topicwarden.audit.history import key_store, stored_partitions
 from topicwarden.audit.scan import offset_ranges
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport, TopicFacts
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope
+from topicwarden.operations.audit import AuditOptions, auditing
 from topicwarden.sandbox.scenarios.writer import Writer, writing
 
 Audit = Callable[[ReadScope], AuditReport]

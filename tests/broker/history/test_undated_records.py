@@ -8,10 +8,10 @@ import pytest
 from kafka.admin import NewTopic
 
 from tests.support.findings import facts
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import ReadScope, Verdict
+from topicwarden.operations.audit import AuditOptions, auditing
 from topicwarden.sandbox.scenarios.writer import writing
 
 UNDATED = -1

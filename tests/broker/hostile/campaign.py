@@ -20,12 +20,12 @@ from tests.broker.hostile.records import FILES, SECRET, fill
 from tests.support.hostile_texts import commands, forbidden
 from tests.support.projects import BIN, own_cache, project_of
 from tests.support.sandboxes import running
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import AuditOptions, auditing
 
 LIMIT_S = 600.0
 _REGISTRY_TOPIC = "registry"

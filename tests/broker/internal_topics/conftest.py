@@ -20,11 +20,11 @@ from tests.support.applications import connect, streams
 from tests.support.applications.java_application import JavaApplication
 from tests.support.projects import own_cache, project_of
 from tests.support.sandboxes import running
-from topicwarden.cli.audit import auditing
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.write.config_admin import connected, set_topic
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
+from topicwarden.operations.audit import auditing
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import Toolchain

@@ -11,13 +11,13 @@ import pytest
 
 from tests.support.projects import Shell, empty_stack, own_cache, project_of, write_topics
 from tests.support.sandboxes import running
-from topicwarden.cli.find_pulumi import engine_of
-from topicwarden.cli.plan import planned
 from topicwarden.cli.sandbox import sandbox_of
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.model.planned_change import Consequence, PlanReport, TopicPlan
 from topicwarden.model.project import Project
+from topicwarden.operations.find_pulumi import engine_of
+from topicwarden.operations.plan import planned
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios import log_cleaner
 from topicwarden.toolchain import Toolchain

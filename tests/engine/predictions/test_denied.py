@@ -30,7 +30,6 @@ from pyspark.sql import SparkSession
 from tests.support.clients import until
 from tests.support.projects import own_cache, project_of
 from tests.support.restricted_user import AUTHORIZER
-from topicwarden.cli.audit import AuditFunction, AuditOptions, auditing
 from topicwarden.kafka.connect.retry import retry_transient
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
@@ -38,6 +37,7 @@ from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import Severity, TopicPlan
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.operations.audit import AuditFunction, AuditOptions, auditing
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.predict import predict
 from topicwarden.policies.check_specs import check

@@ -78,7 +78,7 @@ def test_partitions_that_pulumis_state_does_not_know_are_not_taken_away_by_permi
     report = hand.plan()
     assert of(report, "wider.v1").weight is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
-        assert "pulumi refresh" in hand.refused(command)
+        assert "topicwarden refresh" in hand.refused(command)
     assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before
 
     hand.pulumi("refresh --yes --skip-preview --suppress-outputs")
@@ -107,7 +107,7 @@ def test_fewer_partitions_than_somebody_added_by_hand_are_refused(hand: Deployme
     hand.write({WIDER: topic("8d", partitions=2)})
     assert of(hand.plan(), "wider.v1").weight is Severity.REFUSED
     for command in ("preview", "up --yes --skip-preview"):
-        assert "pulumi refresh" in hand.refused(command)
+        assert "topicwarden refresh" in hand.refused(command)
     assert cluster.snapshot({"wider.v1"}).topics["wider.v1"] == before
 
 

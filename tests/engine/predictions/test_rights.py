@@ -14,12 +14,12 @@ from pyspark.sql import SparkSession
 from tests.support.findings import finding
 from tests.support.projects import own_cache, project_of
 from tests.support.restricted_user import AUTHORIZER, permit
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import Cluster, open_cluster
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import AuditOptions, auditing
 from topicwarden.plan.deployed_stack import DeployedStack, DeployedTopic
 from topicwarden.plan.predict import predict
 from topicwarden.policies.check_specs import check

@@ -13,13 +13,13 @@ from kafka.admin import NewTopic
 from pyspark.sql import SparkSession
 
 from tests.engine.predictions.conftest import Deployment, deployment, of
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import Action, Severity
 from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import AuditOptions, auditing
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 

@@ -218,7 +218,9 @@ def test_a_state_that_is_cut_off_is_refused(shell: Shell, tmp_path: Path) -> Non
 
 
 def test_a_whole_program_is_planned(shell: Shell) -> None:
-    """Runs after all other tests: no failed program has left anything behind."""
+    """Runs after all other tests: no failed program has left anything behind. The program may import its neighbors."""
+    shell.folder.joinpath("stacks", "beside.py").write_text("", encoding="utf-8")
+    shell.folder.joinpath("stacks", "__main__.py").write_text(f"import beside\n{_PROGRAM}", encoding="utf-8")
     done = shell.topicwarden("plan", "--stack", "dev", "--format", "json", "--detailed-exitcode")
     assert done.returncode == 0, done.stdout + done.stderr
     done = shell.run("pulumi", "preview", "--expect-no-changes", "--non-interactive")

@@ -43,8 +43,8 @@ def test_what_is_foretold_is_what_happens(stack_of: Deploy) -> None:
     refused = stack.rebalance()
     assert (refused.returncode, refused.stderr) == (
         2,
-        "topicwarden: nothing was moved: standard input is not a terminal; confirm with --yes, or show the moves with "
-        "--dry-run\n",
+        "topicwarden: no terminal to confirm on: pass --yes, or show the changes with "
+        "`topicwarden rebalance --stack dev --dry-run`\n",
     )
     assert stack.clean()
 

@@ -18,9 +18,8 @@ from kafka.admin import NewTopic as CreatedTopic
 from tests.support.clients import commit
 from tests.support.projects import Shell, empty_stack, project_of, write_topics
 from tests.support.restricted_user import RestrictedCluster, rule
-from topicwarden.cli.audit import AuditFunction
-from topicwarden.cli.find_pulumi import engine_of
-from topicwarden.cli.plan import planned
+from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.doctor.command_rights import Effect, RequiredRight, Resource
 from topicwarden.kafka.write.access_admin import AccessRule
 from topicwarden.kafka_facts.throttle_settings import RATES, REPLICAS
@@ -28,6 +27,9 @@ from topicwarden.model.finding import AuditReport
 from topicwarden.model.planned_change import PlanReport, Severity
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import BY_WEIGHT, Verdict
+from topicwarden.operations.audit import AuditFunction
+from topicwarden.operations.find_pulumi import engine_of
+from topicwarden.operations.plan import planned
 
 DAY_MS = 86_400_000
 NAMES = {Resource.TOPIC: "*", Resource.GROUP: "*", Resource.CLUSTER: "kafka-cluster"}
@@ -136,7 +138,7 @@ def deployed(cluster: RestrictedCluster, folder: Path) -> Deployed:
 class PlanScene:
     """A plan of all changes of ``AFTER``, compared with the plan that has all rights."""
 
-    def __init__(self, cluster: RestrictedCluster, folder: Path) -> None:
+    def __init__(self, cluster: RestrictedCluster, folder: Path, rights: tuple[RequiredRight, ...]) -> None:
         self._stack = deployed(cluster, folder)
         self._stack.declare("p", BEFORE)
         self._stack.deploy()
@@ -201,6 +203,44 @@ class UpScene:
         unchanged = {name: BEFORE[name] for name in failed & BEFORE.keys()}
         self._stack.declare(prefix, {name: text for name, text in after.items() if name not in failed} | unchanged)
         return Observed(Effect.REFUSED, text=text)
+
+
+class DestroyScene:
+    """A deletion of all topics of a stack, with a stack for each right."""
+
+    def __init__(self, cluster: RestrictedCluster, folder: Path, rights: tuple[RequiredRight, ...]) -> None:
+        self._rights = rights
+        self._stacks = [deployed(cluster, folder / str(row)) for row in range(len(rights) + 1)]
+        for row, stack in enumerate(self._stacks):
+            stack.declare(f"x{row}", {"gone.v1": declared(more="allow: [delete]")})
+            stack.deploy()
+            commit(cluster.servers, f"x{row}.reader", {(f"x{row}.gone.v1", 0): 0})
+
+    def run(self, row: int) -> Observed:
+        done = self._stacks[row].shell.topicwarden("destroy", "--stack", "dev", "--yes")
+        text = done.stdout + done.stderr
+        less = row > 0 and self._rights[row - 1].effect is Effect.LESS_PRECISE
+        if not done.returncode:
+            return Observed(Effect.LESS_PRECISE if less else None, text=text)
+        return Observed(Effect.REFUSED, frozenset(re.findall(r"refused (unseen) ", text)), text)
+
+
+class RefreshScene:
+    """A refresh of a stack with one topic."""
+
+    def __init__(self, cluster: RestrictedCluster, folder: Path, rights: tuple[RequiredRight, ...]) -> None:
+        self._stack = deployed(cluster, folder)
+        self._stack.declare("f", {"kept.v1": declared("retention.ms: 7d")})
+        self._stack.deploy()
+
+    def run(self, row: int) -> Observed:
+        before = read_stack_state(self._engine())
+        done = self._stack.shell.topicwarden("refresh", "--stack", "dev")
+        assert read_stack_state(self._engine()) == before, "nothing was changed by hand"
+        return Observed(Effect.REFUSED if done.returncode else None, text=done.stdout + done.stderr)
+
+    def _engine(self) -> PulumiEngine:
+        return PulumiEngine(self._stack.project, "dev", self._stack.shell.variables)
 
 
 class RebalanceScene:

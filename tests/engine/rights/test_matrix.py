@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -14,10 +14,12 @@ from pyspark.sql import SparkSession
 from tests.engine.rights.scenes import (
     AUDITED,
     AuditScene,
+    DestroyScene,
     ImportScene,
     Observed,
     PlanScene,
     RebalanceScene,
+    RefreshScene,
     Scene,
     UpScene,
     fill_audited,
@@ -25,11 +27,20 @@ from tests.engine.rights.scenes import (
 )
 from tests.support.projects import project_of
 from tests.support.restricted_user import RestrictedCluster
-from topicwarden.cli.audit import AuditOptions, auditing
 from topicwarden.doctor.command_rights import COMMANDS, MOVE_REPLICAS, SEE_CLUSTER, SEE_TOPICS, Effect, RequiredRight
+from topicwarden.operations.audit import AuditOptions, auditing
 
 NEEDS_EARLIER_AUDITS = {"compaction-gap", "hung-transaction", "resurrection", "tombstone-retention"}
 """Checks that judge nothing in a first audit; their rights are tested in ``tests/unit/checks``."""
+
+SCENES: Mapping[str, Callable[[RestrictedCluster, Path, tuple[RequiredRight, ...]], Scene]] = {
+    "plan": PlanScene,
+    "up": UpScene,
+    "destroy": DestroyScene,
+    "refresh": RefreshScene,
+    "rebalance": RebalanceScene,
+    "import": ImportScene,
+}
 
 ROWS = [(command, number) for command, rights in COMMANDS.items() for number in range(len(rights) + 1)]
 
@@ -45,15 +56,9 @@ def scenes(cluster: RestrictedCluster, folder: Path, spark: SparkSession) -> Ite
 
         @cache
         def scene(command: str) -> Scene:
-            rights, place = COMMANDS[command], folder / command
-            if command == "plan":
-                return PlanScene(cluster, place)
-            if command == "up":
-                return UpScene(cluster, place, rights)
-            if command == "rebalance":
-                return RebalanceScene(cluster, place, rights)
-            if command == "import":
-                return ImportScene(cluster, place, rights)
+            place = folder / command
+            if command in SCENES:
+                return SCENES[command](cluster, place, COMMANDS[command])
             fill_audited(cluster.servers)
             project = project_of(place, {f"{name}.yaml": text for name, text in AUDITED.items()}, cluster.settings)
             return AuditScene(stack.enter_context(auditing(project, "dev", options=AuditOptions("none"))))
@@ -86,8 +91,8 @@ def test_a_command_does_what_the_table_says(
 
 def compare(command: str, without: RequiredRight, observed: Observed) -> None:
     assert observed.effect is without.effect
-    if (command, observed.effect) == ("up", Effect.LESS_PRECISE):
-        return  # a deploy shows dangers only; its plan, which is the same code, shows the rest
+    if command in ("up", "destroy") and observed.effect is Effect.LESS_PRECISE:
+        return  # the plan, which is the same code, compares what is less precise
     assert observed.affected == {*without.affected} - NEEDS_EARLIER_AUDITS
     assert re.search(rf"\b{without.right.operation}\b", observed.text), "the message names the right"
 

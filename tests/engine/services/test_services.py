@@ -13,12 +13,12 @@ from tests.engine.services.conftest import DAY, OnService, topics
 from tests.engine.services.standins import SERVICES
 from topicwarden.audit.checks import CHECKS
 from topicwarden.audit.evidence import ApacheLog
-from topicwarden.cli.audit import auditing
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.write.config_admin import connected
 from topicwarden.kafka_facts.services import PROFILES
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import auditing
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios.writer import writing
 

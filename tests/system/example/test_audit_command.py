@@ -11,9 +11,9 @@ from tests.support.command import topicwarden
 from tests.support.findings import facts, found
 from tests.support.projects import Shell
 from tests.system.example.conftest import Deployed
-from topicwarden.cli import audit as module
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations import audit as module
 
 COMMANDS = {
     "topicwarden": ["topicwarden", "audit"],

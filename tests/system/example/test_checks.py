@@ -9,10 +9,10 @@ from kafka.admin import NewTopic
 
 from tests.support.findings import facts, finding, found
 from tests.support.projects import project_of
-from topicwarden.cli.audit import AuditFunction, auditing
 from topicwarden.kafka.write.config_admin import connected, set_topic
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import AuditFunction, auditing
 from topicwarden.sandbox.scenarios.writer import writing
 
 TOPICS = {

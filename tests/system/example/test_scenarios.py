@@ -14,10 +14,10 @@ import pytest
 from tests.support.findings import facts, finding, found
 from tests.support.projects import place
 from tests.support.reading import records
-from topicwarden.cli.audit import AuditFunction
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import AuditFunction
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
 

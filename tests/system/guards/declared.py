@@ -29,10 +29,10 @@ from tests.system.guards.scenario import (
     RestoreFile,
     TopicStart,
 )
-from topicwarden.cli.plan import planned
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine
 from topicwarden.model.planned_change import PlanReport
 from topicwarden.model.topic import Allowance, Permission
+from topicwarden.operations.plan import planned
 
 STACK, OTHER_STACK = "dev", "other"
 _UNTIL: Final = re.compile(r'(\\*"until\\*": *\\*")(\d{4}-\d\d-\d\d)')

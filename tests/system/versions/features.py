@@ -18,7 +18,6 @@ from tests.support.applications.share_consumer import share_consumer
 from tests.support.clients import until
 from tests.support.findings import finding
 from tests.system.versions.parts import Stage
-from topicwarden.cli.audit import auditing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.consumer_groups import ConsumerGroup
@@ -27,6 +26,7 @@ from topicwarden.kafka_facts.configs import kafka_lines
 from topicwarden.model.finding import AuditReport, Finding
 from topicwarden.model.project import Project
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import auditing
 from topicwarden.sandbox.jvm import Jvm
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import toolchain

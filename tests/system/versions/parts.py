@@ -17,7 +17,6 @@ from tests.support.clients import commit
 from tests.support.findings import finding
 from tests.support.projects import Shell, project_of
 from tests.system.versions.clusters import RunningCluster
-from topicwarden.cli.audit import auditing
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.read.cluster import open_cluster
 from topicwarden.kafka.read.snapshot import LiveTopic
@@ -27,6 +26,7 @@ from topicwarden.kafka_facts.services import APACHE
 from topicwarden.model.diagnosis import Ability, Diagnosis, Possession
 from topicwarden.model.planned_change import Severity
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import auditing
 from topicwarden.sandbox.scenarios.writer import writing
 from topicwarden.toolchain import environment
 

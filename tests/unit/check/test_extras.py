@@ -67,10 +67,9 @@ def test_a_missing_extra_is_one_line(root: Path, command: list[str], package: st
 def test_what_needs_no_extra_has_none(root: Path) -> None:
     (root / "topics.txt").write_text("Topic: b\tPartitionCount: 1\tReplicationFactor: 1\tConfigs: \n")
     importing = ["import", "--from", "topics.txt"]
-    documentation = ["help", "topics"], ["rules"], ["schema"]
-    done = _without(
-        root, ["check"], ["check", "--format", "junit"], ["show"], ["init", "new"], importing, *documentation
-    )
+    documentation = ["help", "topics"], ["rules"], ["schema"], ["sandbox", "--help"]
+    commands = ["check"], ["check", "--format", "junit"], ["show"], ["init", "new"], ["export", "--to", "odcs"]
+    done = _without(root, *commands, importing, *documentation)
     assert done.returncode == 0, done.stderr
     assert (root / "topics" / "b.yaml").exists(), done.stderr
 

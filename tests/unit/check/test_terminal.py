@@ -142,7 +142,7 @@ def test_a_quiet_check_prints_problems_only(tmp_path: Path) -> None:
 
 
 def test_a_verbose_command_prints_the_details_of_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("topicwarden.cli.check.selected_stacks", lambda *_: 1 / 0)
+    monkeypatch.setattr("topicwarden.operations.check.selected_stacks", lambda *_: 1 / 0)
     root = project(tmp_path, {"topics/a.yaml": TOPIC})
     brief, verbose = topicwarden("check", cwd=root), topicwarden("-v", "check", cwd=root)
     assert (brief.code, verbose.code) == (2, 2)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from topicwarden.cli.find_pulumi import engine_of
 from topicwarden.cli.init import TEMPLATE
 from topicwarden.deploy.pulumi_project import require_program
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+from topicwarden.operations.find_pulumi import engine_of
 
 
 def test_no_command_runs_the_program_of_somebody_else(tmp_path: Path) -> None:

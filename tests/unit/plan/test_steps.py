@@ -5,12 +5,16 @@ from __future__ import annotations
 import pytest
 
 from topicwarden.model.planned_change import Action, Severity, TopicPlan
-from topicwarden.plan.engine_steps import TopicStep, with_unpredicted
+from topicwarden.plan.engine_steps import EngineStep, with_unpredicted
+
+
+def on_topic(name: str, op: str, urn: str) -> EngineStep:
+    return EngineStep(op, urn, "kafka:index/topic:Topic", properties={"name": name})
 
 
 def weight(action: Action | None, op: str, live: bool = True) -> Severity | None:
     plans = [] if action is None else [TopicPlan(topic="t", action=action)]
-    found = with_unpredicted(plans, [TopicStep("t", op, "urn")], {"t"} if live else set())
+    found = with_unpredicted(plans, [on_topic("t", op, "urn")], {"t"} if live else set())
     return found[0].weight if found else None
 
 
@@ -56,7 +60,7 @@ def test_creating_what_is_not_there_takes_nothing_away() -> None:
 
 
 def test_the_refusal_names_the_step_and_the_resource_and_comes_once() -> None:
-    steps = [TopicStep("b", "delete", "urn:b"), TopicStep("b", "delete", "urn:b2"), TopicStep("a", "discard", "urn:a")]
+    steps = [on_topic("b", "delete", "urn:b"), on_topic("b", "delete", "urn:b2"), on_topic("a", "discard", "urn:a")]
     plans = with_unpredicted([TopicPlan(topic="c", action=Action.CREATE)], steps, {"a", "b"})
     assert [(plan.topic, plan.action, len(plan.consequences)) for plan in plans] == [
         ("a", Action.DELETE, 1),

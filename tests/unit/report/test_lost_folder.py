@@ -10,9 +10,10 @@ import pytest
 
 from tests.support.projects import project_of
 from tests.support.reports import rich
-from topicwarden.cli import audit
+from topicwarden.cli.audit import audit
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
+from topicwarden.operations import audit as module
 
 
 def test_the_report_is_printed_although_its_files_cannot_be_written(
@@ -21,14 +22,14 @@ def test_the_report_is_printed_although_its_files_cannot_be_written(
     project, out = project_of(tmp_path / "project", {}), tmp_path / "reports"
 
     @contextmanager
-    def auditing(*_: object, **__: object) -> Iterator[audit.AuditFunction]:
-        def audit_topics(_: tuple[str, ...]) -> AuditReport:
+    def auditing(*_: object, **__: object) -> Iterator[module.AuditFunction]:
+        def audit_once(_: tuple[str, ...]) -> AuditReport:
             out.write_text("a file in place of the folder")
             return rich()
 
-        yield audit_topics
+        yield audit_once
 
-    monkeypatch.setattr(audit, "auditing", auditing)
+    monkeypatch.setattr(module, "auditing", auditing)
     with pytest.raises(Refusal, match="is not a folder"):
-        audit.audit("dev", (), str(out), None, project_folder=project.root, form="junit")
+        audit("dev", (), str(out), None, project_folder=project.root, form="junit")
     assert capsys.readouterr().out.endswith("</testsuites>\n")

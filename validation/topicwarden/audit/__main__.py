@@ -10,11 +10,11 @@ from pathlib import Path
 _OWN_FOLDERS = {Path(__file__).absolute().parent, Path(__file__).resolve().parent}  # the file may be a link
 sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() not in _OWN_FOLDERS]
 
-from topicwarden.cli.main import run  # noqa: E402
+from topicwarden.__main__ import main  # noqa: E402
 
 sys.argv[1:1] = ["audit"]
 try:
-    run()
+    main()
 except SystemExit as end:
     if end.code:  # some platforms report a job that ends with SystemExit(0) as failed
         raise

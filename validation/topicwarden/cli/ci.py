@@ -17,7 +17,7 @@ from typing import Final
 from topicwarden import child_processes
 from topicwarden.ci.ci_run import CiRun, ci_run
 from topicwarden.ci.comments import comments
-from topicwarden.cli.pulumi_stacks import provide_stack
+from topicwarden.deploy.pulumi_stacks import provide_stack
 from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import CACHE, Project, find_project

@@ -11,21 +11,27 @@ from pathlib import Path
 from rich.console import Console
 
 from topicwarden.audit.check_docs import check_docs
-from topicwarden.cli.audit import auditing
 from topicwarden.cli.check import check
-from topicwarden.cli.pulumi_stacks import run_pulumi, select_stack
+from topicwarden.cli.engine_output import engine_output
 from topicwarden.cli.sandbox import sandbox_of, show
+from topicwarden.cli.waiting import TERMINAL
+from topicwarden.deploy.pulumi_engine import PulumiEngine
+from topicwarden.deploy.pulumi_stacks import select_stack
 from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.kafka.write.config_admin import has_records
 from topicwarden.model.finding import AuditReport
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import find_project
 from topicwarden.model.verdict import Verdict
+from topicwarden.operations.audit import auditing
+from topicwarden.operations.declared_topics import checked_stack
+from topicwarden.operations.deploy import deploy_topics
 from topicwarden.report.audit import text
 from topicwarden.report.audit.background import ReportBackground
 from topicwarden.report.audit.report_files import write
 from topicwarden.sandbox.local_cluster import Sandbox
 from topicwarden.sandbox.scenarios import broker_loss, compacted_cache, flights, log_cleaner, planted_faults
+from topicwarden.toolchain import environment
 
 STACK = "dev"
 _LOST_BROKER = 3
@@ -48,14 +54,15 @@ def demo(out: Path) -> int:
     _heading(console, "topicwarden check: the declared topics")
     if check(STACK):
         return 1
-    _heading(console, "pulumi up: deploy the declared topics")
+    _heading(console, "topicwarden up: deploy the declared topics")
     select_stack(project, STACK)
-    run_pulumi(
-        project, STACK, "up", "--stack", STACK, "--yes", "--skip-preview", "--refresh", "--suppress-outputs", show=True
-    )
+    engine = PulumiEngine(project, STACK, environment(project, STACK))  # whatever backend the user has chosen
+    checked = checked_stack(project, STACK, "deployed")
+    if not deploy_topics(engine, checked, engine_output(), refreshing=True, listener=TERMINAL):
+        return 1
     _heading(console, "Data: 336,776 real flights, a cache, and three planted faults")
     _fill(sandbox)
-    with auditing(project, STACK) as audit_topics:
+    with auditing(project, STACK, listener=TERMINAL) as audit_topics:
         _heading(console, "topicwarden audit: the records")
         report = audit_topics(())
         text.render(report, console)

@@ -4,49 +4,42 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from difflib import unified_diff
 from pathlib import Path
 
 from typer import style
 
-from topicwarden.cli.path_selection import PathSelection
 from topicwarden.model.message_text import counted
-from topicwarden.model.problem import Problem, Refusal
-from topicwarden.model.replace_file import replace_file
+from topicwarden.model.project import Project
+from topicwarden.operations.fix import FixedFile, fixed_files, write_fixed
 from topicwarden.report import terminal_output
-from topicwarden.specs.fix import apply_fixes
-from topicwarden.specs.spec_files import read_files
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
-def fix(selection: PathSelection, write: bool, to_stdout: bool) -> int:
+def fix(project: Project, paths: Sequence[Path], write: bool, to_stdout: bool) -> int:
     """Print the corrections as a unified diff, and write each file with ``write``; return the number of changed files.
 
-    Only corrects files that are selected themselves, or whose folder is. ``to_stdout`` prints the diff on standard
-    output instead of standard error.
+    ``paths`` limit the files; see ``fixed_files``. ``to_stdout`` prints the diff on standard output instead of standard
+    error.
     """
-    project, changed = selection.project, 0
-    for spec in read_files(project.topics, project.root, selection.topics):
-        if isinstance(spec, Problem) or not selection.names(spec.file):
-            continue
-        after = apply_fixes(spec.data, spec.defaults)
-        if after == spec.data:
-            continue
+    changed = 0
+    for fixed in fixed_files(project, paths):
         changed += 1
-        diff = _diff(spec.file, spec.data, after, to_stdout and terminal_output.coloured())
+        diff = _diff(fixed, to_stdout and terminal_output.coloured())
         if to_stdout:
             terminal_output.write_text(diff)
         else:
             print(terminal_output.without_commands(diff), end="", file=sys.stderr)
         if write:
-            _replace(project.root / spec.file, after)
+            write_fixed(project, fixed)
     print(f"{counted(changed, 'file')} {'fixed' if write else 'to fix'}", file=sys.stderr)
     return changed
 
 
-def _diff(file: str, before: bytes, after: bytes, coloured: bool) -> str:
-    lines = unified_diff(_lines(before), _lines(after), f"a/{file}", f"b/{file}")
+def _diff(fixed: FixedFile, coloured: bool) -> str:
+    lines = unified_diff(_lines(fixed.before), _lines(fixed.after), f"a/{fixed.file}", f"b/{fixed.file}")
     complete = (line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
     if not coloured:
         return "".join(complete)
@@ -56,11 +49,3 @@ def _diff(file: str, before: bytes, after: bytes, coloured: bool) -> str:
 def _lines(data: bytes) -> list[str]:
     # Split at newlines only, as patch(1) does: a carriage return is part of its line.
     return re.findall(r"[^\n]*\n|[^\n]+", data.decode("utf-8"))
-
-
-def _replace(path: Path, data: bytes) -> None:
-    target = path.resolve()
-    try:
-        replace_file(target, data, target.stat().st_mode & 0o7777)
-    except OSError as error:
-        raise Refusal(f"{path} cannot be written: {error.strerror or error}; check its permissions") from error

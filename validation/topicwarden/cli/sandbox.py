@@ -12,8 +12,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from topicwarden.cli.pulumi_stacks import is_local, provide_stack
-from topicwarden.deploy.linked_environment import link_environment
+from topicwarden.deploy.linked_environment import link_environment, write_language_host
+from topicwarden.deploy.pulumi_stacks import is_local, provide_stack
 from topicwarden.kafka.connect.stack_connection import on_sandbox
 from topicwarden.model.project import Project, find_project
 from topicwarden.model.sandbox_folder import refuse_link
@@ -77,6 +77,8 @@ def install(jars_from: Path | None = None) -> int:
     """Install all tools; ``jars_from`` is a folder that has Kafka's jars."""
     project = find_project()
     tools = install_tools(project, note, jars_from)
+    if pulumi_cli.built(project.tools_cache):
+        write_language_host(tools.pulumi.parent)
     class_archive.create(tools.java, tools.kafka_jars, note)
     if find_spec("pyspark") is None:
         note("Spark is not installed; `pip install 'topicwarden[audit]'` installs it, for audits")

@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeAlias
+from typing import Final
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
+from topicwarden.operations.progress_listener import ProgressListener, ShareReport
 from topicwarden.report.display import duration
 from topicwarden.report.terminal_output import VERBOSITY, note
 
 LINE_INTERVAL_S = 10.0
 """The time between two lines of progress if standard error is not a terminal."""
 
-ShareReport: TypeAlias = Callable[[float], None]
-"""A function that reports the share of the work that is done, from 0 to 1."""
+
+class TerminalProgress(ProgressListener):
+    """Show the progress of an operation on standard error."""
+
+    @contextmanager
+    def stage(self, status: str, then: str = "") -> Iterator[ShareReport]:
+        with waiting(status, then) as report:
+            yield report
+
+    def note(self, line: str) -> None:
+        note(line)
+
+    def warn(self, line: str) -> None:
+        print_wrapped(line)
+
+
+TERMINAL: Final = TerminalProgress()
 
 
 @contextmanager
@@ -72,3 +91,11 @@ def _lines(status: str, then: str) -> Iterator[ShareReport]:
     finally:
         ended.set()
         thread.join()
+
+
+def print_wrapped(line: str) -> None:
+    """Print a line for people on standard error, also if the command is quiet; wrap it between words on a terminal."""
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        line = textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    print(line, file=sys.stderr, flush=True)

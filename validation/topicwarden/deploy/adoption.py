@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from topicwarden.deploy.program_run import ProgramRun, Purpose
-from topicwarden.deploy.pulumi_commands import EngineStep, pulumi_preview, pulumi_up
+from topicwarden.deploy.pulumi_commands import pulumi_preview, pulumi_up
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, error_text, log_of, targeted
-from topicwarden.deploy.up_options import backend_url, up_options
+from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.model.problem import Refusal
+from topicwarden.plan.engine_steps import EngineStep
+from topicwarden.policies.check_specs import CheckedStacks, check
 
 _PROVIDER: Final = "pulumi:providers:kafka"
 _INTERNAL: Final = ("pulumi:pulumi:Stack", _PROVIDER)
@@ -34,24 +36,25 @@ def adopt(engine: PulumiEngine) -> Adoption:
     All imports and their parents are passed to Pulumi as targets. Pulumi also imports resources that are not targets,
     but then writes a state without their parents, which it refuses to read again.
     """
-    steps = _previewed(engine)
+    checked = check(engine.project, [engine.stack])
+    steps = _previewed(engine, checked)
     imports = [step for step in steps if step.op == "import"]
     pending = sum(step.op not in ("same", "import") and step.type == TOPIC_TYPE for step in steps)
     if not imports:
         return Adoption((), pending)
     targets = [*_parents(imports, steps), *(step.urn for step in imports)]
     if not all(map(_harmless, steps)):
-        _refuse_more(engine, _previewed(engine, targets))
-    options = up_options(backend_url(engine), len(imports), refresh="")
-    done = pulumi_up(ProgramRun(engine, Purpose.ADOPT), options, *targeted(targets))
+        _refuse_more(engine, _previewed(engine, checked, targets))
+    options = write_options("up", backend_url(engine), len(imports), refresh="")
+    done = pulumi_up(ProgramRun(engine, Purpose.ADOPT, checked=checked), options, *targeted(targets))
     if done.returncode:
         raise Refusal(f"`pulumi up` failed: {error_text(done)}", details=log_of(done))
     return Adoption(tuple(sorted(step.urn.rpartition("::")[2] for step in imports)), pending)
 
 
-def _previewed(engine: PulumiEngine, targets: Sequence[str] = ()) -> Sequence[EngineStep]:
+def _previewed(engine: PulumiEngine, checked: CheckedStacks, targets: Sequence[str] = ()) -> Sequence[EngineStep]:
     """Return the steps of the adoption; refuse a preview that failed."""
-    run, answer = pulumi_preview(lambda: ProgramRun(engine, Purpose.ADOPT), targets)
+    run, answer = pulumi_preview(lambda: ProgramRun(engine, Purpose.ADOPT, checked=checked), targets)
     if answer.done.returncode:
         raise Refusal(f"nothing was adopted: `pulumi preview` failed: {error_text(answer.done)}", log_of(answer.done))
     if not run.complete:

@@ -9,12 +9,9 @@ The engine gets the address of this process with its options ``--client``, as fr
 from __future__ import annotations
 
 import asyncio
-import logging
 import runpy
 import sys
-import traceback
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
@@ -24,19 +21,17 @@ from typing import Any, Final
 
 import grpc
 import grpc.aio
-import pulumi
 from google.protobuf.empty_pb2 import Empty
-from pulumi.runtime import reset_options, run_in_stack, set_all_config
 from pulumi.runtime.proto import language_pb2, language_pb2_grpc, plugin_pb2
 
-from topicwarden.deploy.program_run import ENDED_EARLY, ProgramRun, running
+from topicwarden.deploy.program_execution import executed
+from topicwarden.deploy.program_run import ProgramRun, running
 from topicwarden.deploy.provider.home import ProviderHome
 from topicwarden.deploy.provider.server import start_provider
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.model.problem import Refusal
 
 _NO_LIMIT: Final = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-_PROGRAM: Final = "stacks/__main__.py"
 _POLL_S: Final = 0.05
 _GRACE_S: Final = 1.0
 """How long the servers wait for calls that still run when the engine has ended."""
@@ -83,6 +78,7 @@ class _Runtime(language_pb2_grpc.LanguageRuntimeServicer):
 
     def __init__(self, run: ProgramRun) -> None:
         self._run = run
+        self._file = run.engine.project.stacks / "__main__.py"
         self.ended = Event()
         """Set when nobody waits for the program any more."""
 
@@ -106,7 +102,7 @@ class _Runtime(language_pb2_grpc.LanguageRuntimeServicer):
         def execute() -> None:
             try:
                 with suppress(grpc.RpcError), running(self._run), redirect_stdout(sys.stderr):  # the engine has ended
-                    self._run.failed = not _executed(request, self._program)
+                    self._run.failed = not executed(request, self._file, self._program)
             finally:
                 done.set()
 
@@ -118,12 +114,12 @@ class _Runtime(language_pb2_grpc.LanguageRuntimeServicer):
         return language_pb2.RunResponse(bail=not self._run.complete)  # the error is reported already
 
     def _program(self) -> None:
-        """Run the file.
+        """Run the folder ``stacks``, whose modules the program may import.
 
         It must not seem to end well before the topics are registered: the SDK then tells the engine that no resource
         follows (``SignalAndWaitForShutdown``), and the engine deletes what is not registered before ``Run`` returns.
         """
-        run_program(self._run.engine.project.stacks)
+        run_program(self._file.parent)
         if not self._run.registering:
             raise SystemExit
 
@@ -142,64 +138,6 @@ def run_program(folder: Path) -> None:
             file = getattr(module, "__file__", None)
             if name not in loaded and file and Path(file).is_relative_to(folder):
                 del sys.modules[name]
-
-
-def _executed(request: Any, program: Callable[[], None]) -> bool:
-    """Run ``program`` as the engine requests it; return whether it succeeded. Its error is logged to the engine."""
-    reset_options(
-        project=request.project,
-        stack=request.stack,
-        organization=request.organization or "organization",
-        monitor_address=request.monitor_address,
-        engine_address=request.args[0] if request.args else "",
-        parallel=request.parallel,
-        preview=request.dryRun,
-    )
-    set_all_config(dict(request.config), list(request.configSecretKeys))
-    # Otherwise each unfinished task of a failed program would be logged after the actual error.
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    loop = asyncio.new_event_loop()
-    loop.set_default_executor(ThreadPoolExecutor(max_workers=max(request.parallel, 1)))
-    try:
-        loop.run_until_complete(run_in_stack(program))
-    except grpc.RpcError:
-        raise
-    except BaseException as error:  # noqa: BLE001 - any failure of a program that others write becomes one message
-        pulumi.log.error(_message(error))
-        return False
-    finally:
-        _end_tasks(loop)
-        loop.close()
-    return True
-
-
-def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
-    """Cancel the tasks that a failed program has left, and wait a moment for them."""
-    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
-    tasks = asyncio.all_tasks(loop)
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        with suppress(BaseException):  # the first error is reported, and asyncio raises a SystemExit of each task
-            loop.run_until_complete(asyncio.wait(tasks, timeout=_GRACE_S))
-
-
-def _message(error: BaseException) -> str:
-    """Return what Pulumi's own language host reports about a program's ``error``."""
-    if isinstance(error, pulumi.RunError):
-        return str(error)
-    if isinstance(error, SystemExit):
-        return ENDED_EARLY
-    return f"Program failed with an unhandled exception:\n{_program_traceback(error)}"
-
-
-def _program_traceback(error: BaseException) -> str:
-    """Return the traceback from the program's first frame on; without frames if the program could not be loaded."""
-    frames = traceback.extract_tb(error.__traceback__)
-    first = next((n for n, frame in enumerate(frames) if frame.filename.endswith(_PROGRAM)), None)
-    if first is None and isinstance(error, (SyntaxError, ImportError)):
-        return "".join(traceback.format_exception_only(error))
-    return "".join(traceback.format_exception(error, limit=(first or 0) - len(frames)))
 
 
 @contextmanager

@@ -15,22 +15,22 @@ import platform
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO
 
 import grpc
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import language_pb2 as rpc
 from pulumi.runtime.proto import language_pb2_grpc, plugin_pb2
 
-from topicwarden.deploy.language_exec import BAIL
-from topicwarden.deploy.language_venv import activated, python_of, site_packages
+from topicwarden.deploy import program_execution
 
-_EXEC = Path(__file__).with_name("language_exec.py")
+_PROGRAM = f"from {program_execution.__name__} import main; main()"
 
 
 class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
@@ -57,7 +57,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
     def GetProgramDependencies(
         self, request: rpc.GetProgramDependenciesRequest, context: grpc.ServicerContext
     ) -> rpc.GetProgramDependenciesResponse:
-        distributions = importlib.metadata.distributions(path=[str(path) for path in site_packages(request.info)])
+        distributions = importlib.metadata.distributions(path=[str(path) for path in _site_packages(request.info)])
         versions = sorted({(distribution.name, distribution.version) for distribution in distributions})
         return rpc.GetProgramDependenciesResponse(
             dependencies=[rpc.DependencyInfo(name=name, version=version) for name, version in versions]
@@ -68,7 +68,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
     ) -> rpc.GetRequiredPackagesResponse:
         """Return the plug-ins that the installed SDKs need, as listed in each SDK's ``pulumi-plugin.json``."""
         packages = []
-        for folder in site_packages(request.info):
+        for folder in _site_packages(request.info):
             for file in sorted(folder.glob("*/pulumi-plugin.json")):
                 plugin = json.loads(file.read_text(encoding="utf-8"))
                 if plugin.get("resource"):
@@ -90,26 +90,18 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         )
 
     def Run(self, request: rpc.RunRequest, context: grpc.ServicerContext) -> rpc.RunResponse:
-        settings = {
-            "project": request.project,
-            "stack": request.stack,
-            "organization": request.organization or "organization",
-            "monitor": request.monitor_address,
-            "engine": request.args[0] if request.args else self._engine,
-            "parallel": str(request.parallel),
-            "dry_run": "true" if request.dryRun else "false",
-        }
-        variables = {
-            "PULUMI_CONFIG": json.dumps(dict(request.config)),
-            "PULUMI_CONFIG_SECRET_KEYS": json.dumps(list(request.configSecretKeys)),
-        }
-        program = str(Path(request.info.program_directory, request.info.entry_point))
-        command = [self._python(request.info, context), "-u", str(_EXEC), json.dumps(settings), program]
+        if not request.args:
+            request.args.append(self._engine)
+        command = [self._python(request.info, context), "-uP", "-c", _PROGRAM]
         # The child inherits this host's output, whose lines the engine shows immediately.
-        child = self._start(command, request.pwd, {**activated(request.info), **variables}, None, context)
+        child = self._start(command, request.pwd, _activated(request.info), None, context)
+        assert child.stdin
+        with suppress(BrokenPipeError):  # its end is reported below
+            child.stdin.write(request.SerializeToString())
+            child.stdin.close()
         code = child.wait()
         self._children.discard(child)
-        if code == BAIL:
+        if code == program_execution.BAIL:
             return rpc.RunResponse(bail=True)
         return rpc.RunResponse(error=f"Program exited with non-zero exit code: {code}" if code else "")
 
@@ -119,21 +111,15 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         if request.kind != "analyzer":
             context.abort(grpc.StatusCode.UNIMPLEMENTED, f"plug-ins of kind {request.kind!r} are not supported")
         command = [self._python(request.info, context), "-u", "-m", "pulumi.policy", *request.args]
-        variables = {**activated(request.info), **dict(entry.split("=", 1) for entry in request.env)}
+        variables = {**_activated(request.info), **dict(entry.split("=", 1) for entry in request.env)}
         child = self._start(
             [*command, request.info.program_directory], request.pwd, variables, subprocess.PIPE, context
         )
-        assert child.stdout and child.stderr
         chunks: SimpleQueue[rpc.RunPluginResponse | None] = SimpleQueue()
-        for stream, wrap in ((child.stdout, _stdout), (child.stderr, _stderr)):
-            threading.Thread(target=_pump, args=(stream, wrap, chunks), daemon=True).start()
-        open_streams = 2
-        while open_streams:
-            chunk = chunks.get()
-            if chunk is None:
-                open_streams -= 1
-            else:
-                yield chunk
+        for name in ("stdout", "stderr"):
+            threading.Thread(target=_pump, args=(child, name, chunks), daemon=True).start()
+        for _ in range(2):  # until both streams have ended
+            yield from iter(chunks.get, None)
         yield rpc.RunPluginResponse(exitcode=child.wait())
         self._children.discard(child)
 
@@ -147,7 +133,8 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
             child.terminate()
 
     def _python(self, info: rpc.ProgramInfo, context: grpc.ServicerContext) -> str:
-        python = python_of(info)
+        folder = _virtualenv(info)
+        python = folder / "bin" / "python" if folder else Path(sys.executable)
         if not python.is_file():
             context.abort(
                 grpc.StatusCode.FAILED_PRECONDITION,
@@ -168,7 +155,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
             command,
             cwd=folder or None,
             env={**os.environ, **variables},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if output is None else subprocess.DEVNULL,
             stdout=output,
             stderr=output,
         )
@@ -177,22 +164,28 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
         return child
 
 
-def _stdout(line: bytes) -> rpc.RunPluginResponse:
-    return rpc.RunPluginResponse(stdout=line)
-
-
-def _stderr(line: bytes) -> rpc.RunPluginResponse:
-    return rpc.RunPluginResponse(stderr=line)
-
-
-def _pump(
-    stream: IO[bytes],
-    wrap: Callable[[bytes], rpc.RunPluginResponse],
-    chunks: SimpleQueue[rpc.RunPluginResponse | None],
-) -> None:
-    for line in stream:
-        chunks.put(wrap(line))
+def _pump(child: subprocess.Popen[bytes], name: str, chunks: SimpleQueue[rpc.RunPluginResponse | None]) -> None:
+    for line in getattr(child, name):
+        chunks.put(rpc.RunPluginResponse(**{name: line}))
     chunks.put(None)
+
+
+def _virtualenv(info: rpc.ProgramInfo) -> Path | None:
+    """Return ``runtime.options.virtualenv`` of the project or policy pack; None for the host's environment."""
+    virtualenv = dict(info.options).get("virtualenv")
+    return Path(info.root_directory, str(virtualenv)).absolute() if virtualenv else None
+
+
+def _activated(info: rpc.ProgramInfo) -> dict[str, str]:
+    """Return the environment variables that the ``activate`` script would set."""
+    folder, path = _virtualenv(info), os.environ.get("PATH", os.defpath)
+    return {"VIRTUAL_ENV": str(folder), "PATH": f"{folder / 'bin'}{os.pathsep}{path}"} if folder else {}
+
+
+def _site_packages(info: rpc.ProgramInfo) -> list[Path]:
+    """Return the folders with the installed packages of the environment."""
+    folder = _virtualenv(info)
+    return sorted(folder.glob("lib/python*/site-packages")) if folder else [Path(sysconfig.get_path("purelib"))]
 
 
 def main() -> None:

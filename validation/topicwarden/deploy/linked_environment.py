@@ -1,4 +1,4 @@
-"""Provides the virtual environment that ``Pulumi.yaml`` names, if topicwarden is installed elsewhere.
+"""Provides what plain `pulumi` starts: the environment of ``Pulumi.yaml``, and a language host for a built ``pulumi``.
 
 pipx, ``uv tool`` and images install topicwarden outside of the project. Pulumi then finds neither the provider nor the
 Python that has topicwarden. So this module writes ``.venv``, a small environment with the packages of the running
@@ -7,6 +7,7 @@ installation.
 
 from __future__ import annotations
 
+import shlex
 import site
 import sys
 import venv
@@ -19,14 +20,15 @@ import topicwarden
 from topicwarden.deploy.pulumi_project import project_settings
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
+from topicwarden.model.replace_file import replace_file
 
 PROVIDER: Final = "pulumi-resource-kafka"
 
 _LINK: Final = "topicwarden-link.pth"
-_SCRIPTS: Final = {
-    PROVIDER: "from topicwarden.deploy.provider.__main__ import main; main()",
-    "topicwarden": "from topicwarden.cli.main import run; run()",
-}
+_SCRIPTS: Final = {PROVIDER: "topicwarden.deploy.provider", "topicwarden": "topicwarden"}
+"""The scripts of the environment, and the packages that they run."""
+# The package's folder is appended to the path, so that a checkout works that is not installed.
+_HOST: Final = "import sys; sys.path.append(sys.argv.pop(1)); from topicwarden.deploy.language_host import main; main()"
 
 
 def link_environment(project: Project) -> Path | None:
@@ -48,6 +50,15 @@ def link_environment(project: Project) -> Path | None:
     except OSError as error:
         raise Refusal(f"the virtual environment {folder} cannot be written: {error.strerror}") from error
     return folder
+
+
+def write_language_host(binaries: Path) -> None:
+    """Write ``pulumi-language-python`` into the folder of ``pulumi``, where the CLI looks first.
+
+    The script runs the language host in this Python environment.
+    """
+    command = shlex.join([sys.executable, "-c", _HOST, str(Path(topicwarden.__file__).parents[1])])
+    replace_file(binaries / "pulumi-language-python", f'#!/bin/sh\nexec {command} "$@"\n', 0o755)
 
 
 def _outdated(folder: Path) -> bool:
@@ -93,7 +104,7 @@ def _write(folder: Path) -> None:
 
 
 def _script(name: str) -> str:
-    return f'#!/bin/sh\nexec "${{0%/*}}/python" -P -c \'{_SCRIPTS[name]}\' "$@"\n'
+    return f'#!/bin/sh\nexec "${{0%/*}}/python" -P -m {_SCRIPTS[name]} "$@"\n'
 
 
 def _link() -> str:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from topicwarden.deploy.program_run import ProgramRun, Purpose
-from topicwarden.deploy.pulumi_commands import EngineStep, pulumi_preview
+from topicwarden.deploy.pulumi_commands import pulumi_preview
 from topicwarden.deploy.pulumi_engine import TOPIC_TYPE, PulumiEngine, log_of, without_traceback
 from topicwarden.deploy.stack_state import deployed_stack
 from topicwarden.deploy.target_urns import target_urns
 from topicwarden.model import planned_change
 from topicwarden.model.problem import Refusal
 from topicwarden.model.topic_selection import none_selected, selected
-from topicwarden.plan.engine_steps import TopicStep
+from topicwarden.plan.engine_steps import EngineStep
 from topicwarden.plan.predicted_stack import PredictedStack
 from topicwarden.policies.check_specs import CheckedStacks
 from topicwarden.specs.resolve import Declaration
@@ -29,7 +29,7 @@ class PreviewedStack:
     """
 
     engine: planned_change.PreviewResult
-    steps: tuple[TopicStep, ...]
+    steps: tuple[EngineStep, ...]
     complete: bool
     log: str
     predicted: PredictedStack
@@ -54,9 +54,9 @@ def preview(engine: PulumiEngine, checked: CheckedStacks, patterns: Sequence[str
     run, answer = pulumi_preview(lambda: ProgramRun(engine, Purpose.PLAN, tuple(patterns), checked), targets)
     errors, log = _errors(answer.diagnostics), log_of(answer.done)
     if run.prediction is None:
-        engine.resources()  # refuses a state that cannot be read, with what to do
+        engine.require_stack()
         raise _ended_early(engine.stack, errors, log)
-    steps = tuple(_topic_steps(answer.steps))
+    steps = tuple(step for step in answer.steps if step.op != "same" and step.type == TOPIC_TYPE)
     counts = dict(sorted(Counter(step.op for step in steps).items()))
     engine_report = planned_change.PreviewResult(ran=answer.done.returncode == 0, steps=counts, errors=errors)
     return PreviewedStack(engine_report, steps, run.complete, log, run.prediction)
@@ -84,12 +84,6 @@ def _targets(engine: PulumiEngine, declarations: Iterable[Declaration], patterns
         )
     existing = {str(resource["urn"]) for resource in resources}
     return target_urns(engine, (topic.domain for topic in topics), names, deployed, existing)
-
-
-def _topic_steps(steps: Iterable[EngineStep]) -> Iterator[TopicStep]:
-    for step in steps:
-        if step.op != "same" and step.type == TOPIC_TYPE:
-            yield TopicStep(str(step.properties.get("name") or step.id), step.op, step.urn)
 
 
 def _errors(diagnostics: Iterable[Mapping[str, Any]]) -> list[str]:

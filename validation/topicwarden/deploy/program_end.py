@@ -9,12 +9,9 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from typing import Final
 
+from topicwarden.deploy.program_execution import BAIL
 from topicwarden.deploy.program_run import ENDED_EARLY, ProgramRun
-
-_BAIL: Final = 32
-"""The exit code of a program whose error is already reported, as in Pulumi's own language host."""
 
 
 def fail_unless_complete(run: ProgramRun) -> None:
@@ -26,6 +23,6 @@ def fail_unless_complete(run: ProgramRun) -> None:
         print(ENDED_EARLY, file=sys.stderr)
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(_BAIL)
+        os._exit(BAIL)
 
     atexit.register(at_exit)

@@ -12,23 +12,8 @@ from topicwarden.deploy.backend_locks import run_past_lost_locks
 from topicwarden.deploy.inline_program import attached_provider, inline_program
 from topicwarden.deploy.program_run import ProgramRun
 from topicwarden.deploy.pulumi_engine import ALL_AT_ONCE, PulumiEngine, decoded, targeted
-from topicwarden.deploy.up_options import UpOptions
-
-
-@dataclass(frozen=True)
-class EngineStep:
-    """A step of a preview on one resource.
-
-    ``op`` is Pulumi's, such as ``create`` and ``same``. ``properties`` are inputs and outputs of the old state, or of
-    the new one if there is no old one.
-    """
-
-    op: str
-    urn: str
-    type: str
-    parent: str | None
-    id: str | None
-    properties: Mapping[str, Any]
+from topicwarden.deploy.write_options import WriteOptions
+from topicwarden.plan.engine_steps import EngineStep
 
 
 @dataclass(frozen=True)
@@ -64,7 +49,7 @@ def pulumi_preview(new_run: Callable[[], ProgramRun], targets: Sequence[str] = (
 
 
 def pulumi_up(
-    run: ProgramRun, options: UpOptions, *arguments: str, on_line: Callable[[str], None] | None = None
+    run: ProgramRun, options: WriteOptions, *arguments: str, on_line: Callable[[str], None] | None = None
 ) -> CompletedProcess[str]:
     """Run `pulumi up`, past the lock of a killed ``pulumi``; return its result, with any exit code."""
     with inline_program(run) as inline:

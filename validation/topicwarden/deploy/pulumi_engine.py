@@ -64,6 +64,10 @@ class PulumiEngine:
 
         return retry_partial_state(run_once)
 
+    def require_stack(self, remedy: str | None = None) -> None:
+        """Refuse a stack that Pulumi does not know or whose state cannot be read; see ``resources``."""
+        self.resources(remedy)
+
     def resources(self, remedy: str | None = None) -> list[dict[str, Any]]:
         """Return the resources of the stack's state; refuse a stack that Pulumi does not know, with ``remedy``."""
         done = self.run_read_only("stack", "export")

@@ -21,10 +21,9 @@ _LOCK_TIMEOUT_S, _PAUSE_S = 60.0, 2.0
 def stale(engine: PulumiEngine, factors: Mapping[str, int]) -> list[str]:
     """Return the URNs of topics whose state has another replication factor than ``factors`` has for the topic.
 
-    The result includes topics whose state has a replication throttle, which a refresh during a move has read. Refuses a
-    stack that Pulumi does not know.
+    The result includes topics whose state has a replication throttle, which a refresh during a move has read.
     """
-    resources = engine.resources(remedy="--no-refresh does not use Pulumi's state")
+    resources = engine.resources()
     topics = {each["urn"]: each.get("outputs") or each["inputs"] for each in resources if each["type"] == TOPIC_TYPE}
     return [urn for urn, state in topics.items() if state["name"] in factors and _differs(state, factors)]
 
@@ -43,7 +42,7 @@ def refresh(engine: PulumiEngine, urns: list[str]) -> None:
     if done.returncode:
         raise Refusal(
             f"the replicas are placed, but `pulumi refresh` failed: {error_text(done)}; "
-            f"run `pulumi refresh --stack {engine.stack}`, so that Pulumi's state agrees"
+            f"run `topicwarden refresh --stack {engine.stack}`, so that Pulumi's state agrees"
         )
 
 

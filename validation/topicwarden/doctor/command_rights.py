@@ -159,6 +159,52 @@ UP: Final = (
     ),
 )
 
+DESTROY: Final = (
+    RequiredRight(
+        SEE_TOPICS,
+        "whether a topic exists, and how many records it has",
+        Effect.REFUSED,
+        "the deletion of all topics",
+        ("unseen",),
+    ),
+    RequiredRight(
+        SEE_CLUSTER,
+        "all consumer groups, and the sizes of logs",
+        Effect.LESS_PRECISE,
+        "groups may be missing in the plan, and bytes are unknown",
+        ("destroyed",),
+    ),
+    RequiredRight(
+        SEE_GROUPS,
+        "which consumer groups read the topics",
+        Effect.LESS_PRECISE,
+        "groups are missing in the plan",
+        ("destroyed",),
+    ),
+    RequiredRight(
+        DELETE_TOPICS,
+        "to delete topics whose YAML allowed it",
+        Effect.REFUSED,
+        "deletions",
+        topics=RequiredFor.DELETABLE,
+    ),
+)
+
+REFRESH: Final = (
+    RequiredRight(
+        SEE_TOPICS,
+        "whether a topic exists, and its partitions",
+        Effect.REFUSED,
+        "the topics that the user cannot see; they stay in the state as they are",
+    ),
+    RequiredRight(
+        SEE_SETTINGS,
+        "the settings of the topics",
+        Effect.REFUSED,
+        "the topics whose settings the user cannot see; they stay in the state as they are",
+    ),
+)
+
 REBALANCE: Final = (
     RequiredRight(SEE_TOPICS, "the replicas of each topic", Effect.REFUSED, "the topics that the user cannot see"),
     RequiredRight(
@@ -251,6 +297,8 @@ AUDIT: Final = (
 COMMANDS: Final[Mapping[str, tuple[RequiredRight, ...]]] = {
     "plan": PLAN,
     "up": UP,
+    "destroy": DESTROY,
+    "refresh": REFRESH,
     "rebalance": REBALANCE,
     "import": IMPORT,
     "audit": AUDIT,

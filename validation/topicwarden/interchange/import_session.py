@@ -1,13 +1,9 @@
-"""One import into a project: compare topics with its declarations, write new files and print the results."""
+"""One import into a project: compare topics with its declarations, and write new files."""
 
 from __future__ import annotations
 
-import shutil
-import sys
-import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import unified_diff
 from types import MappingProxyType
 
 from topicwarden.interchange.convert import ConvertedTopic
@@ -18,9 +14,6 @@ from topicwarden.model.project import Project
 from topicwarden.model.topic import Topic
 from topicwarden.model.topic_selection import EXCLUDED, selected
 from topicwarden.policies.check_specs import check
-from topicwarden.report import terminal_output
-from topicwarden.report.problems import text
-from topicwarden.report.problems.digest import ProblemDigest
 from topicwarden.specs.load import LoadedSpecs, load
 from topicwarden.specs.resolve import Declaration, resolve
 from topicwarden.specs.schema_files import SchemaText
@@ -103,16 +96,10 @@ class ImportSession:
         undeclared = [topic for topic in topics if topic.name not in self.declared]
         return draft(undeclared, self.loaded, stack, existing_paths, schema, comments=comments, schemas=schemas)
 
-    def write(self, files: Sequence[NewFile], dry_run: bool) -> None:
-        """Write the files, or print them as a diff if ``dry_run`` is set; then print a summary."""
-        if dry_run:
-            terminal_output.write("".join(map(_diff, files)))
-        elif files:
+    def write(self, files: Sequence[NewFile]) -> None:
+        """Write the files: either all or none, and never over an existing file."""
+        if files:
             write_files(self.project.topics, files)
-            terminal_output.write(_file_list(files))
-        topics = counted(sum(file.topic is not None for file in files), "new topic")
-        summary = f" in {counted(len(files), 'file')}{', not written' if dry_run else ''}" if files else " to declare"
-        echo(f"{topics}{summary}")
 
     def differences(self, topics: Mapping[str, Topic], where: str) -> list[Problem]:
         """Return a problem for each declared setting that differs from ``topics``, at the setting's location.
@@ -135,34 +122,23 @@ class ImportSession:
                     found.append(Problem(declaration.places.at(path), message, "import"))
         return found
 
-    def check_files(self, files: Collection[NewFile], dry_run: bool) -> bool:
-        """Print the problems that ``check`` finds in the new files; return whether there is an error.
+    def check_files(self, files: Collection[NewFile], dry_run: bool) -> list[Problem]:
+        """Return the problems that ``check`` finds in the new files.
 
         ``dry_run`` checks the files as if they were written.
         """
         if not files:
-            return False
+            return []
         unwritten = [_as_spec_file(file) for file in files if not file.is_schema] if dry_run else []
         # The conversion has checked the schemas.
         unread = tuple(f"topics/{file.path} cannot be read" for file in files if file.is_schema and dry_run)
         new_paths = {f"topics/{file.path}" for file in files}
         checked = check(self.project, [self.stack], unwritten=unwritten)
-        problems = [
+        return [
             problem
             for problem in checked.problems
             if problem.location.file in new_paths and not problem.message.startswith(unread or ("\0",))
         ]
-        self.show(problems)
-        errors = sum(problem.level is Level.ERROR for problem in problems)
-        if problems:
-            warnings = len(problems) - errors
-            echo(f"`topicwarden check`: {counted(errors, 'error')}, {counted(warnings, 'warning')} in the new files")
-        return errors > 0
-
-    def show(self, problems: Sequence[Problem]) -> None:
-        """Print ``problems`` with excerpts of their files."""
-        page = ProblemDigest(self.project.root, tuple(problems), (), 0)
-        terminal_output.write(text.render(page, terminal_output.coloured()))
 
 
 def open_session(project: Project, stack: str | None, patterns: Sequence[str]) -> ImportSession:
@@ -182,14 +158,6 @@ def open_session(project: Project, stack: str | None, patterns: Sequence[str]) -
     return ImportSession(project, stacks[0], tuple(patterns), loaded, declared, errors, stack_file.scope)
 
 
-def echo(line: str) -> None:
-    """Print a line to standard error, which is for people; wrap it between words on a terminal."""
-    if sys.stderr.isatty():
-        width = shutil.get_terminal_size().columns
-        line = textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-    print(line, file=sys.stderr, flush=True)
-
-
 def _as_spec_file(file: NewFile) -> SpecFile:
     *folder, name = file.path.split("/")
     return SpecFile(f"topics/{file.path}", tuple(folder), name.removesuffix(".yaml"), file.text.encode())
@@ -197,42 +165,3 @@ def _as_spec_file(file: NewFile) -> SpecFile:
 
 def _display(value: object) -> str:
     return "not set" if value is None else f"{value}"
-
-
-def _file_list(files: Sequence[NewFile]) -> str:
-    """Return one line for each folder, with its number of new topics and whether it has new defaults."""
-    by_folder: dict[str, list[NewFile]] = {}
-    for file in files:
-        by_folder.setdefault(file.path.rpartition("/")[0], []).append(file)
-    lines = []
-    for folder, new_files in sorted(by_folder.items()):
-        topics, schemas = (sum(map(kind, new_files)) for kind in (_is_topic, _is_schema))
-        parts = [
-            *([counted(topics, "topic")] if topics else []),
-            *([counted(schemas, "schema")] if schemas else []),
-            *(["_defaults.yaml"] if topics + schemas < len(new_files) else []),
-        ]
-        lines.append(f"topics/{folder}{'/' if folder else ''}: {' and '.join(parts)}\n")
-    return "".join(lines)
-
-
-def _is_topic(file: NewFile) -> bool:
-    return file.topic is not None
-
-
-def _is_schema(file: NewFile) -> bool:
-    return file.is_schema
-
-
-def _diff(file: NewFile) -> str:
-    lines = file.text.splitlines(keepends=True)
-    return "".join(unified_diff([], lines, "/dev/null", f"b/topics/{file.path}"))
-
-
-def report_skipped(declared: int, internal: int, refused: Mapping[str, str], others: int = 0) -> None:
-    """Print how many topics were not imported, and why."""
-    counts = [(declared, "already declared"), (internal, "internal"), (others, "outside of the stack's scope")]
-    if any(number for number, _ in counts):
-        echo("skipped: " + ", ".join(f"{number:,} {reason}" for number, reason in counts if number))
-    for name, reason in sorted(refused.items()):
-        echo(f"not imported: {name}: {reason}")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from topicwarden.model.verdict import BY_WEIGHT, ReadScope, Verdict
+from topicwarden.model.verdict import BY_WEIGHT, FailOn, ReadScope, Verdict
 
 
 class _Model(BaseModel):
@@ -254,6 +254,11 @@ class AuditReport(_Model):
     def counts(self) -> Counter[Verdict]:
         """Return the number of findings by verdict."""
         return Counter(finding.verdict for finding in self.findings)
+
+    def fails(self, fail_on: FailOn = FailOn.FAIL) -> bool:
+        """Return whether any verdict is at least as bad as ``fail_on``."""
+        counts = self.counts()
+        return any(counts[verdict] for verdict in fail_on.verdicts)
 
     def of_topic(self, name: str) -> list[Finding]:
         """Return the findings of the topic ``name``."""

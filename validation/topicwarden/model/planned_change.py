@@ -167,6 +167,11 @@ class PlanReport(_Model):
         return any(topic.weight is Severity.REFUSED for topic in self.topics)
 
     @property
+    def deployable(self) -> bool:
+        """True if the preview succeeded and no change is refused."""
+        return self.engine.ran and not self.refused
+
+    @property
     def pending(self) -> bool:
         """True if a deploy or a rebalance would change anything."""
         return any(topic.action is not Action.DRIFT for topic in self.topics)

@@ -139,11 +139,14 @@ broker to start or the right that is missing."""
 _COMMANDS = """\
 | command | what stops it |
 |---|---|
+| `topicwarden up`, `plan` | the guards, in the process of the command |
+| `topicwarden destroy` | the same guards, for every topic of the stack, before the first one is deleted |
+| `topicwarden refresh` | nothing is changed on the cluster; another cluster than at the last deploy is refused |
 | `pulumi up`, `preview`, with `--target`, `--exclude`, `--refresh`, `--continue-on-error` | the guards, in the \
 program that the engine runs |
-| `pulumi destroy` | Pulumi's protection, which every topic has unless its deployed YAML allows `delete`; and the \
-provider, if the YAML did not allow it at the last deploy, or the day of its `until` has passed, or another resource \
-in the state is the same topic |
+| `pulumi destroy` | for each topic, Pulumi's protection, which every topic has unless its deployed YAML allows \
+`delete`; and the provider, if the YAML did not allow it at the last deploy, or the day of its `until` has passed, \
+or another resource in the state is the same topic |
 | `pulumi up --replace URN`, `pulumi state taint` | the provider: it would adopt the topic that exists, and delete it \
 afterwards. A tainted topic is also refused by the program |
 | `pulumi state unprotect`, and `pulumi destroy` after it | the provider, as above |

@@ -41,6 +41,8 @@ Rights on topics can be limited to a prefix of their names. Commands then work f
 _LEADS: Final = {
     "plan": "`topicwarden plan` and `pulumi preview` only read.",
     "up": "`topicwarden up` and `pulumi up` plan first, and need the same rights for it.",
+    "destroy": "`topicwarden destroy` shows the records of the topics before it deletes them.",
+    "refresh": "`topicwarden refresh` and `pulumi refresh` only read.",
     "rebalance": "`topicwarden rebalance` checks its rights to throttle before it changes anything.",
     "import": "`topicwarden import` only reads.",
     "audit": "`topicwarden audit` only reads. It joins no group, so it needs no Read on groups.",

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from topicwarden.model.planned_change import Action, Consequence, Severity, TopicPlan
 
 
 @dataclass(frozen=True)
-class TopicStep:
-    """One step of `pulumi preview --json` on a topic: Pulumi's ``op``, such as ``delete-replaced``."""
+class EngineStep:
+    """A step of `pulumi preview --json` on one resource.
 
-    topic: str
+    ``op`` is Pulumi's, such as ``same`` and ``delete-replaced``. ``properties`` are inputs and outputs of the old
+    state, or of the new one if there is no old one.
+    """
+
     op: str
     urn: str
+    type: str
+    parent: str | None = None
+    id: str | None = None
+    properties: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def topic(self) -> str:
+        """The name of the topic, if the resource is one."""
+        return str(self.properties.get("name") or self.id)
 
 
 def with_unpredicted(
-    plans: Iterable[TopicPlan], steps: Iterable[TopicStep], live: Collection[str]
+    plans: Iterable[TopicPlan], steps: Iterable[EngineStep], live: Collection[str]
 ) -> tuple[TopicPlan, ...]:
-    """Return ``plans`` with a refusal for each step that they do not predict, sorted by topic.
+    """Return ``plans`` with a refusal for each of the ``steps`` on topics that they do not predict, sorted by topic.
 
     ``live`` are the topics on the cluster: creating a missing topic removes nothing. A topic that is already refused
     gets no second refusal.
@@ -36,13 +48,13 @@ def with_unpredicted(
     return tuple(by_topic[name] for name in sorted(by_topic))
 
 
-def _predicted(step: TopicStep, plan: TopicPlan | None, live: Collection[str]) -> bool:
+def _predicted(step: EngineStep, plan: TopicPlan | None, live: Collection[str]) -> bool:
     if step.topic not in live and step.op in _CREATES:
         return True
     return plan is not None and step.op in _PREDICTED.get(plan.action, ())
 
 
-def _refusal(step: TopicStep) -> Consequence:
+def _refusal(step: EngineStep) -> Consequence:
     return Consequence(
         kind="unpredicted-step",
         weight=Severity.REFUSED,

@@ -38,11 +38,14 @@ def predict(
     declarations: Sequence[Declaration],
     deployed: DeployedStack,
     scope: StackScope = EVERY_TOPIC,
+    *,
+    destroying: bool = False,
 ) -> Prediction:
     """Return the topics that change.
 
     ``snapshot`` has at least the declared and the deployed topics, and needs no extents: those of the topics that
-    change are read here. ``deployed`` is Pulumi's state. ``scope`` are the topics that the stack owns.
+    change are read here. ``deployed`` is Pulumi's state. ``scope`` are the topics that the stack owns. ``destroying``:
+    nothing is declared, because the command deletes the whole stack.
     """
     snapshot = _without_reassignments(snapshot)
     topic_changes = changes(declarations, deployed, snapshot, scope)
@@ -50,7 +53,9 @@ def predict(
     # Sizes of all logs decide between brokers, but only if something moves.
     moving = place_replicas(declared, snapshot).moves
     snapshot = cluster.with_extents(snapshot, snapshot.topics if moving else [change.name for change in topic_changes])
-    topic_changes = tuple(replace(change, live=snapshot.topics.get(change.name)) for change in topic_changes)
+    topic_changes = tuple(
+        replace(change, live=snapshot.topics.get(change.name), destroying=destroying) for change in topic_changes
+    )
     needed = {
         change.name: {
             name: needs
@@ -93,7 +98,11 @@ def _plan(change: TopicChange, rules: Iterable[str], evidence: PlanEvidence) -> 
     consequences = _consequences(change, rules, evidence)
     drift_left = _leaves_drift(change, consequences)
     if drift_left:
-        consequences = [_as_left(each) for each in _consequences(replace(change, held=True), rules, evidence)]
+        left = replace(change, held=True)
+        consequences = [
+            _as_left(each, _allowance_for(each, left, rules, evidence)) if _refuses_revert(each) else each
+            for each in _consequences(left, rules, evidence)
+        ]
     return TopicPlan(
         topic=change.name,
         domain=change.declaration.topic.domain if change.declaration else "",
@@ -120,6 +129,17 @@ def _needed_allowances(
             yield allowance
 
 
+def _allowance_for(
+    consequence: Consequence, change: TopicChange, rules: Iterable[str], evidence: PlanEvidence
+) -> Allowance | None:
+    """Return the allowance without which ``consequence`` is refused; None if no allowance has this effect."""
+    for allowance in Allowance:
+        allowed = _consequences(replace(change, permitted=change.permitted | {allowance}), rules, evidence)
+        if not any(each.weight is Severity.REFUSED and each.kind == consequence.kind for each in allowed):
+            return allowance
+    return None
+
+
 def _refused(consequences: Iterable[Consequence]) -> int:
     """Return the number of refused consequences."""
     return sum(consequence.weight is Severity.REFUSED for consequence in consequences)
@@ -133,20 +153,26 @@ def _leaves_drift(change: TopicChange, consequences: Iterable[Consequence]) -> b
     """
     if change.edited or change.live is None or change.action not in _REVERTING:
         return False
-    return any(each.weight is Severity.REFUSED and each.kind in _BY_CONFIG for each in consequences)
+    return any(map(_refuses_revert, consequences))
 
 
-def _as_left(consequence: Consequence) -> Consequence:
-    """Return a refused consequence of reverting a manual change as a danger of the change, which the deploy leaves."""
-    if consequence.weight is not Severity.REFUSED or consequence.kind not in _BY_CONFIG:
-        return consequence
+def _refuses_revert(consequence: Consequence) -> bool:
+    """Return whether ``consequence`` is refused, and does not occur if the deploy leaves manual changes."""
+    return consequence.weight is Severity.REFUSED and consequence.kind in _BY_CONFIG
+
+
+def _as_left(consequence: Consequence, allowance: Allowance | None) -> Consequence:
+    """Return a refused consequence of reverting a manual change as a danger of the change, which the deploy leaves.
+
+    ``allowance`` is the one that would allow the loss.
+    """
     return consequence.model_copy(
         update={
             "weight": Severity.DANGER,
             "message": "it has drifted and stays as it is, because reverting it to the declared value would "
             f"lose data: {consequence.message}",
-            "remedy": "declare it as it is now, or allow the loss by name: "
-            + (consequence.remedy.rpartition("write ")[2] or "see the consequence"),
+            "remedy": "declare it as it is now"
+            + (f", or allow the loss: write `allow: [{allowance.value}]` into the topic's YAML" if allowance else ""),
         }
     )
 

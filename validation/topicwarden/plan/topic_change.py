@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 
 from topicwarden.kafka.read.effective_defaults import effective_defaults
 from topicwarden.kafka.read.snapshot import LiveTopic, Snapshot
@@ -28,7 +29,7 @@ class TopicChange:
     ``permitted`` are the destructive changes that are allowed today. ``duplicates`` are further resources of the topic
     in Pulumi's state. ``edited`` is true if the YAML has changed since the last deploy. ``owned`` is false if the topic
     is outside of the stack's scope. ``held`` is true if the deploy leaves manual changes, because
-    reverting them would lose data.
+    reverting them would lose data. ``destroying`` is true if the command deletes all topics of the stack.
     """
 
     name: str
@@ -44,10 +45,17 @@ class TopicChange:
     edited: bool = True
     owned: bool = True
     held: bool = False
+    destroying: bool = False
 
     def permits(self, allowance: Allowance) -> bool:
         """Return whether ``allowance`` is valid today."""
         return allowance in self.permitted
+
+    def expired(self, allowance: Allowance, today: date) -> date | None:
+        """Return the last day on which the deployed YAML allowed ``allowance``, if that is before ``today``."""
+        declared = self.deployed.declared if self.deployed else None
+        ends = [each.until for each in declared.allow if each.change is allowance and each.until] if declared else []
+        return max((end for end in ends if end < today), default=None)
 
     def changed(self, *settings: str) -> list[str]:
         """Return which of ``settings`` get another effective value; none if the brokers do not report the values."""

@@ -61,6 +61,11 @@ def present(cache: Path) -> Path | None:
     return executable if os.access(executable, os.X_OK) and not stale else None
 
 
+def built(cache: Path) -> bool:
+    """Return whether the ``pulumi`` of the last installation was built from source: it has no language host."""
+    return present(cache) is not None and json.loads(_record(cache).read_text(encoding="utf-8"))["way"] == "build"
+
+
 def choose(cache: Path) -> PulumiChoice:
     """Return the source to use: the PATH, the last installation, Pulumi's site if it answers, else a build.
 
@@ -94,8 +99,6 @@ def install(cache: Path, choice: PulumiChoice, say: Callable[[str], None]) -> No
         prerequisites.require(maven=False, go=True)
         say(f"pulumi: building from Go modules ({reason})")
         executable = pulumi_build.build(_root(cache), say)
-    if source is PulumiSource.BUILD:
-        pulumi_build.write_language_host(_root(cache))
     for folder in (home(cache), state(cache)):
         folder.mkdir(parents=True, exist_ok=True)
     _turn_off_logs(home(cache) / "logs")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 
@@ -22,10 +23,12 @@ from topicwarden.kafka.read.newest_records import NewestRecords
 from topicwarden.kafka.read.partition_functions import PARTITIONERS
 from topicwarden.model.contents import Contents, KeyContents
 from topicwarden.model.planned_change import PartitionEffect, Severity
-from topicwarden.model.topic import Allowance
+from topicwarden.model.topic import Allowance, Permission, Topic
 from topicwarden.plan.consequence_text import UNSEEN_GROUPS
+from topicwarden.plan.consequences import destroyed
 from topicwarden.plan.consequences.more_partitions import unmoved_share
 from topicwarden.plan.deployed_stack import DuplicateResource
+from topicwarden.plan.plan_evidence import RequiredEvidence
 
 DELETE, RECREATE = Allowance.DELETE, Allowance.RECREATE
 TWO_LOGS = (hourly(10, start=5), hourly(2), hourly(0))
@@ -59,6 +62,21 @@ def test_a_deletion_that_the_last_yaml_allowed_is_a_danger() -> None:
     found = only("destroyed", Scenario(None, {}, allow=[DELETE]))
     assert (found.weight, found.remedy, found.evidence["active_groups"]) == (Severity.DANGER, "", 0)
     assert only("destroyed", Scenario(None, {}, allow=[RECREATE])).weight is Severity.REFUSED
+
+
+def test_a_destroyed_stack_names_the_last_day_on_which_the_yaml_allowed_the_deletion() -> None:
+    scenario = Scenario(None, {})
+    change = scenario.change()
+    yaml = Topic("t", 1, 1, allow=frozenset({Permission(DELETE, date(2026, 12, 31))}))
+    assert change.deployed
+    destroying = replace(change, deployed=replace(change.deployed, declared=yaml), destroying=True)
+    (found,) = destroyed.evaluate(destroying, scenario.evidence(RequiredEvidence()))
+    assert (found.weight, found.remedy) == (
+        Severity.REFUSED,
+        "write `allow: [delete]` into its YAML and deploy that first",
+    )
+    assert found.message.startswith("`topicwarden destroy` deletes the topic; ")
+    assert "the YAML allowed its deletion until 2026-12-31 only" in found.because
 
 
 @pytest.mark.parametrize("blind", [{"groups_complete": False}, {"groups": (group("dark", members=None),)}])
@@ -106,10 +124,12 @@ def test_partitions_that_somebody_added_by_hand_are_unknown_to_pulumi() -> None:
     found = only("destroyed", by_hand)
     assert found.weight is Severity.REFUSED
     assert found.because[-1].startswith("the cluster has 3 partitions, Pulumi's state 2: partitions were added")
-    assert found.remedy.startswith("run `pulumi refresh`, and declare 3 partitions or deploy again; if the loss is")
+    assert found.remedy.startswith(
+        "run `topicwarden refresh`, and declare 3 partitions or deploy again; if the loss is"
+    )
     allowed = only("destroyed", replace(by_hand, allow=[RECREATE]))
     assert allowed.weight is Severity.REFUSED
-    assert allowed.remedy == "run `pulumi refresh`, and declare 3 partitions or deploy again"
+    assert allowed.remedy == "run `topicwarden refresh`, and declare 3 partitions or deploy again"
 
 
 @pytest.mark.parametrize(
@@ -133,7 +153,7 @@ def test_each_further_resource_of_a_topic_would_delete_it() -> None:
     )
     assert second.message.startswith("Pulumi's state has a resource of the topic that is pending deletion, urn:2: ")
     for found in (first, second):
-        assert "`pulumi up` would delete the topic itself; at most 10 records" in found.message
+        assert "Pulumi would delete the topic itself; at most 10 records" in found.message
         assert found.weight is Severity.REFUSED
     assert first.remedy.startswith("`pulumi state delete --force 'urn:1'` removes that resource from the state")
     assert second.remedy.startswith("run `pulumi stack export --file state.json`, remove the entry with")

@@ -230,9 +230,9 @@ def test_a_topic_that_somebody_deleted_is_created_again_only_after_a_refresh() -
     assert unchanged.because == ["Pulumi's state still has it, so a deploy changes nothing"]
     changed = only("drift", Scenario({"segment.ms": "9"}, None))
     assert "and fail after it has changed other topics" in changed.because[0]
-    assert "run `pulumi refresh`, and the next deploy creates it again" in changed.remedy
+    assert "run `topicwarden refresh`, and the next deploy creates it again" in changed.remedy
     removed = only("drift", Scenario(None, None))
     assert removed.weight is Severity.REFUSED
     assert removed.because == ["its YAML did not allow `delete` when it was last deployed"]
-    assert removed.remedy == "plan again; if somebody deleted it, `pulumi refresh` forgets it"
+    assert removed.remedy == "plan again; if somebody deleted it, `topicwarden refresh` forgets it"
     assert predicted("drift", Scenario(None, None, allow=[Allowance.DELETE])) == []

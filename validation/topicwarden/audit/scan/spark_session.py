@@ -7,7 +7,6 @@ import functools
 import os
 import socket
 import subprocess
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -75,13 +74,18 @@ def _logging(project: Project) -> Path:
 
 @contextmanager
 def spark_session(
-    project: Project, master: str | None = None, *, archive_classes: bool = False
+    project: Project,
+    master: str | None = None,
+    *,
+    archive_classes: bool = False,
+    note: Callable[[str], object] | None = None,
 ) -> Iterator[SparkSession]:
     """Return a session on ``master`` (default: the master of spark-submit, or else all cores of this machine).
 
     An active session stays open. A session that this process did not start gets the reader's jar if it has none.
-    ``archive_classes``: archive the classes of a new session now; see ``spark_classes``. Raises ``Refusal`` for a
-    session of Spark Connect, and if Spark's JVM ends within the context.
+    ``archive_classes``: archive the classes of a new session now; see ``spark_classes``. ``note`` receives a line
+    before work that takes long. Raises ``Refusal`` for a session of Spark Connect, and if Spark's JVM ends within the
+    context.
     """
     refuse_unsupported(master)
     running = SparkSession.getActiveSession()
@@ -105,7 +109,8 @@ def spark_session(
             if not on_databricks():  # all jobs of a Databricks cluster share one SparkContext
                 spark.stop()
             if archive is not None and archive.recording:
-                print("archiving Spark's classes, once, so that the next audits start faster", file=sys.stderr)
+                if note is not None:
+                    note("archiving Spark's classes, once, so that the next audits start faster")
                 _end_jvm()
                 archive.complete()
 

@@ -1,4 +1,4 @@
-"""Arguments of the commands that use a cluster: plan, up, audit, rebalance, doctor and demo."""
+"""Arguments of the commands that use a cluster: plan, up, destroy, refresh, audit, rebalance, doctor and demo."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from topicwarden.cli.arguments.shared_options import Stack, Topics, stack_option
-from topicwarden.model.problem import Refusal
 from topicwarden.model.verdict import FailOn, ReadScope
 
 app = typer.Typer()
@@ -60,6 +59,25 @@ def up(
     from topicwarden.cli.up import up
 
     raise typer.Exit(up(stack, yes, refresh))
+
+
+@app.command(epilog="Example: topicwarden destroy --stack dev")
+def destroy(
+    stack: Stack,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
+) -> None:
+    """Delete the topics of a stack, if the deployed YAML of each allows that: runs `pulumi destroy`."""
+    from topicwarden.cli.destroy import destroy
+
+    raise typer.Exit(destroy(stack, yes))
+
+
+@app.command(epilog="Example: topicwarden refresh --stack prod. It changes no topic.")
+def refresh(stack: Stack) -> None:
+    """Read the topics as they are on the cluster into Pulumi's state: runs `pulumi refresh`."""
+    from topicwarden.cli.refresh import refresh
+
+    raise typer.Exit(refresh(stack))
 
 
 @app.command(epilog="Example: topicwarden audit --stack dev --topics 'flights.*' --out reports/")
@@ -149,10 +167,9 @@ def audit(
     from topicwarden.audit.scan.spark_platform import refuse_unsupported
 
     refuse_unsupported(master)
-    from topicwarden.cli.audit import AuditOptions, audit, bounds
+    from topicwarden.cli.audit import audit, bounds
+    from topicwarden.operations.audit import AuditOptions
 
-    if since is ReadScope.LAST and (max_records or sample):
-        raise Refusal("--since last reads all new records; remove --max-records and --sample")
     options = AuditOptions(history, since, bounds(max_records, sample, rate))
     raise typer.Exit(
         audit(

@@ -17,6 +17,7 @@ from topicwarden.plan.topic_change import TopicChange
 
 AVOIDABLE = True
 _UNDECLARED = "no YAML declares it any more, so the topic would be deleted; "
+_DESTROYED = "`topicwarden destroy` deletes the topic; "
 
 
 def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
@@ -37,7 +38,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
     yield Consequence(
         kind="destroyed",
         weight=Severity.REFUSED if refused else Severity.DANGER,
-        message=(_fewer_partitions_text(change) if recreated else _UNDECLARED) + f"{contents_text(live)} would be lost",
+        message=f"{_cause(change)}{contents_text(live)} would be lost",
         because=[*unseen_reasons(live), *_reasons(change, evidence, [group.name for group in active])],
         measured="offsets and log sizes of the leaders; at most, because compaction and transactions leave gaps",
         remedy=_remedy(change, refused),
@@ -77,6 +78,12 @@ def _unknown_to_pulumi(change: TopicChange) -> bool:
     return change.deployed.partitions <= change.declaration.topic.partitions
 
 
+def _cause(change: TopicChange) -> str:
+    if change.action is Action.RECREATE:
+        return _fewer_partitions_text(change)
+    return _DESTROYED if change.destroying else _UNDECLARED
+
+
 def _fewer_partitions_text(change: TopicChange) -> str:
     assert change.live and change.after
     before = max(change.live.topic.partitions, change.deployed.partitions if change.deployed else 0)
@@ -99,6 +106,9 @@ def _reasons(change: TopicChange, evidence: PlanEvidence, active: list[str]) -> 
             f"the cluster has {change.live.topic.partitions} partitions, Pulumi's state {change.deployed.partitions}: "
             "partitions were added since, and Pulumi only sees them after a refresh"
         )
+    expired = change.expired(Allowance.DELETE, evidence.snapshot.day)
+    if change.action is Action.DELETE and expired and not change.permits(Allowance.DELETE):
+        yield f"the YAML allowed its deletion until {expired} only"
     if change.action is Action.DELETE and evidence.created:
         yield (
             f"the same deploy creates {shorten(evidence.created)}; if that is its new name: Kafka cannot rename a "
@@ -113,7 +123,11 @@ def _remedy(change: TopicChange, refused: bool) -> str:
         assert change.live
         instead = f"declare {change.live.topic.partitions} partitions, or move to a new topic"
         if _unknown_to_pulumi(change):
-            instead = f"run `pulumi refresh`, and declare {change.live.topic.partitions} partitions or deploy again"
+            instead = (
+                f"run `topicwarden refresh`, and declare {change.live.topic.partitions} partitions or deploy again"
+            )
             return instead if change.permits(Allowance.RECREATE) else remedy_of(change, Allowance.RECREATE, instead)
         return remedy_of(change, Allowance.RECREATE, instead)
+    if change.destroying:
+        return "write `allow: [delete]` into its YAML and deploy that first"
     return "restore its YAML; to delete the topic, first deploy it with `allow: [delete]`, then remove the YAML"

@@ -52,7 +52,7 @@ def _missing(change: TopicChange) -> Consequence:
         message="the topic was deployed, but is not on the cluster: it was deleted",
         because=["Pulumi's state still has it, so " + (_FAILS if fails else "a deploy changes nothing")],
         remedy="find out who deleted it; "
-        + ("run `pulumi refresh`, and the next deploy" if fails else "`topicwarden up --refresh`")
+        + ("run `topicwarden refresh`, and the next deploy" if fails else "`topicwarden up --refresh`")
         + " creates it again, empty",
         place=change.at(),
     )
@@ -66,7 +66,7 @@ def _missing_and_removed(change: TopicChange) -> Consequence:
         message="no YAML declares the topic any more, and the broker that answered does not know it: somebody deleted "
         "it, or the broker is behind",
         because=["its YAML did not allow `delete` when it was last deployed"],
-        remedy="plan again; if somebody deleted it, `pulumi refresh` forgets it",
+        remedy="plan again; if somebody deleted it, `topicwarden refresh` forgets it",
         place=change.at(),
     )
 

@@ -26,7 +26,7 @@ def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequenc
         yield Consequence(
             kind="duplicate",
             weight=Severity.REFUSED,
-            message=f"Pulumi's state has {state}: `pulumi up` would delete the topic itself{lost}",
+            message=f"Pulumi's state has {state}: Pulumi would delete the topic itself{lost}",
             remedy=remedy,
             evidence={"urn": duplicate.urn, "pending deletion": int(duplicate.pending_deletion)},
             place=change.at(),

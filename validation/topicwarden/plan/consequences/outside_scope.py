@@ -20,11 +20,12 @@ def needs(change: TopicChange, now: int) -> RequiredEvidence | None:
 
 def evaluate(change: TopicChange, evidence: PlanEvidence) -> Iterable[Consequence]:
     lost = f"; {contents_text(change.live)} would be lost" if change.live else ""
+    undeclared = "" if change.destroying else "no YAML declares it, "
     yield Consequence(
         kind="outside-scope",
         weight=Severity.REFUSED,
-        message="Pulumi's state has the topic, no YAML declares it, and it is outside of the stack's scope: "
-        f"`pulumi up` would delete it{lost}",
+        message=f"Pulumi's state has the topic, {undeclared}and it is outside of the stack's "
+        f"scope: Pulumi would delete it{lost}",
         remedy="`pulumi state delete --force URN` removes it from the state and does not change the topic "
         "(`pulumi stack --show-urns` lists the URNs); to keep it in this stack, add it to topicwarden:scope and "
         "restore its YAML",

@@ -26,7 +26,7 @@ class ProblemEntry(_Model):
     message: str = Field(description="What is wrong, what was expected, and what to do.")
 
 
-class CheckReport(_Model):
+class CheckDocument(_Model):
     """The output of `topicwarden check --format json`."""
 
     version: Literal[1] = Field(default=1, description="It changes if programs that read this must change.")
@@ -39,7 +39,7 @@ class CheckReport(_Model):
 
 def render(page: ProblemDigest) -> str:
     """Return all problems in order, as ASCII, which every console can print."""
-    report = CheckReport(
+    report = CheckDocument(
         topics=page.topics,
         files=len(page.files),
         errors=page.errors,
@@ -54,7 +54,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:topicwarden:check:1",
-        **CheckReport.model_json_schema(mode="serialization"),
+        **CheckDocument.model_json_schema(mode="serialization"),
         "title": "topicwarden check report",
     }
 

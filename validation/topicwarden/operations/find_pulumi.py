@@ -5,15 +5,14 @@ from __future__ import annotations
 import shutil
 from importlib.util import find_spec
 
-import typer
-
-from topicwarden.cli.pulumi_stacks import is_local, provide_stack
 from topicwarden.deploy.backend_repair import remove_broken_files
 from topicwarden.deploy.linked_environment import link_environment
 from topicwarden.deploy.pulumi_engine import PulumiEngine
 from topicwarden.deploy.pulumi_project import require_program
-from topicwarden.deploy.up_options import backend_url
+from topicwarden.deploy.pulumi_stacks import is_local, provide_stack
+from topicwarden.deploy.write_options import backend_url
 from topicwarden.model.project import Project
+from topicwarden.operations.progress_listener import SILENT, ProgressListener
 from topicwarden.toolchain import environment
 
 
@@ -33,9 +32,9 @@ def engine_of(project: Project, stack: str) -> PulumiEngine:
     return PulumiEngine(project, stack, environment(project, stack) if local or not shutil.which("pulumi") else {})
 
 
-def writing_engine_of(project: Project, stack: str) -> PulumiEngine:
-    """Return the engine of ``engine_of`` for a command that changes the state; repair its backend first."""
+def writing_engine_of(project: Project, stack: str, listener: ProgressListener = SILENT) -> PulumiEngine:
+    """Return the engine of ``engine_of`` for an operation that changes the state; repair its backend first."""
     engine = engine_of(project, stack)
     for removed in remove_broken_files(project, stack, backend_url(engine)):
-        typer.echo(f"removed {removed}, which a killed Pulumi or a full disk left incomplete", err=True)
+        listener.warn(f"removed {removed}, which a killed Pulumi or a full disk left incomplete")
     return engine

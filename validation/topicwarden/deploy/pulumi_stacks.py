@@ -1,4 +1,4 @@
-"""Run Pulumi in the environment of a project, and create the stacks of the sandbox."""
+"""Create the stacks of the sandbox."""
 
 from __future__ import annotations
 
@@ -29,18 +29,13 @@ def provide_stack(project: Project, stack: str) -> None:
 
 
 def select_stack(project: Project, stack: str) -> None:
-    """Select the stack in Pulumi, and create it if it does not exist."""
-    run_pulumi(project, stack, "stack", "select", "--create", stack)
-
-
-def run_pulumi(project: Project, stack: str, *arguments: str, show: bool = False) -> None:
-    """Run Pulumi in the project's environment for ``stack``. Raises Refusal with its output if it fails.
-
-    With ``show``, the output goes to this process's own output instead.
-    """
+    """Select the stack in Pulumi, and create it if it does not exist. Raises Refusal if that fails."""
     variables = {**os.environ, **environment(project, stack)}
-    command = [shutil.which("pulumi", path=variables["PATH"]) or "pulumi", *arguments, "--non-interactive"]
-    result = child_processes.run(command, project.root, variables, show=show)
-    if result.returncode:
-        output = "" if show else f": {(result.stdout + result.stderr).strip()}"
-        raise Refusal(f"`pulumi {' '.join(arguments)}` ended with exit code {result.returncode}{output}")
+    pulumi = shutil.which("pulumi", path=variables["PATH"]) or "pulumi"
+    command = [pulumi, "stack", "select", "--create", stack, "--non-interactive"]
+    done = child_processes.run(command, project.root, variables)
+    if done.returncode:
+        raise Refusal(
+            f"`pulumi stack select --create {stack}` ended with exit code {done.returncode}: "
+            f"{(done.stdout + done.stderr).strip()}"
+        )

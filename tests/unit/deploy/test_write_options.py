@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from topicwarden.deploy.pulumi_engine import PulumiEngine
-from topicwarden.deploy.up_options import backend_url, up_options
+from topicwarden.deploy.write_options import backend_url, write_options
 from topicwarden.model.project import Project
 
 
@@ -22,7 +22,7 @@ from topicwarden.model.project import Project
     ],
 )
 def test_many_topics_in_a_file_backend_are_recorded_once(backend: str, topics: int, once: bool) -> None:
-    options = up_options(backend, topics, refresh="")
+    options = write_options("up", backend, topics, refresh="")
     assert options.arguments == ("--continue-on-error", "--parallel", "10000")
     assert ("PULUMI_SKIP_CHECKPOINTS" in options.variables) is once
     assert options.line == "all topics at a time; the state is written " + (
@@ -31,13 +31,15 @@ def test_many_topics_in_a_file_backend_are_recorded_once(backend: str, topics: i
 
 
 def test_a_killed_deploy_is_followed_by_a_refresh() -> None:
-    options = up_options("file:///state", 3, refresh="because a deploy was killed")
+    options = write_options("up", "file:///state", 3, refresh="because a deploy was killed")
     assert "--refresh" in options.arguments
     assert options.line.endswith("state is refreshed, because a deploy was killed")
 
 
 def test_a_refresh_on_request_is_named_as_such() -> None:
-    assert up_options("file:///state", 3, refresh="as requested").line.endswith("state is refreshed, as requested")
+    assert write_options("up", "file:///state", 3, refresh="as requested").line.endswith(
+        "state is refreshed, as requested"
+    )
 
 
 def test_the_backend_is_found_in_the_order_of_pulumi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The PATH arguments of a command, as files and folders of the project."""
+"""The files and folders of a project that an operation is limited to."""
 
 from __future__ import annotations
 
@@ -42,12 +42,16 @@ class PathSelection:
         return not self.paths or any((self.project.root / file).is_relative_to(path) for path in self.paths)
 
 
-def select(paths: Sequence[Path]) -> PathSelection:
-    """Return the selection of ``paths`` in the project that contains the first path, or the working directory.
+def project_of(paths: Sequence[Path]) -> Project:
+    """Return the project that contains the first path, or the working directory without paths."""
+    return find_project(paths[0] if paths and paths[0].is_dir() else paths[0].parent if paths else None)
+
+
+def select(project: Project, paths: Sequence[Path]) -> PathSelection:
+    """Return the selection of ``paths`` in ``project``.
 
     Raises Refusal if a path does not exist, or is not below topics/, policies/ or stacks/.
     """
-    project = find_project(paths[0] if paths and paths[0].is_dir() else paths[0].parent if paths else None)
     chosen: list[Path] = []
     for path in paths:
         absolute = Path(os.path.abspath(path))  # noqa: PTH100

@@ -1,4 +1,4 @@
-"""The declared topics of a stack, for commands that connect to its cluster."""
+"""The declared topics of a stack, for operations that connect to its cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chooses the options of `pulumi up` that fit the backend and the number of topics."""
+"""Chooses the options of `pulumi up`, `destroy` and `refresh` that fit the backend and the number of topics."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def backend_url(engine: PulumiEngine) -> str:
 
 
 @dataclass(frozen=True)
-class UpOptions:
-    """Arguments and environment variables for `pulumi up`, and the line that explains them."""
+class WriteOptions:
+    """Arguments and environment variables for `pulumi`, and the line that explains them."""
 
     arguments: tuple[str, ...]
     variables: Mapping[str, str]
@@ -46,10 +46,11 @@ class UpOptions:
         return replace(engine, variables={**engine.variables, **self.variables})
 
 
-def up_options(backend: str, topics: int, *, refresh: str) -> UpOptions:
-    """Return the options for a stack that declares ``topics`` and whose state is in ``backend`` (its URL).
+def write_options(command: str, backend: str, topics: int, *, refresh: str = "") -> WriteOptions:
+    """Return the options for `pulumi up`, `destroy` or `refresh` of a stack with ``topics``.
 
-    ``refresh`` says why Pulumi first reads the topics into its state; empty if it does not.
+    ``backend`` is the URL of its state. ``refresh`` says why Pulumi first reads the topics into its state; empty if it
+    does not.
 
     - Parallelism: as much as there is.
     - Errors: one refused topic does not stop the others.
@@ -58,10 +59,11 @@ def up_options(backend: str, topics: int, *, refresh: str) -> UpOptions:
       next one; see ``intent_log``. Pulumi Cloud records each step by itself.
     """
     once = topics > _CHECKPOINTS_UP_TO and not backend.startswith(_SERVICE)
-    arguments = ["--continue-on-error", *ALL_AT_ONCE, *(["--refresh"] if refresh else [])]
+    errors = ["--continue-on-error"] if command != "refresh" else []
+    arguments = [*errors, *ALL_AT_ONCE, *(["--refresh"] if refresh else [])]
     variables = {"PULUMI_ENABLE_LEGACY_DIFF": "true"}
     if once:
         variables |= {"PULUMI_SKIP_CHECKPOINTS": "true", "PULUMI_EXPERIMENTAL": "true"}
     state = "the state is written once, at the end" if once else "the state is written at each step"
     because = f"; state is refreshed, {refresh}" if refresh else ""
-    return UpOptions(tuple(arguments), variables, f"all topics at a time; {state}{because}")
+    return WriteOptions(tuple(arguments), variables, f"all topics at a time; {state}{because}")

@@ -1,0 +1,134 @@
+"""Test that `topicwarden destroy` deletes only what the deployed YAML allows, and that `refresh` changes no topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engine.predictions.conftest import Deployment, deployment
+from tests.engine.predictions.test_allow import day
+from tests.engine.predictions.test_state import edited
+from topicwarden.deploy.stack_state import SET_TYPE
+from topicwarden.kafka.read.cluster import Cluster
+from topicwarden.kafka.write.config_admin import connected
+from topicwarden.sandbox.local_cluster import Sandbox
+from topicwarden.sandbox.scenarios.writer import writing
+
+FREE, KEPT = "destroy/free.v1.yaml", "destroy/kept.v1.yaml"
+NAMES = ("free.v1", "kept.v1")
+
+
+def topic(allow: str = "", config: str = "") -> str:
+    return f"{{owner: team, partitions: 1, replication_factor: 2, config: {{{config}}}, allow: [{allow}]}}\n"
+
+
+@pytest.fixture
+def stack(sandbox: Sandbox, servers: list[str], tmp_path: Path) -> Iterator[Deployment]:
+    """Two topics with a record each; the YAML of the first one allows its deletion."""
+    stack = deployment(tmp_path / "destroyed", {FREE: topic("delete"), KEPT: topic()})
+    with writing(servers) as writer:
+        for name in NAMES:
+            writer.send(name, "k", "v")
+    yield stack
+    with connected(servers) as admin:
+        admin.delete_topics([name for name in NAMES if name in admin.list_topics()])
+
+
+def run(stack: Deployment, *arguments: str) -> tuple[int, str]:
+    """Return the exit code of a command, and its output on one line."""
+    done = stack.shell.topicwarden(*arguments, "--stack", "dev")
+    assert "Traceback" not in done.stdout + done.stderr
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+def live(cluster: Cluster) -> set[str]:
+    return {*cluster.snapshot(NAMES).topics}
+
+
+def test_destroy_deletes_nothing_before_the_yaml_of_every_topic_allows_it(stack: Deployment, cluster: Cluster) -> None:
+    code, output = run(stack, "destroy", "--yes")
+    assert code == 1
+    assert "`topicwarden destroy` deletes the topic; at most 1 record in 70 bytes" in output
+    assert "write `allow: [delete]` into its YAML and deploy that first" in output
+    assert live(cluster) == {*NAMES}
+
+    stack.write({KEPT: topic(f"{{change: delete, until: {day(0)}}}")})
+    assert run(stack, "destroy", "--yes")[0] == 1, "the word counts when it is deployed"
+    assert run(stack, "up", "--yes")[0] == 0
+    code, output = run(stack, "destroy")
+    assert (code, "no terminal to confirm on: pass --yes" in output) == (2, True)
+    assert live(cluster) == {*NAMES}
+
+    code, output = run(stack, "destroy", "--yes")
+    assert code == 0, output
+    assert "pulumi destroy: all topics at a time; the state is written at each step" in output
+    assert live(cluster) == set()
+    code, output = run(stack, "destroy", "--yes")
+    assert code == 0, output
+    assert run(stack, "up", "--yes")[0] == 0
+    assert live(cluster) == {*NAMES}
+
+
+def test_destroy_deletes_nothing_after_the_last_day(stack: Deployment, cluster: Cluster) -> None:
+    stack.write({KEPT: topic(f"{{change: delete, until: {day(1)}}}")})
+    assert run(stack, "up", "--yes")[0] == 0
+
+    def days_later(resources: list[dict[str, Any]]) -> None:
+        record = next(each for each in resources if each["type"] == SET_TYPE)["outputs"]["declared"]["kept.v1"]
+        record["allow"] = [{"change": "delete", "until": day(-1)}]
+
+    edited(stack, days_later)
+    code, output = run(stack, "destroy", "--yes")
+    assert (code, f"the YAML allowed its deletion until {day(-1)} only" in output) == (1, True), output
+    assert live(cluster) == {*NAMES}
+
+
+def test_destroy_deletes_no_topic_outside_of_the_scope(stack: Deployment, cluster: Cluster) -> None:
+    stack.write({KEPT: topic("delete")})
+    assert run(stack, "up", "--yes")[0] == 0
+    settings = stack.project.root / "stacks" / "Pulumi.dev.yaml"
+    for scope, expected in (("7", (2, "topicwarden:scope")), ("['free.*']", (1, "outside of the stack's scope"))):
+        settings.write_text(f"config: {{topicwarden:cluster: sandbox, topicwarden:scope: {{topics: {scope}}}}}\n")
+        code, output = run(stack, "destroy", "--yes")
+        assert (code, expected[1] in output) == (expected[0], True), output
+    assert live(cluster) == {*NAMES}
+
+
+def test_destroy_finishes_what_was_deleted_by_hand(stack: Deployment, servers: list[str], cluster: Cluster) -> None:
+    stack.write({KEPT: topic("delete")})
+    assert run(stack, "up", "--yes")[0] == 0
+    with connected(servers) as admin:
+        admin.delete_topics(["kept.v1"])
+    code, output = run(stack, "destroy", "--yes")
+    assert (code, live(cluster)) == (0, set()), output
+
+
+def test_refresh_reads_what_was_changed_by_hand_and_changes_no_topic(
+    stack: Deployment, servers: list[str], cluster: Cluster
+) -> None:
+    with connected(servers) as admin:
+        admin.create_partitions({"free.v1": 2})
+        admin.delete_topics(["kept.v1"])
+    before = cluster.snapshot(NAMES).topics
+    code, output = run(stack, "refresh")
+    assert (code, "pulumi refresh: all topics at a time" in output) == (0, True), output
+    assert cluster.snapshot(NAMES).topics == before
+    state = stack.pulumi("stack export")
+    assert '"partitions": 2' in state
+    assert "::kept.v1" not in state
+
+
+def test_another_cluster_is_neither_destroyed_nor_read_into_the_state(stack: Deployment, cluster: Cluster) -> None:
+    def elsewhere(resources: list[dict[str, Any]]) -> None:
+        next(each for each in resources if each["type"] == SET_TYPE)["outputs"]["clusterId"] = "elsewhere"
+
+    edited(stack, elsewhere)
+    before = stack.pulumi("stack export")
+    for command in (["destroy", "--yes"], ["refresh"]):
+        code, output = run(stack, *command)
+        assert (code, "was deployed to cluster elsewhere" in output) == (2, True), output
+    assert stack.pulumi("stack export") == before
+    assert live(cluster) == {*NAMES}

@@ -1,0 +1,1 @@
+"""The official ``pulumi-resource-kafka``, with which tests compare topicwarden's own provider."""

@@ -1,0 +1,105 @@
+"""Test that operations return values: they print nothing, import little, and leave errors to the caller."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import BAD, project
+from topicwarden import operations
+from topicwarden.model.problem import Level, Refusal
+from topicwarden.model.project import find_project
+from topicwarden.operations.check import check_topics
+from topicwarden.operations.export import export_topics
+from topicwarden.operations.fix import fixed_files, write_fixed
+from topicwarden.operations.import_files import import_files
+
+_FOLDER = Path(operations.__file__).parent
+_HEAVY = {"pulumi", "pyspark", "py4j", "kafka", "confluent_kafka", "typer", "rich", "jinja2", "vl_convert"}
+_IMPORTED = """
+import json, sys
+from pathlib import Path
+import topicwarden
+only = sorted(name for name in sys.modules if name.startswith("topicwarden"))
+from topicwarden.operations import CheckReport, Problem, Refusal, check_topics, find_project
+check_topics(find_project(Path.cwd()))
+print(json.dumps([only, sorted({name.partition(".")[0] for name in sys.modules})]))
+"""
+
+
+def test_a_check_returns_its_problems(capsys: pytest.CaptureFixture[str]) -> None:
+    bad = find_project(BAD)
+    report = check_topics(bad)
+    assert report.errors == sum(problem.level is Level.ERROR for problem in report.problems) > 0
+    file = next(each.location.file for each in report.problems if each.location.file.startswith("topics/orders/"))
+    selected = check_topics(bad, paths=[BAD / file])
+    assert file in {problem.location.file for problem in selected.problems} <= {file, "topics/_defaults.yaml"}
+    assert 0 < selected.errors < report.errors
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_cannot_run_is_a_refusal(tmp_path: Path) -> None:
+    empty = find_project(project(tmp_path, {"topics/.keep": ""}))
+    with pytest.raises(Refusal, match="declares no topic"):
+        check_topics(empty)
+    with pytest.raises(Refusal, match="there is no stack 'prod'"):
+        check_topics(empty, "prod")
+
+
+def test_corrections_are_returned_and_written_one_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "partitions: '1'\nreplication_factor: 1\n"
+    opened = find_project(project(tmp_path, {"topics/a.yaml": text, "topics/b.yaml": text}))
+    first, second = fixed_files(opened)
+    assert (first.file, first.before) == ("topics/a.yaml", text.encode())
+    write_fixed(opened, second)
+    assert (opened.topics / "a.yaml").read_text() == text
+    assert (opened.topics / "b.yaml").read_bytes() == second.after != text.encode()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_import_and_an_export_return_what_a_command_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened = find_project(project(tmp_path, {"topics/a.yaml": "partitions: 1\nreplication_factor: 1\n"}))
+    source = tmp_path / "created.yaml"
+    source.write_text("services: {kafka: {environment: {KAFKA_CREATE_TOPICS: 'a:2:1,new:1:1'}}}\n")
+    dry = import_files(opened, "dev", [source], dry_run=True)
+    assert [path.name for path in opened.topics.iterdir()] == ["a.yaml"]
+    report = import_files(opened, "dev", [source])
+    assert ([file.topic for file in report.files], report.skipped.declared, report.complete) == (["new"], 1, False)
+    assert [problem.message.partition(";")[0] for problem in report.differences] == [
+        "a: partitions is 1 in YAML, but 2 in the file"
+    ]
+    assert (dry.files, dry.differences) == (report.files, report.differences)
+    exported = export_topics(opened, "odcs", "dev")
+    assert (sorted(exported.documents), exported.topics) == (["a.odcs.yaml", "new.odcs.yaml"], 2)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_package_is_cheap_and_a_check_imports_no_client(tmp_path: Path) -> None:
+    root = project(tmp_path, {"topics/a.yaml": "partitions: 1\nreplication_factor: 1\n"})
+    done = subprocess.run([sys.executable, "-c", _IMPORTED], cwd=root, capture_output=True, text=True, check=True)
+    only, imported = json.loads(done.stdout)
+    assert only == ["topicwarden"]
+    assert _HEAVY & set(imported) == set()
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'deploy_everything'"):
+        operations.deploy_everything  # noqa: B018
+
+
+@pytest.mark.parametrize("module", sorted(_FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_no_operation_prints_or_exits_or_reads_arguments(module: Path) -> None:
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert called & {"print", "input", "exit"} == set()
+    assert {name.partition(".")[0] for name in imported} & {"sys", "typer", "rich"} == set()
+    assert "topicwarden.report.terminal_output" not in imported

@@ -1,0 +1,108 @@
+"""Runs a Pulumi program as the engine requests it, in a command's own process or in a process of its own.
+
+``main`` is the program of the process that ``language_host`` starts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import runpy
+import sys
+import traceback
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import grpc
+import pulumi
+from pulumi.runtime import reset_options, run_in_stack, set_all_config
+from pulumi.runtime.proto import language_pb2
+
+from topicwarden.deploy.program_run import ENDED_EARLY
+
+BAIL: Final = 32
+"""The exit code of a program whose error is already reported, as in Pulumi's own language host."""
+_GRACE_S: Final = 1.0
+"""How long a failed program waits for its tasks."""
+
+
+def executed(request: Any, file: Path, program: Callable[[], None]) -> bool:
+    """Run ``program``, the code of ``file``, as the engine's ``request`` says; return whether it succeeded.
+
+    Its error is logged to the engine. ``request`` is a ``RunRequest`` of ``language.proto``.
+    """
+    reset_options(
+        project=request.project,
+        stack=request.stack,
+        organization=request.organization or "organization",
+        monitor_address=request.monitor_address,
+        engine_address=request.args[0] if request.args else "",
+        parallel=request.parallel,
+        preview=request.dryRun,
+    )
+    set_all_config(dict(request.config), list(request.configSecretKeys))
+    # Otherwise each unfinished task of a failed program would be logged after the actual error.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+    loop = asyncio.new_event_loop()
+    loop.set_default_executor(ThreadPoolExecutor(max_workers=max(request.parallel, 1)))
+    try:
+        loop.run_until_complete(run_in_stack(program))
+    except grpc.RpcError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - any failure of a program that others write becomes one message
+        pulumi.log.error(_message(error, file))
+        return False
+    finally:
+        _end_tasks(loop)
+        loop.close()
+    return True
+
+
+def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
+    """Cancel the tasks that a failed program has left, and wait a moment for them."""
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        with suppress(BaseException):  # the first error is reported, and asyncio raises a SystemExit of each task
+            loop.run_until_complete(asyncio.wait(tasks, timeout=_GRACE_S))
+
+
+def _message(error: BaseException, file: Path) -> str:
+    """Return what Pulumi's own language host reports about a program's ``error``."""
+    if isinstance(error, pulumi.RunError):
+        return str(error)
+    if isinstance(error, SystemExit):
+        return ENDED_EARLY
+    return f"Program failed with an unhandled exception:\n{_program_traceback(error, file)}"
+
+
+def _program_traceback(error: BaseException, file: Path) -> str:
+    """Return the traceback from the program's first frame on; without frames if the program could not be loaded."""
+    frames = traceback.extract_tb(error.__traceback__)
+    first = next((n for n, frame in enumerate(frames) if frame.filename == str(file)), None)
+    if first is None and isinstance(error, (SyntaxError, ImportError)):
+        return "".join(traceback.format_exception_only(error))
+    return "".join(traceback.format_exception(error, limit=(first or 0) - len(frames)))
+
+
+def main() -> None:
+    """Run the program of the request on the standard input. The exit code is BAIL if its error is reported."""
+    request = language_pb2.RunRequest.FromString(sys.stdin.buffer.read())
+    program = Path(request.info.program_directory, request.info.entry_point)
+    file = program / "__main__.py" if program.is_dir() else program
+    sys.argv = [str(program)]
+
+    def run() -> None:
+        runpy.run_path(str(program), run_name="__main__")
+
+    if not executed(request, file, run):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(BAIL)  # does not wait for threads of a failed program
