@@ -95,7 +95,7 @@ def container(base: str, tools: Toolchain, tmp_path_factory: pytest.TempPathFact
 def run(container: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command of the image as a user of group 0 that it does not know, as OpenShift does."""
     entry = ("--user", USER, "--workingdir", "/project", container, "--", "topicwarden-entrypoint")
-    return buildah("run", *entry, *arguments, check=False, timeout=300)
+    return buildah("run", *entry, *arguments, check=False, timeout=900)
 
 
 def test_an_unknown_user_of_group_0_deploys_and_audits(container: str) -> None:

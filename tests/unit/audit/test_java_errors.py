@@ -31,7 +31,7 @@ def test_a_failure_of_the_cluster_asks_for_the_cluster() -> None:
     assert remedy(RuntimeError(lost)) == "check that the cluster is reachable, then audit again"
 
 
-class _Thrown(Py4JJavaError):
+class _Thrown(Py4JJavaError):  # type: ignore[misc]  # py4j has no types
     """A Java exception ``name`` with a ``message`` and no cause."""
 
     def __init__(self, name: str, message: str | None) -> None:
