@@ -132,10 +132,8 @@ def test_the_converter_reads_topics_and_names_what_it_does_not_read(monkeypatch:
     name = "projects/p/locations/l/clusters/c/topics/orders.v1"
     topic = {"name": name, "partitionCount": 3, "replicationFactor": 3, "configs": {"cleanup.policy": "compact"}}
     monkeypatch.setattr(convert, "FORMATS", {"managed-kafka": example("interchange/convert/managed_kafka")})
-    read = [
-        convert.read_all([convert.SourceFile("topics.json", json.dumps(value).encode())])
-        for value in ([topic], [topic | {"labels": {}}], [topic | {"replicationFactor": 0}], {"topics": []})
-    ]
+    files: list[Any] = [[topic], [topic | {"labels": {}}], [topic | {"replicationFactor": 0}], {"topics": []}]
+    read = [convert.read_all([convert.SourceFile("topics.json", json.dumps(file).encode())]) for file in files]
     assert [one.topic for one in read[0].topics] == [Topic("orders.v1", 3, 3, {"cleanup.policy": "compact"})]
     assert [[problem.rule for problem in result.problems] for result in read] == [
         [],

@@ -72,8 +72,10 @@ def limited(problems: Iterable[Problem]) -> list[Problem]:
 class Refusal(Exception):
     """A command cannot run because of its environment or its arguments; the message says what to do.
 
-    The command line prints the message and ends with exit code 2. No other code catches this error. ``details`` are
-    further lines, such as the output of a program. The command line writes them to a log file and names the file.
+    The command line prints the message and ends with exit code 2, as the programs in ``toolchain`` do. Other code
+    catches this error only to pass it to Pulumi, to add to its message, to repeat or leave out a part, or to use a
+    default. ``details`` are further lines, such as the output of a program. The command line writes them to a log file
+    and names the file.
     """
 
     def __init__(self, message: str, details: str = "") -> None:
