@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.predictions.conftest import Deployment, deployment
-from tests.engine.predictions.test_allow import day
-from tests.engine.predictions.test_state import edited
+from tests.engine.predictions.conftest import Deployment, day, deployment
+from tests.engine.predictions.edited_state import edited
 from topicwarden.deploy.stack_state import SET_TYPE
 from topicwarden.kafka.read.cluster import Cluster
 from topicwarden.kafka.write.config_admin import connected

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from kafka.errors import GroupAuthorizationFailedError
 
-from topicwarden.kafka.group_description import GroupDescription
 from topicwarden.kafka.read import consumer_groups as kafka_groups
 from topicwarden.kafka.read import streams_groups
 from topicwarden.kafka.read.consumer_groups import read_groups
+from topicwarden.kafka.read.group_description import GroupDescription
 from topicwarden.kafka.read.streams_groups import describe_streams_groups
 
 

@@ -12,8 +12,8 @@ import lz4.frame
 import pytest
 from kafka.record import MemoryRecordsBuilder
 
-from topicwarden.kafka import record_decoder
-from topicwarden.kafka.record_decoder import RecordBatch, UnreadableRecords, decode
+from topicwarden.kafka.read import record_decoder
+from topicwarden.kafka.read.record_decoder import RecordBatch, UnreadableRecords, decode
 
 HEADER = 61
 MESSAGE = {0: 18, 1: 26}

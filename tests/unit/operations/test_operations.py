@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command import BAD, project
+from tests.support.command import bad_project, project
 from topicwarden import operations
 from topicwarden.model.problem import Level, Refusal
 from topicwarden.model.project import find_project
@@ -32,12 +32,12 @@ print(json.dumps([only, sorted({name.partition(".")[0] for name in sys.modules})
 """
 
 
-def test_a_check_returns_its_problems(capsys: pytest.CaptureFixture[str]) -> None:
-    bad = find_project(BAD)
+def test_a_check_returns_its_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = find_project(bad_project(tmp_path))
     report = check_topics(bad)
     assert report.errors == sum(problem.level is Level.ERROR for problem in report.problems) > 0
     file = next(each.location.file for each in report.problems if each.location.file.startswith("topics/orders/"))
-    selected = check_topics(bad, paths=[BAD / file])
+    selected = check_topics(bad, paths=[bad.root / file])
     assert file in {problem.location.file for problem in selected.problems} <= {file, "topics/_defaults.yaml"}
     assert 0 < selected.errors < report.errors
     assert capsys.readouterr() == ("", "")

@@ -12,7 +12,7 @@ from topicwarden.deploy.stack_state import read_stack_state
 from topicwarden.kafka.connect.connection import Connection
 from topicwarden.kafka.connect.stack_connection import connect_to
 from topicwarden.kafka.write.reassignment_admin import ReassignmentSession, open_reassignment_session
-from topicwarden.kafka.write.throttle_admin import REPLICAS
+from topicwarden.kafka_facts.throttle_settings import REPLICAS
 from topicwarden.model.problem import Refusal
 from topicwarden.model.project import Project
 from topicwarden.model.topic_selection import none_selected, selected

@@ -172,9 +172,9 @@ provider did.
 
 Since the second run, sequences also have every command of `pulumi state`, the options `--replace`, `--target` and
 `--exclude`, `destroy`, days that pass an `until`, addresses of two clusters, a second process in another PID namespace,
-records without a timestamp, expired records behind younger ones, and aborted transactions. The second run is the first in
-which a command, the program and the provider are one process. It began at commit 5ab35d6; messages and the dispatch of
-the provider's calls changed while it ran. Other work on the two cores made it slow, at a load of 20 to 60.
+records without a timestamp, expired records behind younger ones, and aborted transactions. In the second run, a
+command, the program and the provider are one process. It began at commit 5ab35d6; messages and the dispatch of the provider's
+calls changed while it ran. Other work on the two cores made it slow, at a load of 20 to 60.
 
 A sequence is the history of one topic; twelve topics share a project and its commands. The sequences do not include
 brokers with different defaults (tested in `test_losses.py`), share groups and tiered storage (tested in

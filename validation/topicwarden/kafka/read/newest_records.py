@@ -15,8 +15,8 @@ from kafka import KafkaAdminClient
 from kafka.errors import KafkaError, TopicAuthorizationFailedError
 
 from topicwarden.kafka.read.record_batches import MOST_BYTES, fetch
+from topicwarden.kafka.read.record_decoder import RecordBatch, UnreadableRecords, decode
 from topicwarden.kafka.read.snapshot import LiveTopic
-from topicwarden.kafka.record_decoder import RecordBatch, UnreadableRecords, decode
 
 MOST_RECORDS = 10_000
 """Records that are read of one topic, over all its partitions."""

@@ -11,8 +11,8 @@ from kafka.protocol.api_message import ApiMessage
 
 from topicwarden.kafka.connect.client_internals import send_to_coordinators
 from topicwarden.kafka.connect.retry import retry_transient
-from topicwarden.kafka.group_description import GroupDescription
 from topicwarden.kafka.read import messages
+from topicwarden.kafka.read.group_description import GroupDescription
 
 _STREAMS = "stream"
 """``StreamsPartitionAssignor.PROTOCOL_NAME``, for Streams applications in classic groups."""
