@@ -130,7 +130,7 @@ def serve(address: str) -> None:
     import pulumi.policy  # noqa: F401, PLC0415
     import pulumi_kafka  # noqa: F401, PLC0415
 
-    import topicwarden.cli.import_  # noqa: PLC0415
+    import topicwarden.cli.import_from_cluster  # noqa: PLC0415
     import topicwarden.cli.plan  # noqa: PLC0415
     import topicwarden.cli.rebalance  # noqa: PLC0415
     import topicwarden.deploy.language_host  # noqa: PLC0415
