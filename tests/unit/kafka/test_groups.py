@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kafka.errors import GroupAuthorizationFailedError
+from kafka.errors import GroupAuthorizationFailedError, IncompatibleBrokerVersion
 
 from topicwarden.kafka.read import consumer_groups as kafka_groups
-from topicwarden.kafka.read import streams_groups
+from topicwarden.kafka.read import member_groups, streams_groups
 from topicwarden.kafka.read.consumer_groups import read_groups
 from topicwarden.kafka.read.group_description import GroupDescription
+from topicwarden.kafka.read.member_groups import describe_classic_groups, describe_consumer_groups
 from topicwarden.kafka.read.streams_groups import describe_streams_groups
 
 
@@ -97,3 +99,30 @@ def test_a_task_of_a_streams_group_reads_its_partition_of_every_source_topic(mon
     assert found.keys() == {"app", "starting"}
     assert found["app"].assigned == {(topic, number) for topic in ("a", "b", "app-repartition") for number in (1, 2)}
     assert (found["starting"].members, found["starting"].assigned) == (1, frozenset())
+
+
+class Describing(Listing):
+    """A cluster that describes a group whose members have an assignment, a foreign one and none, and denies another."""
+
+    def describe_groups(self, names: list[str]) -> dict[str, Any]:
+        topics = [{"topic": "t", "partitions": [0, 2]}]
+        assignments = [{"version": 0, "assigned_partitions": topics, "user_data": None}, b"\x07", b""]
+        members = [{"member_id": str(number), "member_assignment": each} for number, each in enumerate(assignments)]
+        described = {"group_state": "Stable", "protocol_data": "stream", "members": members, "error": None}
+        return {"read": described, "denied": {**described, "error": "[Error 30] GROUP_AUTHORIZATION_FAILED"}}
+
+
+def test_members_of_a_classic_group_read_their_assignments() -> None:
+    found = describe_classic_groups(Describing(), ["read", "denied"])
+    assert found == {"read": GroupDescription("Stable", 3, frozenset({("t", 0), ("t", 2)}), streams=True)}
+
+
+@pytest.mark.parametrize("describe", [describe_classic_groups, describe_consumer_groups])
+def test_groups_are_hidden_if_brokers_do_not_describe_them(
+    describe: Callable[[Any, list[str]], dict[str, GroupDescription]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise IncompatibleBrokerVersion
+
+    monkeypatch.setattr(member_groups, "send_to_coordinators", refuse)
+    assert describe(SimpleNamespace(describe_groups=refuse), ["a"]) == {}

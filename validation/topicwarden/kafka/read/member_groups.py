@@ -29,11 +29,16 @@ class ConsumerGroupDescribeResponse(ApiMessage, load_json=messages):  # type: ig
 def describe_classic_groups(admin: KafkaAdminClient, names: Collection[str]) -> dict[str, GroupDescription]:
     """Return the classic groups among ``names``, by name. Groups that this user may not describe are left out.
 
+    Empty if the brokers do not offer the request, as some services.
+
     Source: ``DescribeGroupsRequest``, and ``ConsumerProtocolAssignment`` in each member's assignment.
     """
     if not names:
         return {}
-    described = retry_transient(lambda: admin.describe_groups(sorted(names)))
+    try:
+        described = retry_transient(lambda: admin.describe_groups(sorted(names)))
+    except UnsupportedVersionError:
+        return {}
     return {
         name: GroupDescription(
             group["group_state"],
